@@ -1,0 +1,55 @@
+"""What every test can rely on: one BLAS thread, fixed examples, the choice of long runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# Before anything imports numpy, which reads these once: the workers share the cores, and
+# results must not depend on how many there are.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A busy machine is no failure, so there is no deadline. The quick run draws the same
+# examples every time; the nightly one draws new ones and prints how to draw them again.
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("nightly", deadline=None, print_blob=True, database=None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long", action="store_true", help="run the long tests, and only those, with fresh seeds"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    hypothesis.settings.load_profile("nightly" if config.getoption("long") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = bool(config.getoption("long"))
+    others = [item for item in items if _is_long(item) != wanted]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if _is_long(item) == wanted]
+
+
+def _is_long(item: pytest.Item) -> bool:
+    return item.get_closest_marker("long") is not None
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of reference data, which is not part of the repository."""
+    folder = Path(os.environ.get("BANDSTAND_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if folder.is_dir():
+        return folder
+    reason = f"reference data must be in {folder} (or where BANDSTAND_SHARED_DATA says), found none"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
