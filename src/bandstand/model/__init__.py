@@ -1,0 +1,1 @@
+"""The rating model as mathematics: curves, priors, distributions."""

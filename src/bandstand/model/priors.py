@@ -1,0 +1,207 @@
+"""What is believed about a listener before the first answer: (5), (6) and (7).
+
+code                      maths    meaning
+`PreferencePrior.mean`    μ0       expected preference for each feature
+`….precision`             V0⁻¹     how sure we are of `mean`, in units of the noise precision τ
+`GammaRecovery`           b0, c0   s ~ Gamma(shape, rate): the paper's
+`LogNormalRecovery`                log s ~ Normal: broad, for real listeners
+`NoisePrior`              f0, h0   τ ~ Gamma(shape, rate)
+
+The recovery time is integrated over y = log s, so its priors are densities of y.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from scipy.special import gammaincinv, gammaln, ndtri
+
+from bandstand.arrays import Matrix, Vector, frozen
+from bandstand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class RecoveryPrior(Protocol):
+    """What is believed about the recovery time s, as a density of y = log s."""
+
+    def log_density(self, log_recovery_time: Vector) -> Vector:
+        """Return log p(y) at each y."""
+        ...
+
+    def interval(self) -> tuple[float, float]:
+        """Return an interval of y that holds all but a negligible part of the prior."""
+        ...
+
+    def draw(self, rng: np.random.Generator, size: int) -> Vector:
+        """Return `size` recovery times in minutes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GammaRecovery:
+    """s ~ Gamma(shape b0, rate c0): the paper's prior, 300 minutes in the mean."""
+
+    shape: float = 3.0
+    rate: float = 1e-2
+
+    def __post_init__(self) -> None:
+        """Refuse what is no gamma distribution."""
+        require_positive(shape=self.shape, rate=self.rate)
+
+    def log_density(self, log_recovery_time: Vector) -> Vector:
+        """Return log p(y) = b0·y − c0·exp(y) + const; the density of s times s."""
+        constant = self.shape * math.log(self.rate) - float(gammaln(self.shape))
+        with np.errstate(under="ignore"):
+            fall = self.rate * np.exp(np.minimum(log_recovery_time, 600.0))
+        return np.asarray(self.shape * log_recovery_time - fall + constant)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the y between which all but 1e-16 of the prior lies on the right, 1e-18 left."""
+        # The left tail of y is exp(b0·y), which has a closed form even where s underflows.
+        left = (math.log(1e-18) + float(gammaln(self.shape + 1))) / self.shape
+        right = math.log(max(float(gammaincinv(self.shape, 1 - 1e-16)), 1e-300))
+        return left - math.log(self.rate), right - math.log(self.rate)
+
+    def draw(self, rng: np.random.Generator, size: int) -> Vector:
+        """Return `size` recovery times in minutes."""
+        return rng.gamma(self.shape, 1 / self.rate, size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogNormalRecovery:
+    """log s ~ Normal(log median, spread²).
+
+    Repeats of real people come days apart; the default has its median at a day and 95 %
+    of its mass between an hour and a month.
+    """
+
+    median: float = 1_440.0
+    spread: float = 1.65
+
+    def __post_init__(self) -> None:
+        """Refuse what is no log-normal distribution."""
+        require_positive(median=self.median, spread=self.spread)
+
+    def log_density(self, log_recovery_time: Vector) -> Vector:
+        """Return log p(y), a normal density."""
+        z = (log_recovery_time - math.log(self.median)) / self.spread
+        return np.asarray(-0.5 * z * z - math.log(self.spread * math.sqrt(2 * math.pi)))
+
+    def interval(self) -> tuple[float, float]:
+        """Return the y between which all but 2e-18 of the prior lies."""
+        reach = -float(ndtri(1e-18)) * self.spread
+        return math.log(self.median) - reach, math.log(self.median) + reach
+
+    def draw(self, rng: np.random.Generator, size: int) -> Vector:
+        """Return `size` recovery times in minutes."""
+        return self.median * np.exp(self.spread * rng.standard_normal(size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisePrior:
+    """τ ~ Gamma(shape f0, rate h0), τ being one over the variance of a rating of weight 1.
+
+    The paper's values are nearly improper: p(U) has no mean before the first rating and
+    no variance before the second. With a shape of 2 or more everything exists from the start.
+    """
+
+    shape: float = 1e-3
+    rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        """Refuse what is no gamma distribution."""
+        require_positive(shape=self.shape, rate=self.rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferencePrior:
+    """θ | τ ~ N(μ0, V0/τ) (5). Only the precision V0⁻¹ is stored."""
+
+    mean: Vector
+    precision: Matrix
+
+    @classmethod
+    def isotropic(cls, columns: int, variance: float) -> PreferencePrior:
+        """Return the paper's prior: no preference expected, each feature as likely to matter."""
+        require_positive(variance=variance)
+        return cls.independent(np.zeros(columns), np.full(columns, variance))
+
+    @classmethod
+    def independent(cls, mean: ArrayLike, variances: ArrayLike) -> PreferencePrior:
+        """Return a prior whose features do not know of each other."""
+        spread = np.asarray(variances, dtype=np.float64)
+        if not (spread > 0).all():
+            msg = f"prior variances must be positive, got {spread.min()}"
+            raise InvalidInputError(msg)
+        return cls(
+            mean=frozen(np.array(mean, dtype=np.float64)), precision=frozen(np.diag(1 / spread))
+        )
+
+    @classmethod
+    def correlated(cls, mean: ArrayLike, covariance: ArrayLike) -> PreferencePrior:
+        """Return a prior with any mean and covariance, such as one learnt from many listeners."""
+        centre, spread = np.array(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
+        if centre.ndim != 1 or spread.shape != (len(centre), len(centre)):
+            msg = f"covariance must be {centre.size} × {centre.size}, got shape {spread.shape}"
+            raise InvalidInputError(msg)
+        if not np.allclose(spread, spread.T, rtol=1e-10, atol=0):
+            msg = "covariance must be symmetric, got one that is not"
+            raise InvalidInputError(msg)
+        try:
+            root = np.linalg.cholesky(spread)
+        except np.linalg.LinAlgError as problem:
+            msg = "covariance must be positive definite, got one that is not"
+            raise InvalidInputError(msg) from problem
+        half = np.linalg.solve(root, np.eye(len(centre)))
+        return cls(mean=frozen(centre), precision=frozen(half.T @ half))
+
+    @property
+    def columns(self) -> int:
+        """How many features a song has: p."""
+        return len(self.mean)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerPrior:
+    """Everything that is believed about a listener before the first answer."""
+
+    preference: PreferencePrior
+    recovery: RecoveryPrior
+    noise: NoisePrior
+
+
+def paper_prior(columns: int) -> ListenerPrior:
+    """Return the paper's prior (section 5.2.1): a0 = 10, b0 = 3, c0 = 1e-2, f0 = h0 = 1e-3."""
+    return ListenerPrior(
+        preference=PreferencePrior.isotropic(columns, 10.0),
+        recovery=GammaRecovery(),
+        noise=NoisePrior(),
+    )
+
+
+def radio_prior(columns: int) -> ListenerPrior:
+    """Return the prior for real listeners, features standardised, the last column constant.
+
+    The intercept and all other features together have the same prior variance, so that the
+    prior does not grow with the number of features; the noise prior is proper.
+    """
+    variances = np.full(columns, 10.0 / max(columns - 1, 1))
+    variances[-1] = 10.0
+    return ListenerPrior(
+        preference=PreferencePrior.independent(np.zeros(columns), variances),
+        recovery=LogNormalRecovery(),
+        noise=NoisePrior(shape=2.0, rate=1.0),
+    )
+
+
+def require_positive(**numbers: float) -> None:
+    """Refuse a number that is not positive and finite, by its name."""
+    for name, number in numbers.items():
+        if not 0 < number < math.inf:
+            msg = f"{name} must be positive and finite, got {number}"
+            raise InvalidInputError(msg)
