@@ -1,0 +1,245 @@
+"""The exact engine: quadrature over the recovery time, everything else in closed form.
+
+Given s the model is conjugate linear regression, so only s has to be integrated
+numerically: (8) to (13). Deterministic, online, and it has no sampling error.
+
+code                    maths   shape      meaning, for each node g of a grid in y = log s
+`log_recovery_times`    y_g     (G,)       the nodes, evenly spaced
+`means`                 m_g     (G, p)     expected preference given s_g
+`covariances`           Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
+`log_determinants`              (G,)       log|Λ_g|
+`rates`                 B_g     (G,)       rate of the noise precision given s_g
+`shape`                 A                  its shape, the same for all nodes
+
+An answer is a rank-one update of every node (14). The grid is placed anew from the
+history when it no longer resolves the posterior, about each time the history doubles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.special import gammaln
+
+from bandstand.arrays import frozen
+from bandstand.errors import InvalidInputError
+from bandstand.inference import conjugate, recovery_grid
+from bandstand.inference.conjugate_grid import GridSolver
+from bandstand.inference.engine import Summary
+from bandstand.inference.exact_prediction import ExactPrediction
+from bandstand.inference.exact_search import SearchMemory
+from bandstand.model.novelty import novelty
+
+if TYPE_CHECKING:
+    from bandstand.arrays import Matrix, Stack, Vector
+    from bandstand.domain import History, Songs
+    from bandstand.model.priors import ListenerPrior
+
+# What is smaller than any number is zero, here and below.
+_tiny_is_zero: Final = np.errstate(under="ignore")
+# Rounding grows with every rank-one update; a fresh factorisation now and then removes it.
+_MOST_UPDATES: Final = 512
+# An answer that shrinks a variance by more than this factor loses too many digits online.
+_LARGEST_SHRINKAGE: Final = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactBelief:
+    """The posterior of (θ, s, τ) as a mixture over the nodes of a grid in log s."""
+
+    prior: ListenerPrior
+    history: History
+    shape: float
+    log_recovery_times: Vector
+    means: Matrix
+    covariances: Stack
+    log_determinants: Vector
+    rates: Vector
+    updates: int = 0  # rank-one updates since the last factorisation
+    planned: int = 0  # songs heard in thought only (`plan`)
+
+    @cached_property
+    def log_density(self) -> Vector:
+        """Log p(y_g | D) up to a constant: (12) plus the prior."""
+        prior = self.prior.recovery.log_density(self.log_recovery_times)
+        return np.asarray(prior - 0.5 * self.log_determinants - self.shape * np.log(self.rates))
+
+    @cached_property
+    def weights(self) -> Vector:
+        """The weight of each node in the mixture: (G,), they sum to one."""
+        return recovery_grid.weights(self.log_density)
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of every component, 2A."""
+        return 2 * self.shape
+
+    @cached_property
+    def recovery_times(self) -> Vector:
+        """The recovery time of each node in minutes: (G,)."""
+        return np.exp(self.log_recovery_times)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exact:
+    """The exact engine; its prior may have any mean and covariance.
+
+    >>> from bandstand.domain import History, Songs
+    >>> from bandstand.model.priors import paper_prior
+    >>> history = History.of(features=[[1.0], [2.0], [1.5]], elapsed=43_200, ratings=[2, 4, 3.1])
+    >>> engine = Exact(prior=paper_prior(1))
+    >>> belief = engine.fit(history)
+    >>> engine.predict(belief, Songs.of(features=[[1.0]], elapsed=43_200)).mean().round(2)
+    array([1.99])
+    """
+
+    prior: ListenerPrior
+
+    @_tiny_is_zero
+    def fit(self, history: History, *, rng: np.random.Generator | None = None) -> ExactBelief:
+        """Return the belief after `history`; nothing is drawn, so `rng` is not used."""
+        del rng
+        self._check(history)
+        return _place(self.prior, history)
+
+    @_tiny_is_zero
+    def update(
+        self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
+    ) -> ExactBelief:
+        """Return the belief after one more answer, by a rank-one update of every node (14)."""
+        if len(history) != len(belief.history) + 1:
+            return self.fit(history, rng=rng)
+        updated = _absorb(belief, history)
+        if updated is None or updated.updates >= _MOST_UPDATES:
+            return _place(belief.prior, history)
+        density, nodes = updated.log_density, updated.log_recovery_times
+        if recovery_grid.is_wide(density) and recovery_grid.is_fine(density, nodes):
+            return updated
+        return _place(belief.prior, history)
+
+    def predict(
+        self, belief: ExactBelief, songs: Songs, *, memory: SearchMemory | None = None
+    ) -> ExactPrediction:
+        """Return the prediction of `songs`: mixtures of Student t distributions (13)."""
+        if songs.features.shape[1] != self.prior.preference.columns:
+            msg = (
+                f"songs must have {self.prior.preference.columns} features, "
+                f"got {songs.features.shape[1]}"
+            )
+            raise InvalidInputError(msg)
+        return ExactPrediction(belief=belief, songs=songs, memory=memory)
+
+    @_tiny_is_zero
+    def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
+        """Return the belief as if `song` had been heard: only Λ grows, what is expected stays."""
+        rows = _rows(belief, song.features[0], float(song.elapsed[0]))
+        towards, shrinkage = _direction(belief, rows, 1.0)
+        return replace(
+            belief,
+            covariances=_shrunk(belief.covariances, towards, shrinkage, 1.0),
+            planned=belief.planned + 1,
+        )
+
+    def remember(self, songs: Songs) -> SearchMemory:
+        """Return room for bounds on the songs' variances, which spare most of the work."""
+        return SearchMemory(songs.features)
+
+    @_tiny_is_zero
+    def summary(self, belief: ExactBelief) -> Summary:
+        """Return mean and standard deviation of the recovery time, and E[σ | D]."""
+        times, share = belief.recovery_times, belief.weights
+        mean = float(share @ times)
+        spread = float(np.sqrt(share @ (times - mean) ** 2))
+        if belief.shape <= 0.5:
+            return Summary(recovery_time_mean=mean, recovery_time_sd=spread)
+        ratio = np.exp(gammaln(belief.shape - 0.5) - gammaln(belief.shape))
+        noise = float(share @ np.sqrt(belief.rates) * ratio)
+        return Summary(recovery_time_mean=mean, recovery_time_sd=spread, noise_sd=noise)
+
+    def _check(self, history: History) -> None:
+        if history.columns != self.prior.preference.columns:
+            msg = (
+                f"the history must have {self.prior.preference.columns} features "
+                f"as the prior has, got {history.columns}"
+            )
+            raise InvalidInputError(msg)
+
+
+def _place(prior: ListenerPrior, history: History) -> ExactBelief:
+    """Return the belief after `history` on a grid that fits it."""
+    solver = GridSolver(prior, history)
+
+    def log_density(nodes: Vector) -> Vector:
+        return prior.recovery.log_density(nodes) + solver.log_evidence(np.exp(nodes))
+
+    low, high = recovery_grid.locate(log_density, prior.recovery.interval())
+    for size in recovery_grid.SIZES:
+        belief = _on_grid(prior, history, solver, np.linspace(low, high, size))
+        if not recovery_grid.is_wide(belief.log_density):
+            margin = 0.2 * (high - low)
+            low, high = low - margin, high + margin
+        elif recovery_grid.is_fine(belief.log_density, belief.log_recovery_times):
+            break
+    return belief
+
+
+def _on_grid(
+    prior: ListenerPrior, history: History, solver: GridSolver, nodes: Vector
+) -> ExactBelief:
+    """Return the belief after `history` on the given nodes, every one factorised afresh."""
+    found = solver.at(np.exp(nodes))
+    return ExactBelief(
+        prior=prior,
+        history=history,
+        shape=conjugate.shape(prior, len(history)),
+        log_recovery_times=frozen(nodes),
+        means=found.means,
+        covariances=found.covariances(),
+        log_determinants=frozen(found.log_determinants),
+        rates=found.rates,
+    )
+
+
+def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
+    """Return the belief after the last answer (14), or None if digits would be lost."""
+    weight, rating = float(history.weights[-1]), float(history.ratings[-1])
+    rows = _rows(belief, history.features[-1], float(history.elapsed[-1]))
+    towards, growth = _direction(belief, rows, weight)  # a = Λ⁻¹z and q
+    if growth.max() > _LARGEST_SHRINKAGE:
+        return None
+    error = rating - np.einsum("gp,gp->g", rows, belief.means)  # e
+    step = weight * error / growth
+    return replace(
+        belief,
+        history=history,
+        shape=belief.shape + 0.5,
+        means=frozen(belief.means + towards * step[:, np.newaxis]),
+        covariances=_shrunk(belief.covariances, towards, growth, weight),
+        log_determinants=frozen(belief.log_determinants + np.log(growth)),
+        rates=frozen(belief.rates + 0.5 * step * error),
+        updates=belief.updates + 1,
+    )
+
+
+def _rows(belief: ExactBelief, features: Vector, elapsed: float) -> Matrix:
+    """Return z = x·u(t; s_g) for each node: (G, p)."""
+    heard: Matrix = novelty(elapsed, belief.recovery_times)[:, np.newaxis] * features
+    return heard
+
+
+def _direction(belief: ExactBelief, rows: Matrix, weight: float) -> tuple[Matrix, Vector]:
+    """Return a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node."""
+    towards = np.matmul(belief.covariances, rows[:, :, np.newaxis])[:, :, 0]
+    return towards, 1 + weight * np.einsum("gp,gp->g", rows, towards)
+
+
+def _shrunk(covariances: Stack, towards: Matrix, growth: Vector, weight: float) -> Stack:
+    """Return Λ⁻¹ − w aa'/q, symmetric to the last bit."""
+    scaled = towards * np.sqrt(weight / growth)[:, np.newaxis]
+    result = scaled[:, :, np.newaxis] * scaled[:, np.newaxis, :]
+    np.subtract(covariances, result, out=result)
+    shrunk: Stack = frozen(result)
+    return shrunk

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.domain import History, Songs
+from bandstand.inference import exact_search
+from bandstand.inference.exact import Exact, ExactBelief
+from bandstand.model.priors import paper_prior, radio_prior
+from bandstand.model.ranking import best_rows
+from tests.simulated import MONTH
+
+SONGS = 300
+
+
+def walk(seed: int, steps: int, *, columns: int, radio: bool) -> None:
+    """Follow a listener and compare every choice with the quantiles of all songs."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(SONGS, columns)) * rng.choice([0.1, 1.0, 3.0])
+    features[:, -1] = 1.0
+    engine = Exact(prior=radio_prior(columns) if radio else paper_prior(columns))
+    everything = Songs.of(features=features, elapsed=MONTH)
+    memory = engine.remember(everything)
+    preference, recovery_time = rng.normal(size=columns), rng.uniform(30, 3_000)
+    last, now = np.full(SONGS, -np.inf), 0.0
+    history = History.empty(columns)
+    belief = engine.fit(history)
+    for step in range(1, steps):
+        songs = Songs(
+            features=everything.features,
+            elapsed=np.clip(now - last, 0, MONTH),
+            diversity=everything.diversity,
+        )
+        allowed = np.flatnonzero(rng.random(SONGS) < 0.9)
+        row = int(rng.integers(SONGS))
+        if step > 2:
+            level, count = float(rng.choice([1 - 1 / step, 0.6, 0.99])), int(rng.integers(1, 4))
+            row = _compared(engine, belief, songs, memory, level, count, allowed)
+        rating = features[row] @ preference * -np.expm1(-songs.elapsed[row] / recovery_time)
+        history = history.append(
+            features=features[row], elapsed=float(songs.elapsed[row]), rating=rating + rng.normal()
+        )
+        belief = engine.update(belief, history)
+        if rng.random() < 0.1:  # an answer taken back: nothing stale may be used
+            history = history.without(int(rng.integers(len(history))))
+            belief = engine.fit(history)
+        last[row] = now
+        now += float(rng.choice([1.0, 60.0, 3_000.0]))
+
+
+def _compared(
+    engine: Exact,
+    belief: ExactBelief,
+    songs: Songs,
+    memory: exact_search.SearchMemory,
+    level: float,
+    count: int,
+    allowed: np.ndarray[tuple[int], np.dtype[np.intp]],
+) -> int:
+    quick = engine.predict(belief, songs, memory=memory).best_by_quantile(level, count, allowed)
+    values = engine.predict(belief, songs).quantile(level)
+    assert values is not None
+    best = best_rows(values, count, allowed)
+    assert values[quick] == pytest.approx(values[best], rel=1e-10)
+    planned = engine.plan(belief, songs.take([int(quick[0])]))
+    again = engine.predict(planned, songs, memory=memory).best_by_quantile(level, 1, allowed)
+    all_planned = engine.predict(planned, songs).quantile(level)
+    assert all_planned is not None
+    assert all_planned[again[0]] == pytest.approx(all_planned[allowed].max(), rel=1e-10)
+    return int(quick[0])
+
+
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**32), columns=st.integers(2, 12), radio=st.booleans())
+def test_the_search_finds_what_brute_force_finds(seed: int, columns: int, *, radio: bool) -> None:
+    walk(seed, 25, columns=columns, radio=radio)
+
+
+@pytest.mark.long
+@settings(max_examples=150)
+@given(seed=st.integers(0, 2**32), columns=st.integers(2, 30), radio=st.booleans())
+def test_the_search_finds_what_brute_force_finds_over_long_walks(
+    seed: int, columns: int, *, radio: bool
+) -> None:
+    walk(seed, 60, columns=columns, radio=radio)
+
+
+def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same walks with the songs' deviations halved must end in a difference."""
+    honest = exact_search._Bounds.__init__
+
+    def dishonest(self: exact_search._Bounds, *args: object) -> None:
+        honest(self, *args)  # type: ignore[arg-type]
+        self.deviation = self.deviation / 2
+
+    monkeypatch.setattr(exact_search._Bounds, "__init__", dishonest)
+    with pytest.raises(AssertionError):
+        _walks(20)
+
+
+def _walks(count: int) -> None:
+    for seed in range(count):
+        walk(seed, 25, columns=8, radio=False)
+
+
+def test_the_memory_only_looks_closely_at_few_songs() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(2_000, 10))
+    engine = Exact(prior=paper_prior(10))
+    songs = Songs.of(features=features, elapsed=MONTH)
+    memory = engine.remember(songs)
+    history = History.of(features=features[:100], elapsed=MONTH, ratings=features[:100].sum(axis=1))
+    looked_at: list[int] = []
+    prediction = engine.predict(engine.fit(history), songs, memory=memory)
+    honest = type(prediction).quantile_of
+
+    def counting(
+        self: object, rows: np.ndarray[tuple[int], np.dtype[np.intp]], level: float
+    ) -> object:
+        looked_at.append(len(rows))
+        return honest(self, rows, level)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(prediction), "quantile_of", counting)
+        prediction.best_by_quantile(0.99, 1, np.arange(2_000))
+    assert sum(looked_at) < 100
