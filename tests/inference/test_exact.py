@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaln
+from scipy.special import gammaln, stdtr
 
 from bandstand.domain import History, Songs
 from bandstand.errors import InvalidInputError
@@ -109,6 +110,48 @@ def test_where_only_the_recovery_time_is_unknown_the_mixture_is_no_comb() -> Non
     for level in (0.3, 0.95):
         truth = integrate(gamma_setting(1), history, [1.0], 150.0, level, nodes=20_001)
         assert prediction.quantile(level) == pytest.approx(truth.quantile, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_few_ratings_with_hardly_any_noise_equal_brute_force(seed: int) -> None:
+    """The posterior of the recovery time is a needle with long tails."""
+    rng = np.random.default_rng(seed)
+    count, noise = int(rng.integers(3, 20)), 10.0 ** rng.uniform(-3, -1)
+    x = 10 * rng.normal(size=count)
+    t = np.minimum(rng.exponential(10.0 ** rng.uniform(0, 4), size=count), MONTH)
+    r = 0.7 * x * -np.expm1(-t / rng.uniform(100, 1_000)) + noise * rng.normal(size=count)
+    engine = Exact(prior=paper_prior(1))
+    belief = engine.fit(History.of(features=x[:, np.newaxis], elapsed=t, ratings=r))
+    # One feature: everything is a number, so half a million nodes are nothing.
+    y = np.linspace(np.log(1e-3), np.log(1e6), 500_001)
+    table = np.concatenate([_one_feature(x, t, r, part) for part in np.array_split(y, 50)], axis=1)
+    share = np.exp(table[0] - table[0].max())
+    share /= share.sum()
+    freedom = 2e-3 + count
+    for elapsed in (MONTH, 400.0, 20.0):
+        prediction = engine.predict(belief, Songs.of(features=[[1.0]], elapsed=elapsed))
+        curve = -np.expm1(-elapsed * np.exp(-y))
+        location, scale = curve * table[1], curve * table[2]
+        mean = share @ location
+        spread = share @ (freedom / (freedom - 2) * scale**2 + (location - mean) ** 2)
+        assert prediction.mean() == pytest.approx(mean, rel=1e-6)
+        assert prediction.standard_deviation() == pytest.approx(np.sqrt(spread), rel=1e-6)
+        value = prediction.quantile(0.9)
+        assert value is not None
+        below = share @ stdtr(freedom, (value[0] - location) / scale)
+        assert below == pytest.approx(0.9, abs=1e-6)
+
+
+def _one_feature(x: Any, t: Any, r: Any, y: Any) -> Any:
+    """Return log p(y, D), and mean and scale of θ, at many y."""
+    z = x * -np.expm1(-t * np.exp(-y)[:, np.newaxis])
+    precision = 0.1 + (z**2).sum(axis=1)
+    mean = z @ r / precision
+    shape = 1e-3 + len(r) / 2
+    residual = r - z * mean[:, np.newaxis]
+    rate = 1e-3 + 0.5 * ((residual**2).sum(axis=1) + 0.1 * mean**2)
+    density = 3 * y - np.exp(y) / 100 - 0.5 * np.log(precision) - shape * np.log(rate)
+    return np.array([density, mean, np.sqrt(rate / shape / precision)])
 
 
 def test_the_grid_finds_data_that_contradict_the_prior() -> None:

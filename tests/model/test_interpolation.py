@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from bandstand.model.interpolation import refinement, stencil
 
 
-@given(size=st.integers(8, 40), factor=st.integers(1, 16), degree=st.integers(0, 7))
-def test_polynomials_up_to_degree_seven_are_exact(size: int, factor: int, degree: int) -> None:
+@given(size=st.integers(12, 40), factor=st.integers(1, 16), degree=st.integers(0, 11))
+def test_polynomials_up_to_degree_eleven_are_exact(size: int, factor: int, degree: int) -> None:
     places = np.arange(factor * (size - 1) + 1) / factor
     old = (np.arange(size) / size - 0.5) ** degree
     new = (places / size - 0.5) ** degree
-    assert refinement(size, factor) @ old == pytest.approx(new, abs=1e-11)
+    assert refinement(size, factor) @ old == pytest.approx(new, abs=1e-9)
 
 
 @given(size=st.integers(8, 33), factor=st.integers(1, 8))

@@ -47,6 +47,10 @@ class ConditionalGrid:
         diagonals = np.array([np.diagonal(factor) for factor in self.factors])
         return np.asarray(2 * np.log(diagonals).sum(axis=1))
 
+    def log_evidence(self, shape: float) -> Vector:
+        """Return log p(D | s) (12) for each s, up to a constant; `shape` is A (10)."""
+        return np.asarray(-0.5 * self.log_determinants - shape * np.log(self.rates))
+
     def covariances(self) -> Stack:
         """Return Λ⁻¹ of each node, symmetric to the last bit: (G, p, p)."""
         stack = np.empty((len(self.factors), *self.factors[0].shape))
@@ -95,12 +99,6 @@ class GridSolver:
             factors=factors,
             rates=frozen(self._rates(means, curves)),
         )
-
-    def log_evidence(self, recovery_times: Vector) -> Vector:
-        """Return log p(D | s) (12) for each s, up to a constant."""
-        found = self.at(recovery_times)
-        shape = conjugate.shape(self._prior, len(self._history))
-        return np.asarray(-0.5 * found.log_determinants - shape * np.log(found.rates))
 
     def _grams(self, recovery_times: Vector) -> Iterable[Matrix]:
         """Return the upper triangle of Σ w zz' for each recovery time.

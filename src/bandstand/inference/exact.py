@@ -4,7 +4,7 @@ Given s the model is conjugate linear regression, so only s has to be integrated
 numerically: (8) to (13). Deterministic, online, and it has no sampling error.
 
 code                    maths   shape      meaning, for each node g of a grid in y = log s
-`log_recovery_times`    y_g     (G,)       the nodes, evenly spaced
+`grid`                  y_g     (G,)       the nodes, in rising order
 `means`                 m_g     (G, p)     expected preference given s_g
 `covariances`           Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
 `log_determinants`              (G,)       log|Λ_g|
@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.linalg.blas import dger
 from scipy.special import gammaln
 
 from bandstand.arrays import frozen
@@ -36,6 +37,7 @@ from bandstand.model.novelty import novelty
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Stack, Vector
     from bandstand.domain import History, Songs
+    from bandstand.inference.recovery_grid import RecoveryGrid
     from bandstand.model.priors import ListenerPrior
 
 # What is smaller than any number is zero, here and below.
@@ -53,7 +55,7 @@ class ExactBelief:
     prior: ListenerPrior
     history: History
     shape: float
-    log_recovery_times: Vector
+    grid: RecoveryGrid
     means: Matrix
     covariances: Stack
     log_determinants: Vector
@@ -63,9 +65,13 @@ class ExactBelief:
 
     @cached_property
     def log_density(self) -> Vector:
-        """Log p(y_g | D) up to a constant: (12) plus the prior."""
+        """The logarithm of the posterior density at the nodes, up to a constant: (12).
+
+        It is a density of v, in which the grid is even.
+        """
         prior = self.prior.recovery.log_density(self.log_recovery_times)
-        return np.asarray(prior - 0.5 * self.log_determinants - self.shape * np.log(self.rates))
+        evidence = -0.5 * self.log_determinants - self.shape * np.log(self.rates)
+        return np.asarray(prior + evidence + self.grid.log_stretch())
 
     @cached_property
     def weights(self) -> Vector:
@@ -76,6 +82,11 @@ class ExactBelief:
     def freedom(self) -> float:
         """Degrees of freedom of every component, 2A."""
         return 2 * self.shape
+
+    @cached_property
+    def log_recovery_times(self) -> Vector:
+        """The nodes y = log s: (G,)."""
+        return self.grid.log_times(self.grid.places)
 
     @cached_property
     def recovery_times(self) -> Vector:
@@ -115,8 +126,7 @@ class Exact:
         updated = _absorb(belief, history)
         if updated is None or updated.updates >= _MOST_UPDATES:
             return _place(belief.prior, history)
-        density, nodes = updated.log_density, updated.log_recovery_times
-        if recovery_grid.is_wide(density) and recovery_grid.is_fine(density, nodes):
+        if recovery_grid.serves(updated.grid, updated.log_density):
             return updated
         return _place(belief.prior, history)
 
@@ -170,32 +180,24 @@ class Exact:
 
 def _place(prior: ListenerPrior, history: History) -> ExactBelief:
     """Return the belief after `history` on a grid that fits it."""
-    solver = GridSolver(prior, history)
+    shape, solver = conjugate.shape(prior, len(history)), GridSolver(prior, history)
 
     def log_density(nodes: Vector) -> Vector:
-        return prior.recovery.log_density(nodes) + solver.log_evidence(np.exp(nodes))
+        return prior.recovery.log_density(nodes) + solver.at(np.exp(nodes)).log_evidence(shape)
 
-    low, high = recovery_grid.locate(log_density, prior.recovery.interval())
-    for size in recovery_grid.SIZES:
-        belief = _on_grid(prior, history, solver, np.linspace(low, high, size))
-        if not recovery_grid.is_wide(belief.log_density):
-            margin = 0.2 * (high - low)
-            low, high = low - margin, high + margin
-        elif recovery_grid.is_fine(belief.log_density, belief.log_recovery_times):
+    for grid, learn in recovery_grid.candidates(log_density, prior.recovery.interval()):
+        found = solver.at(np.exp(grid.log_times(grid.places)))
+        density = prior.recovery.log_density(grid.log_times(grid.places)) + found.log_evidence(
+            shape
+        )
+        if recovery_grid.serves(grid, density + grid.log_stretch()):
             break
-    return belief
-
-
-def _on_grid(
-    prior: ListenerPrior, history: History, solver: GridSolver, nodes: Vector
-) -> ExactBelief:
-    """Return the belief after `history` on the given nodes, every one factorised afresh."""
-    found = solver.at(np.exp(nodes))
+        learn(density)
     return ExactBelief(
         prior=prior,
         history=history,
-        shape=conjugate.shape(prior, len(history)),
-        log_recovery_times=frozen(nodes),
+        shape=shape,
+        grid=grid,
         means=found.means,
         covariances=found.covariances(),
         log_determinants=frozen(found.log_determinants),
@@ -239,7 +241,9 @@ def _direction(belief: ExactBelief, rows: Matrix, weight: float) -> tuple[Matrix
 def _shrunk(covariances: Stack, towards: Matrix, growth: Vector, weight: float) -> Stack:
     """Return Λ⁻¹ − w aa'/q, symmetric to the last bit."""
     scaled = towards * np.sqrt(weight / growth)[:, np.newaxis]
-    result = scaled[:, :, np.newaxis] * scaled[:, np.newaxis, :]
-    np.subtract(covariances, result, out=result)
+    result = covariances.copy()
+    for covariance, direction in zip(result, scaled, strict=True):
+        # In place: the transpose is what Fortran expects, and the matrix is symmetric.
+        dger(-1.0, direction, direction, a=covariance.T, overwrite_a=1)
     shrunk: Stack = frozen(result)
     return shrunk

@@ -38,7 +38,7 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
 # Neighbouring components may be this many scales apart; the sum is then right to about 1e-10.
-_WIDEST_STEP: Final = 0.7
+_WIDEST_STEP: Final = 0.5
 # A finer grid has at most about this many nodes; beyond, components are widened a little.
 _MOST_NODES: Final = 16_384
 # Components this light do not call for a finer grid.
@@ -125,8 +125,8 @@ class ExactPrediction:
         for row, place in enumerate(self._drawn_places(rng, size)):
             start, share = interpolation.stencil(len(belief.weights), place)
             nodes = range(start, start + len(share))
-            spacing = belief.log_recovery_times[1] - belief.log_recovery_times[0]
-            recovery_time = np.exp(belief.log_recovery_times[0] + place * spacing)
+            spacing = belief.grid.places[1] - belief.grid.places[0]
+            recovery_time = np.exp(belief.grid.log_times(belief.grid.places[0] + place * spacing))
             rate = np.exp(share @ np.log(belief.rates[nodes.start : nodes.stop]))
             noise = np.sqrt(rate / rng.gamma(belief.shape))
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
@@ -191,12 +191,11 @@ class ExactPrediction:
     ) -> Components:
         """Return the mixtures on a grid `factor` times as fine as the belief's."""
         belief = self.belief
-        nodes, rates, density = belief.log_recovery_times, belief.rates, belief.log_density
-        weights = belief.weights
+        nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
         if factor > 1:
             finer = interpolation.refinement(len(nodes), factor)
             content, variance = content @ finer.T, np.maximum(variance @ finer.T, 0.0)
-            nodes, density = finer @ nodes, finer @ density
+            nodes, density = belief.grid.refined(belief.log_density, factor)
             rates = np.exp(finer @ np.log(rates))
             weights = recovery_grid.weights(density)
         curves = novelty(elapsed[:, np.newaxis], np.exp(nodes))
@@ -223,8 +222,8 @@ class ExactPrediction:
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""
         factor = 32
-        finer = interpolation.refinement(len(self.belief.weights), factor)
-        share = recovery_grid.weights(finer @ self.belief.log_density)
+        _, density = self.belief.grid.refined(self.belief.log_density, factor)
+        share = recovery_grid.weights(density)
         edges = np.concatenate([[0.0], np.cumsum(0.5 * (share[1:] + share[:-1]))])
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)

@@ -16,9 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
-from bandstand.model import student_mixture
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
 
@@ -35,6 +34,8 @@ _SLACK: Final = 1e-7
 # Nodes that together carry less than this share of the tail are left out of the bound.
 _LEFT_OUT: Final = 0.1
 _FIRST_LOOK: Final = 4
+_STEPS_PER_SCALE: Final = 64
+_FARTHEST_SCALE: Final = 12
 
 
 class SearchMemory:
@@ -47,8 +48,8 @@ class SearchMemory:
 
     def __init__(self, features: Matrix) -> None:
         self.features = features
-        # Half the bytes to stream; the bounds allow for its rounding.
-        self.single = features.astype(np.float32)
+        # Half the bytes to stream, songs side by side; the bounds allow for its rounding.
+        self.single = np.ascontiguousarray(features.T.astype(np.float32))
         self.largest_norm = float(np.sqrt((features**2).sum(axis=1).max(initial=0.0)))
         self._belief: ExactBelief | None = None
         self._updates = 0
@@ -73,7 +74,7 @@ class SearchMemory:
         """Return whether `belief` is `known` with more answers or plans, on the same grid."""
         return (
             self._updates < _MOST_UPDATES
-            and known.log_recovery_times is belief.log_recovery_times
+            and known.grid is belief.grid
             and belief.history.continues(known.history)
         )
 
@@ -97,7 +98,7 @@ class SearchMemory:
         towards *= np.sqrt(weight / left)[:, np.newaxis]
         # Rounding of single precision may only make the bound larger.
         rounding = len(row) * float(np.finfo(np.float32).eps) * self.largest_norm
-        sure = np.abs(towards.astype(np.float32) @ self.single.T)
+        sure = np.abs(towards.astype(np.float32) @ self.single)
         sure -= (rounding * np.sqrt((towards**2).sum(axis=1))).astype(np.float32)[:, np.newaxis]
         np.maximum(sure, 0, out=sure)
         self.variances -= np.square(sure, out=sure)
@@ -147,6 +148,9 @@ class _Bounds:
         self.noise = np.sqrt(belief.rates[self.inside] / belief.shape)
         # The nodes left out may lie anywhere, so the others must hold a little more.
         self.reach = float(stdtrit(belief.freedom, min(level / float(self.share.sum()), 1.0)))
+        # What a component has above each of so many scales: looked up, rounded up.
+        distances = np.arange(_FARTHEST_SCALE * _STEPS_PER_SCALE + 1) / _STEPS_PER_SCALE
+        self.survival = stdtr(belief.freedom, -distances)
         # For each node the first kept one with at least its recovery time.
         self.reference = np.searchsorted(memory.nodes, np.arange(len(belief.weights))[self.inside])
         self.deviation = np.sqrt(np.maximum(memory.variances, 0.0) * (1 + _SLACK))
@@ -163,7 +167,7 @@ class _Bounds:
         longest = float(self.elapsed.max(initial=0.0))
         heaviest = int(np.argmax(self.share))
         curve = novelty(longest, self.times)
-        ends = (self.means * curve[:, np.newaxis]).astype(np.float32) @ self.memory.single.T
+        ends = (self.means * curve[:, np.newaxis]).astype(np.float32) @ self.memory.single
         width = np.zeros((len(curve), len(self.deviation)), dtype=np.float32)
         width[np.arange(len(curve)), self.reference] = self.reach * self.noise * curve
         ends += width @ self.deviation.astype(np.float32)
@@ -180,13 +184,15 @@ class _Bounds:
     ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return for each song whether its quantile could be above `threshold`."""
         locations, scales = self._components(rows)
-        above = student_mixture.survival(
-            np.full(len(rows), threshold), locations, scales, self.share, self.belief.freedom
-        )
-        # A wider component has more above the threshold only if it is centred below it.
-        centred_above = (self.share * (locations >= threshold)).sum(axis=1)
+        # A wider component has more above the threshold only if it is centred below it, so
+        # one that is not counts as a whole.
+        gap = np.maximum(threshold - locations, 0.0)
+        steps = np.divide(gap, scales, out=np.full_like(gap, np.inf), where=scales > 0)
+        steps = np.minimum(steps * _STEPS_PER_SCALE, len(self.survival) - 1)
+        above = self.survival[steps.astype(np.intp)]
+        above[gap <= 0] = 1.0
         left_out = 1 - self.share.sum()
-        return np.asarray(above + centred_above + left_out >= self.tail * (1 - _SLACK))
+        return np.asarray(above @ self.share + left_out >= self.tail * (1 - _SLACK))
 
     def _components(self, rows: Indices) -> tuple[Matrix, Matrix]:
         """Return exact locations and upper bounds of the scales: (rows, inside) each."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from bandstand.arrays import Matrix, Vector, frozen
 
-# Eight neighbours: polynomials up to degree seven are exact.
-_POINTS: Final = 8
+# Twelve neighbours: polynomials up to degree eleven are exact.
+_POINTS: Final = 12
 _FULL_PRECISION: Final = 37.0  # −log of the rounding error of a double
 
 
