@@ -138,13 +138,13 @@ class ExactPrediction:
 
     @_tiny_is_zero
     def parts(self) -> dict[str, Vector]:
-        """Return the expected liking of the content alone and the expected novelty now."""
+        """Return the expected liking of the content alone, where it exists, and novelty now."""
         belief = self.belief
         curves = novelty(self.songs.elapsed[:, np.newaxis], belief.recovery_times)
-        return {
-            "content": self.songs.features @ (belief.weights @ belief.means),
-            "novelty": np.asarray(curves @ belief.weights),
-        }
+        parts = {"novelty": np.asarray(curves @ belief.weights)}
+        if belief.freedom > 1:
+            parts["content"] = self.songs.features @ (belief.weights @ belief.means)
+        return parts
 
     @_tiny_is_zero
     def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:

@@ -43,5 +43,8 @@ class Prediction(Protocol):
         ...
 
     def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
-        """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        """Return the rows of the `count` largest quantiles among `allowed`, best first.
+
+        No rows come back where there are no quantiles.
+        """
         ...
