@@ -1,0 +1,273 @@
+"""The interactive object: ask it for songs, tell it what the listener said.
+
+It holds a catalogue, one listener's history and the belief about that listener, and it is
+the only thing here that changes. Time comes in with every call; randomness comes from
+the seed and the step alone, so any recommendation can be replayed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from bandstand.algorithms.playlist import PlaylistRequest, plan_playlist
+from bandstand.algorithms.registry import DEFAULT, algorithm_named
+from bandstand.algorithms.situation import Catalogue, Listening
+from bandstand.domain import History
+from bandstand.errors import InvalidInputError
+from bandstand.model.priors import paper_prior, radio_prior
+from bandstand.model.scaling import Standardiser
+from bandstand.moments import Moment, minutes_between, seconds_of
+from bandstand.units import Minutes
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from bandstand.arrays import Indices, Vector
+    from bandstand.inference.engine import Engine, Summary
+    from bandstand.model.prediction import Prediction
+    from bandstand.model.priors import ListenerPrior
+
+Song: TypeAlias = "Hashable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a listener said about a song, and when."""
+
+    song: Song
+    rating: float
+    time: Moment
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSong:
+    """One entry of a playlist."""
+
+    song: Song
+    minutes_from_now: float
+
+
+class Recommender:
+    """One listener's radio over a fixed catalogue.
+
+    `features` has a row per song. Unless `raw` is set, its columns are standardised and an
+    intercept is added, with the prior for real listeners; with `raw` the features are used as
+    they are, with the paper's prior.
+
+    >>> radio = Recommender(features=[[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ids=["a", "b", "c"])
+    >>> radio.update("a", rating=5, time="2026-01-01T10:00:00Z")
+    >>> radio.update("b", rating=1, time="2026-01-01T10:04:00Z")
+    >>> radio.recommend(2, exclude=["b"], at="2026-01-08T10:00:00Z")
+    ['a', 'c']
+    """
+
+    def __init__(
+        self,
+        *,
+        features: ArrayLike,
+        ids: Sequence[Song] | None = None,
+        algorithm: str = DEFAULT,
+        raw: bool = False,
+        prior: ListenerPrior | None = None,
+        seed: int = 0,
+    ) -> None:
+        named = algorithm_named(algorithm)
+        table = features if raw else Standardiser.fit(features).apply(features)
+        self.catalogue = Catalogue.of(table)
+        self.ids = list(range(len(self.catalogue))) if ids is None else list(ids)
+        self._row_of = _rows_by_id(self.ids, len(self.catalogue))
+        columns = self.catalogue.features.shape[1]
+        start = prior or (paper_prior(columns) if raw else radio_prior(columns))
+        self.engine: Engine[Any] = named.engine_for(start)
+        self.policy = named.policy
+        self.seed = seed
+        nothing_heard = Listening.nothing(len(self.catalogue))
+        self._memory = self.engine.remember(self.catalogue.songs(nothing_heard, Minutes(0.0)))
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._answers: list[Answer] = []
+        self._listening = Listening.nothing(len(self.catalogue))
+        self.history = History.empty(self.catalogue.features.shape[1])
+        self.belief = self.engine.fit(self.history, rng=self._rng("learn"))
+
+    @property
+    def step(self) -> int:
+        """The number of the next recommendation, counted from 1."""
+        return len(self.history) + 1
+
+    def update(self, song: Song, rating: float, time: Moment, weight: float = 1.0) -> None:
+        """Learn what the listener said about `song`."""
+        longer = self._heard(Answer(song=song, rating=rating, time=time, weight=weight))
+        if len(longer) > len(self.history):
+            self.belief = self.engine.update(self.belief, longer, rng=self._rng("learn"))
+        self.history = longer
+
+    def replay(self, answers: Iterable[Answer]) -> None:
+        """Learn many answers at once: the same as one `update` after the other, only sooner."""
+        for answer in answers:
+            self.history = self._heard(answer)
+        self.belief = self.engine.fit(self.history, rng=self._rng("learn"))
+
+    def undo(self) -> None:
+        """Forget the last answer, as if it had never been given."""
+        if not self._answers:
+            msg = "there must be an answer to take back, got none so far"
+            raise InvalidInputError(msg)
+        kept = self._answers[:-1]
+        self._start_over()
+        self.replay(kept)
+
+    def recommend(
+        self, n: int = 1, *, exclude: Iterable[Song] = (), at: Moment | None = None
+    ) -> list[Song]:
+        """Return the `n` songs to play now, best first; fewer if there are not as many."""
+        rows = self.policy.choose(
+            self.predict(at=at),
+            step=self.step,
+            rng=self._rng("choose"),
+            count=_checked_count(n),
+            allowed=self._allowed(exclude),
+        )
+        return [self.ids[row] for row in rows]
+
+    def playlist(
+        self,
+        n: int,
+        *,
+        minutes: ArrayLike = 4.0,
+        exclude: Iterable[Song] = (),
+        at: Moment | None = None,
+    ) -> list[PlannedSong]:
+        """Return the next `n` songs, each chosen as if the ones before it had been heard.
+
+        `minutes` is the length of a song, one for all or one for each.
+        """
+        request = PlaylistRequest(
+            count=_checked_count(n),
+            start=self._moment(at),
+            step=self.step,
+            lengths=_checked_lengths(minutes, len(self.ids)),
+            allowed=self._allowed(exclude),
+            seed=self.seed,
+        )
+        planned = plan_playlist(
+            self.engine,
+            self.policy,
+            self.belief,
+            self.catalogue,
+            self._listening,
+            request,
+            memory=self._memory,
+        )
+        return [
+            PlannedSong(song=self.ids[row], minutes_from_now=moment - request.start)
+            for row, moment in planned
+        ]
+
+    def predict(
+        self, *, only: Iterable[Song] | None = None, at: Moment | None = None
+    ) -> Prediction:
+        """Return what is believed about every song at that moment, or about some in their order."""
+        songs = self.catalogue.songs(self._listening, self._moment(at))
+        if only is None:
+            return self.engine.predict(self.belief, songs, memory=self._memory)
+        return self.engine.predict(self.belief, songs.take([self._row(song) for song in only]))
+
+    def elapsed(self, *, at: Moment | None = None) -> Vector:
+        """Return the minutes since each song was last heard, at most a month."""
+        return self._listening.elapsed(self._moment(at))
+
+    def scores(self, *, at: Moment | None = None) -> Vector:
+        """Return the algorithm's own score of every song; a list is sorted by it."""
+        return self.policy.scores(self.predict(at=at), step=self.step, rng=self._rng("choose"))
+
+    def summary(self) -> Summary:
+        """Return what has been learnt about the listener, in a few numbers."""
+        return self.engine.summary(self.belief)
+
+    def _heard(self, answer: Answer) -> History:
+        """Return the history with `answer`, and note that the song was heard."""
+        row, now = self._row(answer.song), self._minutes(answer.time)
+        self._check_order(now, "answers must come in order of time")
+        song = self.catalogue.song(row, self._listening, now)
+        longer = self.history.append(
+            features=song.features[0],
+            elapsed=float(song.elapsed[0]),
+            rating=answer.rating,
+            weight=answer.weight,
+            diversity=float(song.diversity[0]),
+        )
+        self._answers.append(answer)
+        self._listening = self._listening.after(row, now)
+        return longer
+
+    def _row(self, song: Song) -> int:
+        try:
+            return self._row_of[song]
+        except (KeyError, TypeError):
+            msg = f"a song must be one of the {len(self.ids)} in the catalogue, got {song!r}"
+            raise InvalidInputError(msg) from None
+
+    def _allowed(self, exclude: Iterable[Song]) -> Indices:
+        keep = np.ones(len(self.ids), dtype=bool)
+        keep[[self._row(song) for song in exclude]] = False
+        return np.flatnonzero(keep)
+
+    def _moment(self, at: Moment | None) -> Minutes:
+        if at is None:
+            return self._latest()
+        now = self._minutes(at)
+        self._check_order(now, "the moment must not be before the last answer")
+        return now
+
+    def _latest(self) -> Minutes:
+        return self._minutes(self._answers[-1].time) if self._answers else Minutes(0.0)
+
+    def _minutes(self, moment: Moment) -> Minutes:
+        """Return the minutes since the first answer; minutes since 1970 would lose digits."""
+        seconds = seconds_of(moment)
+        start = seconds_of(self._answers[0].time) if self._answers else seconds
+        return minutes_between(start, seconds)
+
+    def _check_order(self, now: Minutes, expected: str) -> None:
+        if self._answers and now < self._latest():
+            msg = f"{expected}, got one {self._latest() - now:g} minutes earlier"
+            raise InvalidInputError(msg)
+
+    def _rng(self, purpose: str) -> np.random.Generator:
+        """Return the randomness of this step; choosing and learning do not share it."""
+        return np.random.default_rng([self.seed, self.step, ("choose", "learn").index(purpose)])
+
+
+def _rows_by_id(ids: Sequence[Song], count: int) -> dict[Song, int]:
+    if len(ids) != count:
+        msg = f"there must be one id per song ({count}), got {len(ids)}"
+        raise InvalidInputError(msg)
+    rows = {song: row for row, song in enumerate(ids)}
+    if len(rows) < count:
+        twice = next(song for row, song in enumerate(ids) if rows[song] != row)
+        msg = f"ids must differ, got {twice!r} twice"
+        raise InvalidInputError(msg)
+    return rows
+
+
+def _checked_count(n: int) -> int:
+    if n < 1:
+        msg = f"the number of songs must be at least 1, got {n}"
+        raise InvalidInputError(msg)
+    return n
+
+
+def _checked_lengths(minutes: ArrayLike, count: int) -> Vector:
+    lengths = np.asarray(minutes, dtype=np.float64)
+    if lengths.shape not in {(), (count,)} or not ((lengths > 0) & (lengths < np.inf)).all():
+        msg = f"song lengths must be positive minutes, one or {count} of them, got {minutes!r}"
+        raise InvalidInputError(msg)
+    return np.broadcast_to(lengths, (count,))

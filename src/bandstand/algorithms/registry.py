@@ -1,0 +1,121 @@
+"""The named algorithms: pairs of an engine, which believes, and a policy, which chooses.
+
+To add one, write its policy or engine in a file of its own and add one line to `ALGORITHMS`
+(docs/add-a-policy.md walks through it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.errors import InvalidInputError
+from bandstand.inference.exact import Exact
+from bandstand.inference.least_squares import LeastSquares
+from bandstand.inference.mcmc import Mcmc
+from bandstand.inference.ridge import Ridge
+from bandstand.inference.uniform import NoModel
+from bandstand.inference.variational import Variational
+from bandstand.model.factors import content_novelty, content_novelty_diversity
+from bandstand.policies import (
+    BayesUcb,
+    EpsilonGreedy,
+    Greedy,
+    LinUcb,
+    Optimistic,
+    Thompson,
+    Uniform,
+)
+from bandstand.units import MONTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bandstand.inference.engine import Engine
+    from bandstand.model.priors import ListenerPrior
+    from bandstand.policies.policy import Policy
+
+DEFAULT: Final = "bayes-ucb-cn-x"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm:
+    """One named way to recommend."""
+
+    name: str
+    summary: str
+    engine_for: Callable[[ListenerPrior], Engine[Any]]
+    policy: Policy
+
+
+def _algorithm(
+    name: str, summary: str, engine_for: Callable[[ListenerPrior], Engine[Any]], policy: Policy
+) -> Algorithm:
+    return Algorithm(name=name, summary=summary, engine_for=engine_for, policy=policy)
+
+
+def _exact(prior: ListenerPrior) -> Exact:
+    return Exact(prior=prior)
+
+
+def _variational(prior: ListenerPrior) -> Variational:
+    return Variational(model=content_novelty(prior.preference.columns))
+
+
+def _variational_diversity(prior: ListenerPrior) -> Variational:
+    return Variational(model=content_novelty_diversity(prior.preference.columns))
+
+
+ALGORITHMS: Final[dict[str, Algorithm]] = {
+    algorithm.name: algorithm
+    for algorithm in (
+        # The paper's six.
+        _algorithm("random", "any song", lambda _: NoModel(), Uniform()),
+        _algorithm("linucb-c", "LinUCB on the content", lambda _: Ridge(), LinUcb()),
+        _algorithm(
+            "linucb-cn",
+            "LinUCB on the content and the elapsed time",
+            lambda _: Ridge(time_unit=MONTH),
+            LinUcb(),
+        ),
+        _algorithm("greedy-cn", "least squares, no exploring", lambda _: LeastSquares(), Greedy()),
+        _algorithm(
+            "bayes-ucb-cn", "Bayes-UCB by MCMC", lambda prior: Mcmc(prior=prior), BayesUcb()
+        ),
+        _algorithm(
+            "bayes-ucb-cn-v", "Bayes-UCB by variational inference", _variational, BayesUcb()
+        ),
+        # Ours.
+        _algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
+        _algorithm(
+            "bayes-ucb-cnd-v",
+            "variational Bayes-UCB with a third factor, diversity",
+            _variational_diversity,
+            BayesUcb(),
+        ),
+        _algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
+        _algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
+        _algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
+        _algorithm(
+            "epsilon-greedy-cn-x",
+            "highest exact posterior mean, now and then any song",
+            _exact,
+            EpsilonGreedy(),
+        ),
+        _algorithm(
+            "greedy-cn-map",
+            "least squares with the prior as penalty, no exploring",
+            lambda prior: LeastSquares(penalty=prior),
+            Greedy(),
+        ),
+    )
+}
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """Return the algorithm of that name."""
+    try:
+        return ALGORITHMS[name]
+    except KeyError:
+        msg = f"the algorithm must be one of {', '.join(ALGORITHMS)}, got {name!r}"
+        raise InvalidInputError(msg) from None

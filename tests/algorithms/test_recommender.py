@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand import ALGORITHMS, Answer, InvalidInputError, Recommender
+
+RNG = np.random.default_rng(5)
+FEATURES = RNG.normal(size=(40, 4))
+IDS = [f"song {row}" for row in range(40)]
+# The sampler draws thousands of times per step; the others are quick.
+QUICK = sorted(set(ALGORITHMS) - {"bayes-ucb-cn"})
+every_algorithm = pytest.mark.parametrize("algorithm", QUICK)
+
+
+def radio(algorithm: str = "bayes-ucb-cn-x", **settings: object) -> Recommender:
+    return Recommender(features=FEATURES, ids=IDS, algorithm=algorithm, **settings)  # type: ignore[arg-type]
+
+
+def listen(one: Recommender, steps: int, *, start: int = 0) -> list[object]:
+    """Play what is recommended and rate it by its first feature."""
+    heard = []
+    for step in range(start, start + steps):
+        [song] = one.recommend(at=step * 240.0)
+        one.update(song, rating=3 + FEATURES[IDS.index(str(song)), 0], time=step * 240.0)
+        heard.append(song)
+    return heard
+
+
+@every_algorithm
+@pytest.mark.parametrize("raw", [True, False])
+def test_every_algorithm_recommends_learns_and_plans(algorithm: str, *, raw: bool) -> None:
+    one = radio(algorithm, raw=raw)
+    listen(one, 5)
+    assert one.step == 6
+    songs = one.recommend(7, exclude=IDS[:20], at=9_000.0)
+    assert len(set(songs)) == 7
+    assert not set(songs) & set(IDS[:20])
+    planned = one.playlist(3, exclude=IDS[:5], at=9_000.0)
+    assert [entry.minutes_from_now for entry in planned] == [0.0, 4.0, 8.0]
+    assert not {entry.song for entry in planned} & set(IDS[:5])
+    assert one.step == 6  # planning is no hearing
+
+
+@every_algorithm
+def test_the_same_seed_gives_the_same_songs(algorithm: str) -> None:
+    assert listen(radio(algorithm, seed=4), 6) == listen(radio(algorithm, seed=4), 6)
+
+
+@every_algorithm
+def test_recommendations_come_in_the_order_of_the_scores(algorithm: str) -> None:
+    one = radio(algorithm)
+    listen(one, 6)
+    scores = one.scores(at=5_000.0)
+    ranked = [IDS[row] for row in np.argsort(-scores, kind="stable")]
+    assert one.recommend(40, at=5_000.0) == ranked
+
+
+@pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "linucb-cn", "greedy-cn-map"])
+def test_replaying_equals_updating(algorithm: str) -> None:
+    one, other = radio(algorithm), radio(algorithm)
+    answers = [
+        Answer(song=IDS[row % 9], rating=float(row % 5), time=row * 3_600.0, weight=0.5 + row % 2)
+        for row in range(30)
+    ]
+    for answer in answers:
+        one.update(answer.song, answer.rating, answer.time, answer.weight)
+    other.replay(answers)
+    at = 40 * 3_600.0
+    assert one.predict(at=at).mean() == pytest.approx(other.predict(at=at).mean(), rel=1e-6)
+    assert (one.elapsed(at=at) == other.elapsed(at=at)).all()
+
+
+@settings(max_examples=25)
+@given(ratings=st.lists(st.integers(1, 5), min_size=1, max_size=8), seed=st.integers(0, 99))
+def test_taking_an_answer_back_is_as_if_it_had_never_been_given(
+    ratings: list[int], seed: int
+) -> None:
+    one, other = radio(seed=seed), radio(seed=seed)
+    for step, rating in enumerate(ratings):
+        one.update(IDS[step % 5], rating, step * 600.0)
+        if step < len(ratings) - 1:
+            other.update(IDS[step % 5], rating, step * 600.0)
+    one.undo()
+    at = 100_000.0
+    assert one.recommend(5, at=at) == other.recommend(5, at=at)
+    assert (one.elapsed(at=at) == other.elapsed(at=at)).all()
+
+
+def test_elapsed_times_are_minutes_and_never_more_than_a_month() -> None:
+    one = radio()
+    one.update("song 1", 4, "2026-03-01T12:00:00Z")
+    one.update("song 2", 4, datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
+    elapsed = one.elapsed(at="2026-03-01T15:00:00+02:00")
+    assert elapsed[1] == 60.0
+    assert elapsed[2] == 30.0
+    assert elapsed[3] == 43_200.0
+    assert (one.elapsed(at="2027-01-01T00:00:00Z") == 43_200.0).all()
+    # The time stored with an answer is the one at that moment.
+    one.update("song 1", 5, "2026-03-01T13:00:00Z")
+    assert one.history.elapsed.tolist() == [43_200.0, 43_200.0, 60.0]
+
+
+def test_a_weight_of_zero_says_nothing_but_the_song_was_heard() -> None:
+    one = radio()
+    one.update("song 1", 4, 0.0, weight=0.0)
+    assert one.step == 1
+    assert one.elapsed(at=60.0)[1] == 1.0
+
+
+def test_songs_the_listener_likes_come_first() -> None:
+    one = radio(seed=1)
+    listen(one, 60)
+    top = one.recommend(5, at=60 * 86_400.0)
+    liked = np.argsort(-FEATURES[:, 0])[:12]
+    assert {IDS.index(str(song)) for song in top} <= set(liked.tolist())
+
+
+def test_a_planned_playlist_repeats_nothing_that_has_not_recovered() -> None:
+    one = radio(seed=1)
+    listen(one, 20)
+    songs = [entry.song for entry in one.playlist(15, at=86_400.0)]
+    assert len(set(songs)) == 15
+    months = [entry.song for entry in one.playlist(15, minutes=43_200.0, at=86_400.0)]
+    assert len(set(months)) < 15  # after a month the favourites are back
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda one: one.update("nobody", 3, 0), "one of the 40 in the catalogue, got 'nobody'"),
+        (lambda one: one.update([], 3, 0), "one of the 40 in the catalogue"),
+        (lambda one: one.update("song 1", float("nan"), 9e9), "ratings must be finite"),
+        (lambda one: one.update("song 1", 3, -60), "answers must come in order of time"),
+        (lambda one: one.update("song 1", 3, "yesterday"), "ISO-8601 or epoch seconds"),
+        (lambda one: one.update("song 1", 3, float("inf")), "time must be finite"),
+        (lambda one: one.update("song 1", 3, 9e9, -1.0), "weights must not be negative"),
+        (lambda one: one.recommend(0), "at least 1, got 0"),
+        (lambda one: one.recommend(exclude=["x"]), "got 'x'"),
+        (lambda one: one.recommend(at=-60), "must not be before the last answer"),
+        (lambda one: one.playlist(2, minutes=0), "positive minutes"),
+        (lambda one: one.playlist(2, minutes=[1, 2]), "one or 40 of them"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(call: object, message: str) -> None:
+    one = radio()
+    one.update("song 3", 4, 0)
+    before = one.recommend(3, at=600)
+    with pytest.raises(InvalidInputError, match=message):
+        call(one)  # type: ignore[operator]
+    assert one.step == 2
+    assert one.recommend(3, at=600) == before
+
+
+def test_a_catalogue_must_make_sense() -> None:
+    with pytest.raises(InvalidInputError, match="ids must differ, got 'a' twice"):
+        Recommender(features=[[1.0], [2.0]], ids=["a", "a"])
+    with pytest.raises(InvalidInputError, match="one id per song \\(2\\), got 1"):
+        Recommender(features=[[1.0], [2.0]], ids=["a"])
+    with pytest.raises(InvalidInputError, match=r"must be one of random, .* got 'best'"):
+        Recommender(features=[[1.0]], algorithm="best")
+    with pytest.raises(InvalidInputError, match="nan"):
+        Recommender(features=[[1.0], [float("nan")]])
+    with pytest.raises(InvalidInputError, match="there must be an answer to take back"):
+        Recommender(features=[[1.0]]).undo()
+
+
+def test_an_empty_catalogue_recommends_nothing() -> None:
+    for algorithm in QUICK:
+        one = Recommender(features=np.zeros((0, 3)), algorithm=algorithm, raw=True)
+        assert one.recommend(3) == []
+        assert one.playlist(3) == []

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bandstand.algorithms.situation import Catalogue, Listening
+from bandstand.units import Minutes
+
+FEATURES = np.random.default_rng(0).normal(size=(30, 3))
+
+
+def test_before_anything_is_heard_every_song_is_new_and_typically_different() -> None:
+    songs = Catalogue.of(FEATURES).songs(Listening.nothing(30), Minutes(5.0))
+    assert (songs.elapsed == 43_200).all()
+    assert (songs.diversity == 1).all()
+
+
+def test_diversity_is_the_distance_to_the_mean_of_the_last_ten() -> None:
+    catalogue = Catalogue.of(FEATURES)
+    listening = Listening.nothing(30)
+    for row in range(14):
+        listening = listening.after(row, Minutes(float(row)))
+    assert listening.recent == tuple(range(4, 14))
+    songs = catalogue.songs(listening, Minutes(20.0))
+    centre = FEATURES[4:14].mean(axis=0)
+    distance = np.linalg.norm(FEATURES - centre, axis=1)
+    assert songs.diversity == pytest.approx(distance / catalogue.typical_distance)
+    one = catalogue.song(17, listening, Minutes(20.0))
+    assert one.diversity[0] == pytest.approx(songs.diversity[17])
+    assert one.elapsed[0] == songs.elapsed[17]
+
+
+def test_the_typical_distance_is_the_median_over_pairs() -> None:
+    pairs = [np.linalg.norm(a - b) for i, a in enumerate(FEATURES) for b in FEATURES[:i]]
+    assert Catalogue.of(FEATURES).typical_distance == pytest.approx(np.median(pairs), rel=0.1)
+
+
+def test_a_clock_that_goes_back_gives_no_negative_time() -> None:
+    listening = Listening.nothing(2).after(0, Minutes(100.0))
+    assert listening.elapsed(Minutes(50.0)).tolist() == [0.0, 43_200.0]
+
+
+@pytest.mark.parametrize("features", [[[1.0, 2.0]], [[1.0], [1.0], [1.0]]])
+def test_a_catalogue_without_distances_has_a_unit(features: list[list[float]]) -> None:
+    assert Catalogue.of(features).typical_distance == 1.0
