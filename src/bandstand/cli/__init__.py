@@ -1,0 +1,129 @@
+"""The command line: `bandstand COMMAND …`, one file per command.
+
+A command is imported when it is called, so that `bandstand --help` costs next to nothing.
+What goes wrong becomes one sentence on standard error and an exit code:
+
+2    the input cannot be used: the sentence says what was expected and what came
+1    the work failed
+130  interrupted
+
+To add a command, write it as a click command in a file of its own and add one line to
+`COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from bandstand import __version__
+from bandstand.errors import BandstandError, InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What the libraries below numpy read, once, when it is imported.
+_THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class _Command(NamedTuple):
+    home: str  # module:attribute
+    summary: str  # here as well, so that the list of commands imports none of them
+
+
+COMMANDS: Final = {
+    "bench": _Command(
+        "bandstand.cli.bench:bench", "Measure training times and one online step, as ratios."
+    ),
+    "demo": _Command("bandstand.cli.demo:demo", "Follow a simulated listener as it is learnt."),
+    "recommend": _Command(
+        "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
+    ),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group of commands, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the command of that name from its home module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name].home.split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does."""
+        with formatter.section("Commands"):
+            names = self.list_commands(ctx)
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in names])
+
+
+@click.group(
+    cls=_LazyGroup,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def bandstand(ctx: click.Context) -> None:
+    """Bandstand, a radio that learns you."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Return the exit code of `bandstand ARGS…`; by default those of the process."""
+    _one_thread_for_small_matrices()
+    _print_anything(sys.stdout)
+    try:
+        # Without click's own ending, which takes several lines to say what is wrong.
+        code = bandstand.main(args=args, prog_name="bandstand", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except Exception as problem:
+        if sys.flags.dev_mode and not isinstance(problem, click.ClickException | BandstandError):
+            raise  # python -X dev -m bandstand … shows where a mistake of ours is
+        code, message = _verdict(problem)
+        click.echo(f"Error: {' '.join(message.splitlines())}", err=True)
+    return code if isinstance(code, int) else 0
+
+
+def _verdict(problem: Exception) -> tuple[int, str]:
+    """Return the exit code and the sentence for something that went wrong."""
+    match problem:
+        case click.ClickException():
+            return problem.exit_code, problem.format_message()
+        case InvalidInputError():
+            return 2, str(problem)
+        case BandstandError():
+            return 1, str(problem)
+        case MemoryError():
+            return 1, "the work needs more memory than there is"
+        case OSError(strerror=str(reason)):
+            return 1, reason
+        case _:
+            return 1, f"{type(problem).__name__}: {problem}"
+
+
+def _one_thread_for_small_matrices() -> None:
+    """Let numpy use one thread, unless the user has chosen: more are slower here."""
+    if not any(name in os.environ for name in _THREADS):
+        os.environ.update(dict.fromkeys(_THREADS, "1"))
+
+
+def _print_anything(stream: object) -> None:
+    """Let letters that the output cannot show be written as escapes."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

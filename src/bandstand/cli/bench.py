@@ -1,0 +1,93 @@
+"""`bandstand bench`: speed, as ratios measured in one run."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """Return different numbers of ratings, rising, each at least 5."""
+    if value is None:
+        return None
+    parts = value.split(",")
+    sizes = {int(part) for part in parts if part.strip().isdecimal()}
+    if len(sizes) < len(parts) or min(sizes) < 5:
+        expected = "expected different numbers of ratings, each at least 5, as in 100,400,1000"
+        msg = f"{expected}, got {value!r}"
+        raise click.BadParameter(msg, ctx, param)
+    return tuple(sorted(sizes))
+
+
+def _checked_plot(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a picture that could not be drawn before anything is measured for it."""
+    if value is not None and value.suffix.lower() not in {".png", ".svg", ".pdf"}:
+        msg = f"expected a name that ends in .png, .svg or .pdf, got {str(value)!r}"
+        raise click.BadParameter(msg, ctx, param)
+    if value is not None and find_spec("matplotlib") is None:
+        msg = "a figure needs matplotlib, found none; install bandstand[report]"
+        raise click.BadParameter(msg, ctx, param)
+    return value
+
+
+def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Refuse a file in a folder that is not there."""
+    if value is not None and str(value) != "-" and not Path(value).absolute().parent.is_dir():
+        msg = f"expected a file in a folder that exists, got {str(value)!r}"
+        raise click.BadParameter(msg, ctx, param)
+    return value
+
+
+def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    folder_exists: Path | None = _checked_folder(ctx, param, value)
+    return _checked_plot(ctx, param, folder_exists)
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="A small study, in less than a minute.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    callback=_checked_folder,
+    help="Write every measurement there; - is standard output, in place of the tables.",
+)
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.png",
+    callback=_plot_option,
+    help="Draw the paper's efficiency figure.",
+)
+@click.option(
+    "--sizes",
+    metavar="N,N,…",
+    callback=_sizes,
+    help="Numbers of ratings to train on: 100,400,1000.",
+)
+@click.option("--repeats", type=click.IntRange(min=1), help="Rounds, each with a new listener.")
+@click.option("--features", type=click.IntRange(min=2), help="Features of a song; 91 unless given.")
+@click.option(
+    "--songs", type=click.IntRange(min=50), help="Songs to choose from; 10,000 unless given."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of the simulated listeners.")
+def bench(*, quick: bool, json_file: str | None, plot_file: Path | None, **settings: Any) -> None:
+    """Measure speed: training times, and one online step beside LinUCB.
+
+    Everything is told as ratios to references that run beside it, on one thread. The whole
+    study takes some minutes.
+    """
+    # Imported here, so that other commands start without it.
+    from bandstand.reports.timing import run_pinned  # noqa: PLC0415
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    order = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
+    code = run_pinned("bandstand.reports.bench", json.dumps(order))
+    if code:
+        msg = f"the measuring process must end with code 0, got {code}"
+        raise click.ClickException(msg)

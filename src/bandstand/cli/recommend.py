@@ -1,0 +1,155 @@
+"""`bandstand recommend`: rank the items of a CSV file for one listener, whose ratings are another.
+
+Items may be of any kind. docs/recommend.md shows the files and what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bandstand.errors import InvalidInputError
+from bandstand.moments import minutes_between, seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
+    from bandstand.cli.ranking import Ranking
+    from bandstand.cli.tables import HistoryRow
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(short_help="Rank the items of a CSV file for one listener.")
+@click.option(
+    "--items", "items_path", type=_FILE, required=True, help="CSV: id and numeric features."
+)
+@click.option(
+    "--history",
+    "history_path",
+    type=_FILE,
+    required=True,
+    help="CSV: item_id,time,rating and perhaps weight, in order of time; ISO-8601 or epoch "
+    "seconds.",
+)
+@click.option(
+    "--algorithm",
+    default="bayes-ucb-cn-x",
+    metavar="NAME",
+    show_default=True,
+    help="How to choose; docs/recommend.md lists the names.",
+)
+@click.option(
+    "--quantile",
+    "level",
+    type=float,
+    metavar="Q",
+    help="Level of the quantile, between 0 and 1.  [default: 1 - 1/step]",
+)
+@click.option(
+    "--at", "moment", metavar="TIME", help="When to recommend.  [default: the last row's time]"
+)
+@click.option("--raw", is_flag=True, help="Features as they are, with the paper's priors.")
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="List only the best N.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    show_default=True,
+    help="For what is drawn at random.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def recommend(
+    *,
+    items_path: Path,
+    history_path: Path,
+    algorithm: str,
+    level: float | None,
+    moment: str | None,
+    raw: bool,
+    top: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Rank items for one listener, best first.
+
+    ITEMS has a column "id" and otherwise numbers, one row per item of any kind. HISTORY says
+    which item was rated when. The minutes since an item's previous rating are derived from it.
+    """
+    # Here, so that --help does not wait for numpy and scipy.
+    from bandstand.algorithms.registry import algorithm_named  # noqa: PLC0415
+    from bandstand.cli.ranking import rank  # noqa: PLC0415
+    from bandstand.cli.ranking_table import show  # noqa: PLC0415
+    from bandstand.cli.tables import read_history, read_items  # noqa: PLC0415
+    from bandstand.domain import FEATURE_LIMIT  # noqa: PLC0415
+    from bandstand.model.scaling import LARGEST_FEATURE  # noqa: PLC0415
+
+    algorithm_named(algorithm)  # refused before anything is read
+    _check_level(level)
+    at = _moment(moment)
+    items = read_items(items_path, limit=FEATURE_LIMIT if raw else LARGEST_FEATURE)
+    history = read_history(history_path, ids=frozenset(items.ids))
+    _check_order(history, at, moment)
+    ranking = rank(
+        items, history, algorithm=algorithm, raw=raw, seed=seed, level=level, at=at, top=top
+    )
+    if as_json:
+        click.echo(json.dumps(as_dictionary(ranking), allow_nan=False, indent=2))
+    else:
+        show(ranking)
+
+
+def as_dictionary(ranking: Ranking) -> dict[str, Any]:
+    """Return a ranking as it is printed with --json."""
+    return {
+        "algorithm": ranking.algorithm,
+        "seed": ranking.seed,
+        "step": ranking.step,
+        "posterior": {
+            "recovery_time_mean": ranking.posterior.recovery_time_mean,
+            "recovery_time_sd": ranking.posterior.recovery_time_sd,
+            "noise_sd": ranking.posterior.noise_sd,
+        },
+        "items": [
+            {
+                "id": item.id,
+                "elapsed_minutes": item.elapsed_minutes,
+                "mean": item.mean,
+                "sd": item.sd,
+                "quantile": item.quantile,
+                "score": item.score,
+                **item.parts,
+                "bonus": item.bonus,
+            }
+            for item in ranking.items
+        ],
+    }
+
+
+def _check_level(level: float | None) -> None:
+    if level is not None and not 0 < level < 1:
+        msg = f"--quantile must be between 0 and 1, both excluded, got {level}"
+        raise InvalidInputError(msg)
+
+
+def _moment(text: str | None) -> Decimal | None:
+    try:
+        return None if text is None else seconds_of(text)
+    except InvalidInputError as problem:
+        msg = f"--at: {problem}"
+        raise InvalidInputError(msg) from None
+
+
+def _check_order(history: Sequence[HistoryRow], at: Decimal | None, shown: str | None) -> None:
+    if history and at is not None and at < history[-1].time:
+        early = minutes_between(at, history[-1].time)
+        msg = (
+            f"--at must not be before the last row of the history, got {shown!r}, "
+            f"{early:g} minutes before it"
+        )
+        raise InvalidInputError(msg)

@@ -1,0 +1,97 @@
+"""One radio and one listener, song by song, judged by a truth that the radio never sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bandstand.arrays import frozen
+from bandstand.domain import Songs
+from bandstand.errors import InvalidInputError
+from bandstand.simulation.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.algorithms.recommender import Recommender, Song
+    from bandstand.simulation.listener import Listener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One song that was played and rated.
+
+    The best possible rating is that of the best song at this moment for somebody who has heard
+    what this radio has played: a radio that wears out the favourites lowers its own bar.
+    """
+
+    number: int  # counted from 1
+    moment: float  # seconds since the first song
+    song: Song
+    row: int
+    elapsed: float  # minutes since the song was heard, at most a month; never heard is a month
+    rating: float
+    expected_rating: float
+    best_expected_rating: float
+    regret: float  # R (32): what all songs so far fell short of the best ones
+
+    @property
+    def shortfall(self) -> float:
+        """How much better the best song would have been: this step's part of the regret."""
+        return self.best_expected_rating - self.expected_rating
+
+
+def follow(
+    radio: Recommender,
+    listener: Listener,
+    *,
+    steps: int,
+    clock: Clock | None = None,
+    seed: int = 0,
+    number: int = 0,
+) -> Iterator[Step]:
+    """Yield each of the next `steps` songs, once the radio has learnt what the listener said.
+
+    The noise of an answer depends on the seed, the listener's `number` and the step alone. So
+    different algorithms that are followed with the same three meet the very same listener
+    (common random numbers), in any order and in any process.
+    """
+    if not radio.ids:
+        msg = "a radio must have at least one song to be followed, got none"
+        raise InvalidInputError(msg)
+    times = clock or Clock()
+    row_of = {song: row for row, song in enumerate(radio.ids)}
+    regret = 0.0
+    for step in range(radio.step, radio.step + steps):
+        moment = times.moment(step)
+        songs = songs_at(radio, moment)
+        expected = listener.expected_rating(songs)
+        (song,) = radio.recommend(at=moment)
+        row = row_of[song]
+        noise = np.random.default_rng([seed, number, step])
+        rating = float(listener.rate(songs.take([row]), noise)[0])
+        radio.update(song, rating=rating, time=moment)
+        regret += float(expected.max() - expected[row])
+        yield Step(
+            number=step,
+            moment=moment,
+            song=song,
+            row=row,
+            elapsed=float(songs.elapsed[row]),
+            rating=rating,
+            expected_rating=float(expected[row]),
+            best_expected_rating=float(expected.max()),
+            regret=regret,
+        )
+
+
+def songs_at(radio: Recommender, moment: float) -> Songs:
+    """Return the radio's whole catalogue as its listener meets it at that moment."""
+    features = radio.catalogue.features
+    return Songs(
+        features=features,
+        elapsed=frozen(radio.elapsed(at=moment)),
+        diversity=frozen(np.ones(len(features))),
+    )

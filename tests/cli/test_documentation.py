@@ -1,0 +1,67 @@
+"""docs/recommend.md shows what the command really prints, and names all that it can do."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.cli.recommend import recommend
+from tests.cli.running import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "recommend.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the page's two files, as the current one."""
+    for name, content in zip(("books.csv", "read.csv"), blocks("csv"), strict=True):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield everything in a JSON document by its place."""
+    if isinstance(tree, dict | list):
+        for key, branch in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from leaves(branch, f"{path}/{key}")
+    else:
+        yield path, tree
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("session", blocks("console"))
+def test_the_examples_print_what_the_page_says(session: str) -> None:
+    command, expected = session.split("\n", maxsplit=1)
+    _, out, err = run(*shlex.split(command.removeprefix("$ bandstand ")))
+    if "--json" in command:
+        printed, shown = dict(leaves(json.loads(out))), dict(leaves(json.loads(expected)))
+        assert list(printed) == list(shown)
+        for place, value in shown.items():
+            near = pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
+            assert printed[place] == near
+    else:
+        assert out + err == expected
+
+
+def test_every_algorithm_is_on_the_page_with_its_summary() -> None:
+    table = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", PAGE.split("## Algorithms")[1], re.MULTILINE)
+    assert table == [(name, algorithm.summary) for name, algorithm in ALGORITHMS.items()]
+
+
+def test_every_option_is_on_the_page() -> None:
+    documented = re.findall(r"^\| `(--[a-z]+)", PAGE, re.MULTILINE)
+    assert sorted(documented) == sorted(option.opts[0] for option in recommend.params)
