@@ -1,4 +1,4 @@
-"""p(U | D) by plain integration over the recovery time: slow, obvious, and nobody's helper.
+"""p(U | D) by plain integration over the recovery time: slow and obvious.
 
 It shares no code with the package: every formula is written out again, on thousands of
 nodes, with dense solves.

@@ -16,8 +16,9 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A busy machine is no failure, so there is no deadline. The quick run draws the same
-# examples every time; the nightly one draws new ones and prints how to draw them again.
+# A busy machine is no failure, so there is no deadline. The quick run draws the same examples
+# every time for the same choice of tests; the nightly one draws new ones and prints how to
+# draw them again.
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("nightly", deadline=None, print_blob=True, database=None)
 

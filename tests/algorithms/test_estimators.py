@@ -95,6 +95,7 @@ def test_it_feels_like_scikit_learn(model: RatingModel) -> None:
     assert (level is None) == (draws is None)
     assert draws is None or draws.shape == (4, 6)
     assert type(fresh).__name__ in repr(fresh)
+    assert fresh.get_params(deep=False) == fresh.get_params()
     with pytest.raises(TypeError):
         type(model)(1.0)  # type: ignore[call-arg]  # settings are keywords only
     with pytest.raises(InvalidInputError, match="a setting must be one of"):
@@ -151,3 +152,12 @@ def test_a_broken_file_is_refused_and_nothing_is_unpickled(tmp_path: Path) -> No
     text.write_text(words.replace("ExactModel", "OsSystem"))
     with pytest.raises(InvalidInputError, match="must be a saved model"):
         load(path)
+
+
+def test_changed_settings_take_effect_at_the_next_fit() -> None:
+    model = fitted(RidgeModel(regularisation=2.0))
+    before = model.predict(SONGS, elapsed=60.0)
+    model.set_params(use_elapsed=True, regularisation=9.0)
+    assert model.predict(SONGS, elapsed=60.0) == pytest.approx(before, rel=1e-15)
+    again = model.fit_history(model.fitted_history()).predict(SONGS, elapsed=60.0)
+    assert again != pytest.approx(before, rel=1e-3)

@@ -139,7 +139,14 @@ def test_a_planned_playlist_repeats_nothing_that_has_not_recovered() -> None:
         (lambda one: one.update("song 1", 3, "yesterday"), "ISO-8601 or epoch seconds"),
         (lambda one: one.update("song 1", 3, float("inf")), "time must be finite"),
         (lambda one: one.update("song 1", 3, 9e9, -1.0), "weights must not be negative"),
+        (
+            lambda one: one.replay(
+                [Answer(song="song 1", rating=5, time=60), Answer(song="x", rating=5, time=61)]
+            ),
+            "got 'x'",
+        ),
         (lambda one: one.recommend(0), "at least 1, got 0"),
+        (lambda one: one.recommend(2.5), "at least 1, got 2.5"),
         (lambda one: one.recommend(exclude=["x"]), "got 'x'"),
         (lambda one: one.recommend(at=-60), "must not be before the last answer"),
         (lambda one: one.playlist(2, minutes=0), "positive minutes"),
@@ -153,6 +160,7 @@ def test_bad_input_is_named_and_changes_nothing(call: object, message: str) -> N
     with pytest.raises(InvalidInputError, match=message):
         call(one)  # type: ignore[operator]
     assert one.step == 2
+    assert len(one.answers) == 1
     assert one.recommend(3, at=600) == before
 
 
@@ -163,6 +171,10 @@ def test_a_catalogue_must_make_sense() -> None:
         Recommender(features=[[1.0], [2.0]], ids=["a"])
     with pytest.raises(InvalidInputError, match=r"must be one of random, .* got 'best'"):
         Recommender(features=[[1.0]], algorithm="best")
+    with pytest.raises(InvalidInputError, match="ids must be hashable"):
+        Recommender(features=[[1.0]], ids=[[]])  # type: ignore[list-item]
+    with pytest.raises(InvalidInputError, match=r"seed must be a whole number .* got -1"):
+        Recommender(features=[[1.0]], seed=-1)
     with pytest.raises(InvalidInputError, match="nan"):
         Recommender(features=[[1.0], [float("nan")]])
     with pytest.raises(InvalidInputError, match="there must be an answer to take back"):

@@ -1,4 +1,4 @@
-"""docs/recommend.md shows what the command really prints, and names all that it can do."""
+"""docs/recommend.md shows what the command really prints; all options are documented."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.cli.bench import bench
+from bandstand.cli.demo import demo
 from bandstand.cli.recommend import recommend
 from tests.cli.running import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "recommend.md").read_text(encoding="utf-8")
+    import click
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGE = (DOCS / "recommend.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (DOCS / "commands.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -65,3 +71,10 @@ def test_every_algorithm_is_on_the_page_with_its_summary() -> None:
 def test_every_option_is_on_the_page() -> None:
     documented = re.findall(r"^\| `(--[a-z]+)", PAGE, re.MULTILINE)
     assert sorted(documented) == sorted(option.opts[0] for option in recommend.params)
+
+
+@pytest.mark.parametrize("command", [bench, demo], ids=["bench", "demo"])
+def test_every_option_of_the_other_commands_is_on_their_page(command: click.Command) -> None:
+    section = COMMANDS_PAGE.split(f"\n## {command.name}\n")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `(--[a-z]+)", section, re.MULTILINE)
+    assert sorted(documented) == sorted(option.opts[0] for option in command.params)

@@ -81,7 +81,7 @@ def test_a_prior_with_any_mean_and_covariance_equals_brute_force() -> None:
     mean, covariance = [1.0, -2.0, 0.5], [[2.0, 0.6, 0.0], [0.6, 1.0, -0.3], [0.0, -0.3, 0.5]]
     prior = ListenerPrior(
         preference=PreferencePrior.correlated(mean, covariance),
-        recovery=LogNormalRecovery(median=500.0, spread=1.2),
+        recovery=LogNormalRecovery(median=500.0, log_standard_deviation=1.2),
         noise=NoisePrior(shape=1.5, rate=0.7),
     )
     setting = Setting(

@@ -52,7 +52,11 @@ def priors(draw: st.DrawFn, columns: int) -> ListenerPrior:
     recovery = draw(
         st.one_of(
             st.builds(GammaRecovery, shape=st.floats(1.5, 6), rate=st.floats(2e-3, 0.05)),
-            st.builds(LogNormalRecovery, median=st.floats(60, 3_000), spread=st.floats(0.3, 1.7)),
+            st.builds(
+                LogNormalRecovery,
+                median=st.floats(60, 3_000),
+                log_standard_deviation=st.floats(0.3, 1.7),
+            ),
         )
     )
     return ListenerPrior(
@@ -179,7 +183,7 @@ def test_without_data_the_estimate_is_the_prior_mean(data: st.DataObject, column
     match prior.recovery:
         case GammaRecovery(shape=shape, rate=rate):
             expected = shape / rate
-        case LogNormalRecovery(median=median, spread=spread):
+        case LogNormalRecovery(median=median, log_standard_deviation=spread):
             expected = median * math.exp(spread**2 / 2)
     assert belief.recovery_time == pytest.approx(expected, rel=1e-9)
 

@@ -41,7 +41,9 @@ def drawn_prior(rng: np.random.Generator) -> ListenerPrior:
     root = rng.standard_normal((3, 5))
     recovery = (
         GammaRecovery(shape=rng.uniform(1, 5), rate=rng.uniform(1e-3, 1e-1)),
-        LogNormalRecovery(median=rng.uniform(50, 2_000), spread=rng.uniform(0.3, 2)),
+        LogNormalRecovery(
+            median=rng.uniform(50, 2_000), log_standard_deviation=rng.uniform(0.3, 2)
+        ),
     )
     return ListenerPrior(
         preference=PreferencePrior.correlated(rng.standard_normal(3), root @ root.T),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SONGS: Final = 40
 # What the variational mean and spread may differ from the sampled ones: in standard
-# deviations, and as a ratio (PROMISES, M8). Both are root mean squares over songs: single
+# deviations, and as a ratio (promise M8). Both are root mean squares over songs: single
 # songs go beyond, since factors that are taken for independent count a common scale twice
 # (up to √2 too wide) or not at all.
 LARGEST_SHIFT: Final = 0.1
@@ -140,7 +140,7 @@ def test_with_five_ratings_it_is_too_sure_and_does_not_agree() -> None:
 
 # ── Against truths drawn from the prior ──────────────────────────────────────────────────
 
-# The least coverage of the 90 % interval at each number of ratings (PROMISES, M7).
+# The least coverage of the 90 % interval at each number of ratings (promise M7).
 PROMISED: Final = {0: 0.78, 1: 0.78, 5: 0.78, 30: 0.85, 200: 0.87}
 # How often a quick test may fail though coverage is just as promised.
 FAILURE_RATE: Final = 1e-3

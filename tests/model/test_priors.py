@@ -25,7 +25,7 @@ recovery_priors: list[RecoveryPrior] = [
     GammaRecovery(shape=0.5, rate=2.0),
     GammaRecovery(shape=40.0, rate=1e-3),
     LogNormalRecovery(),
-    LogNormalRecovery(median=10.0, spread=0.2),
+    LogNormalRecovery(median=10.0, log_standard_deviation=0.2),
 ]
 
 
@@ -47,7 +47,7 @@ def test_the_density_of_log_s_integrates_to_one_over_its_interval(prior: Recover
     ("prior", "law"),
     [
         (GammaRecovery(shape=2.5, rate=0.1), gamma(2.5, scale=10.0)),
-        (LogNormalRecovery(median=50.0, spread=0.7), lognorm(0.7, scale=50.0)),
+        (LogNormalRecovery(median=50.0, log_standard_deviation=0.7), lognorm(0.7, scale=50.0)),
     ],
 )
 def test_draws_follow_the_density(prior: RecoveryPrior, law: object) -> None:
@@ -68,8 +68,8 @@ def test_the_radios_prior_spans_an_hour_to_a_month_and_does_not_grow_with_featur
     prior = radio_prior(31)
     variances = 1 / np.diagonal(prior.preference.precision)
     assert variances[-1] == pytest.approx(variances[:-1].sum())
-    spread = LogNormalRecovery()
-    law = lognorm(spread.spread, scale=spread.median)
+    broad = LogNormalRecovery()
+    law = lognorm(broad.log_standard_deviation, scale=broad.median)
     assert law.cdf(43_200) - law.cdf(60) > 0.94
     assert prior.noise.shape >= 2
 
@@ -88,13 +88,21 @@ def test_what_is_no_prior_is_refused() -> None:
         NoisePrior(shape=-1.0)
     with pytest.raises(InvalidInputError, match="rate must be positive and finite, got inf"):
         GammaRecovery(rate=math.inf)
-    with pytest.raises(InvalidInputError, match="spread must be positive and finite, got 0"):
-        LogNormalRecovery(spread=0.0)
+    with pytest.raises(InvalidInputError, match="log_standard_deviation must be positive"):
+        LogNormalRecovery(log_standard_deviation=0.0)
     with pytest.raises(InvalidInputError, match="positive definite"):
         PreferencePrior.correlated([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(InvalidInputError, match="symmetric"):
         PreferencePrior.correlated([0.0, 0.0], [[1.0, 0.5], [0.0, 1.0]])
-    with pytest.raises(InvalidInputError, match="2 × 2, got shape"):
+    with pytest.raises(InvalidInputError, match="needs a 2 × 2 matrix, got mean"):
         PreferencePrior.correlated([0.0, 0.0], [[1.0]])
-    with pytest.raises(InvalidInputError, match="prior variances must be positive, got 0"):
+    with pytest.raises(InvalidInputError, match="prior variances must be positive and finite"):
         PreferencePrior.independent([0.0, 0.0], [1.0, 0.0])
+    with pytest.raises(InvalidInputError, match="needs a 3 × 3 matrix"):
+        PreferencePrior.independent([0.0, 0.0, 0.0], [1.0, 2.0])
+    with pytest.raises(InvalidInputError, match="must be finite"):
+        PreferencePrior.independent([math.nan], [1.0])
+    with pytest.raises(InvalidInputError, match="prior variances must be positive and finite"):
+        PreferencePrior.independent([0.0], [math.inf])
+    with pytest.raises(InvalidInputError, match="positive definite"):
+        PreferencePrior(mean=np.zeros(1), precision=-np.eye(1))

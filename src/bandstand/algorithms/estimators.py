@@ -45,6 +45,7 @@ class RatingModel(ABC):
     _online = False
 
     history_: History
+    engine_: Engine[Any]  # as it was made at the last `fit`
     belief_: Any
 
     @abstractmethod
@@ -66,8 +67,9 @@ class RatingModel(ABC):
 
     def fit_history(self, history: History) -> Self:
         """Learn from a history that is there already and return the model itself."""
-        self.history_ = history
-        self.belief_ = self._engine(history.columns).fit(history, rng=self._rng())
+        engine = self._engine(history.columns)
+        belief = engine.fit(history, rng=self._rng())
+        self.history_, self.engine_, self.belief_ = history, engine, belief
         return self
 
     def partial_fit(
@@ -85,18 +87,19 @@ class RatingModel(ABC):
         if more.columns != self.history_.columns:
             msg = f"songs must have {self.history_.columns} features as before, got {more.columns}"
             raise InvalidInputError(msg)
-        engine = self._engine(self.history_.columns)
+        history, belief = self.history_, self.belief_
         for row in range(len(more)):
-            self.history_ = self.history_.append(
+            history = history.append(
                 features=more.features[row],
                 elapsed=float(more.elapsed[row]),
                 rating=float(more.ratings[row]),
                 weight=float(more.weights[row]),
             )
             if self._online:
-                self.belief_ = engine.update(self.belief_, self.history_, rng=self._rng())
+                belief = self.engine_.update(belief, history, rng=self._rng())
         if not self._online:
-            self.belief_ = engine.fit(self.history_, rng=self._rng())
+            belief = self.engine_.fit(history, rng=self._rng())
+        self.history_, self.belief_ = history, belief
         return self
 
     def predict(
@@ -132,7 +135,8 @@ class RatingModel(ABC):
 
     def summary(self) -> Summary:
         """Return what was learnt about the listener, in a few numbers."""
-        return self._engine(self.fitted_history().columns).summary(self.belief_)
+        self.fitted_history()
+        return self.engine_.summary(self.belief_)
 
     def fitted_history(self) -> History:
         """Return what the model has learnt from."""
@@ -141,8 +145,8 @@ class RatingModel(ABC):
             raise NotFittedError(msg)
         return self.history_
 
-    def get_params(self) -> dict[str, Any]:
-        """Return the settings by name."""
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+        """Return the settings by name; `deep` is there for scikit-learn's sake."""
         names = inspect.signature(type(self).__init__).parameters
         return {name: getattr(self, name) for name in names if name != "self"}
 
@@ -166,7 +170,7 @@ class RatingModel(ABC):
         if songs.features.shape[1] != columns:
             msg = f"songs must have {columns} features as in `fit`, got {songs.features.shape[1]}"
             raise InvalidInputError(msg)
-        return self._engine(columns).predict(self.belief_, songs)
+        return self.engine_.predict(self.belief_, songs)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng(getattr(self, "seed", 0))

@@ -61,6 +61,6 @@ def plan_playlist(
         row = int(chosen[0])
         planned.append((row, now))
         belief = engine.plan(belief, catalogue.song(row, listening, now))
-        now = Minutes(now + request.lengths[row])
+        now = Minutes(now + float(request.lengths[row]))
         listening = listening.after(row, now)
     return planned

@@ -24,10 +24,12 @@ from bandstand.units import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
+    from decimal import Decimal
 
     from numpy.typing import ArrayLike
 
     from bandstand.arrays import Indices, Vector
+    from bandstand.domain import Songs
     from bandstand.inference.engine import Engine, Summary
     from bandstand.model.prediction import Prediction
     from bandstand.model.priors import ListenerPrior
@@ -51,6 +53,16 @@ class PlannedSong:
 
     song: Song
     minutes_from_now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the listener has said so far, and what was heard when."""
+
+    history: History
+    listening: Listening
+    start: Decimal | None  # of the first answer, in seconds since 1970
+    latest: Minutes  # of the last answer, since the first
 
 
 class Recommender:
@@ -86,16 +98,29 @@ class Recommender:
         start = prior or (paper_prior(columns) if raw else radio_prior(columns))
         self.engine: Engine[Any] = named.engine_for(start)
         self.policy = named.policy
-        self.seed = seed
-        nothing_heard = Listening.nothing(len(self.catalogue))
-        self._memory = self.engine.remember(self.catalogue.songs(nothing_heard, Minutes(0.0)))
-        self._start_over()
-
-    def _start_over(self) -> None:
+        self.seed = _checked_seed(seed)
+        self._told = self._nothing_told()
+        self._memory = self.engine.remember(self.songs())
         self._answers: list[Answer] = []
-        self._listening = Listening.nothing(len(self.catalogue))
-        self.history = History.empty(self.catalogue.features.shape[1])
-        self.belief = self.engine.fit(self.history, rng=self._rng("learn"))
+        self.belief = self.engine.fit(self.history, rng=self._rng(0, "learn"))
+
+    def _nothing_told(self) -> _Told:
+        return _Told(
+            history=History.empty(self.catalogue.features.shape[1]),
+            listening=Listening.nothing(len(self.catalogue)),
+            start=None,
+            latest=Minutes(0.0),
+        )
+
+    @property
+    def history(self) -> History:
+        """What has been learnt from."""
+        return self._told.history
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """Everything the listener said, in order: `replay` of it makes the same radio."""
+        return tuple(self._answers)
 
     @property
     def step(self) -> int:
@@ -104,25 +129,38 @@ class Recommender:
 
     def update(self, song: Song, rating: float, time: Moment, weight: float = 1.0) -> None:
         """Learn what the listener said about `song`."""
-        longer = self._heard(Answer(song=song, rating=rating, time=time, weight=weight))
-        if len(longer) > len(self.history):
-            self.belief = self.engine.update(self.belief, longer, rng=self._rng("learn"))
-        self.history = longer
+        answer = Answer(song=song, rating=rating, time=time, weight=weight)
+        told = self._after(self._told, answer)
+        count = len(told.history)
+        if count > len(self.history):
+            self.belief = self.engine.update(
+                self.belief, told.history, rng=self._rng(count, "learn")
+            )
+        self._told = told
+        self._answers.append(answer)
 
     def replay(self, answers: Iterable[Answer]) -> None:
-        """Learn many answers at once: the same as one `update` after the other, only sooner."""
-        for answer in answers:
-            self.history = self._heard(answer)
-        self.belief = self.engine.fit(self.history, rng=self._rng("learn"))
+        """Learn many answers at once: as one `update` after the other, only sooner.
+
+        Engines that draw, or that start from where they were, may end a little elsewhere.
+        """
+        self._learn(self._told, self._answers, answers)
 
     def undo(self) -> None:
         """Forget the last answer, as if it had never been given."""
         if not self._answers:
             msg = "there must be an answer to take back, got none so far"
             raise InvalidInputError(msg)
-        kept = self._answers[:-1]
-        self._start_over()
-        self.replay(kept)
+        self._learn(self._nothing_told(), [], self._answers[:-1])
+
+    def _learn(self, told: _Told, before: list[Answer], answers: Iterable[Answer]) -> None:
+        """Take over `told` and `before` with all of `answers`, or nothing if one is refused."""
+        more = list(answers)
+        for answer in more:
+            told = self._after(told, answer)
+        rng = self._rng(len(told.history), "learn")
+        self.belief = self.engine.fit(told.history, rng=rng)
+        self._told, self._answers = told, [*before, *more]
 
     def recommend(
         self, n: int = 1, *, exclude: Iterable[Song] = (), at: Moment | None = None
@@ -131,7 +169,7 @@ class Recommender:
         rows = self.policy.choose(
             self.predict(at=at),
             step=self.step,
-            rng=self._rng("choose"),
+            rng=self.randomness(),
             count=_checked_count(n),
             allowed=self._allowed(exclude),
         )
@@ -162,12 +200,12 @@ class Recommender:
             self.policy,
             self.belief,
             self.catalogue,
-            self._listening,
+            self._told.listening,
             request,
             memory=self._memory,
         )
         return [
-            PlannedSong(song=self.ids[row], minutes_from_now=moment - request.start)
+            PlannedSong(song=self.ids[row], minutes_from_now=float(moment - request.start))
             for row, moment in planned
         ]
 
@@ -175,38 +213,50 @@ class Recommender:
         self, *, only: Iterable[Song] | None = None, at: Moment | None = None
     ) -> Prediction:
         """Return what is believed about every song at that moment, or about some in their order."""
-        songs = self.catalogue.songs(self._listening, self._moment(at))
+        songs = self.songs(at=at)
         if only is None:
             return self.engine.predict(self.belief, songs, memory=self._memory)
         return self.engine.predict(self.belief, songs.take([self._row(song) for song in only]))
 
     def elapsed(self, *, at: Moment | None = None) -> Vector:
         """Return the minutes since each song was last heard, at most a month."""
-        return self._listening.elapsed(self._moment(at))
+        return self._told.listening.elapsed(self._moment(at))
 
     def scores(self, *, at: Moment | None = None) -> Vector:
         """Return the algorithm's own score of every song; a list is sorted by it."""
-        return self.policy.scores(self.predict(at=at), step=self.step, rng=self._rng("choose"))
+        return self.policy.scores(self.predict(at=at), step=self.step, rng=self.randomness())
+
+    def songs(self, *, at: Moment | None = None) -> Songs:
+        """Return the whole catalogue as the model sees it at that moment."""
+        return self.catalogue.songs(self._told.listening, self._moment(at))
+
+    def randomness(self) -> np.random.Generator:
+        """Return what this step's choice is drawn with: from the seed and the step alone."""
+        return self._rng(self.step, "choose")
 
     def summary(self) -> Summary:
         """Return what has been learnt about the listener, in a few numbers."""
         return self.engine.summary(self.belief)
 
-    def _heard(self, answer: Answer) -> History:
-        """Return the history with `answer`, and note that the song was heard."""
-        row, now = self._row(answer.song), self._minutes(answer.time)
-        self._check_order(now, "answers must come in order of time")
-        song = self.catalogue.song(row, self._listening, now)
-        longer = self.history.append(
-            features=song.features[0],
-            elapsed=float(song.elapsed[0]),
-            rating=answer.rating,
-            weight=answer.weight,
-            diversity=float(song.diversity[0]),
+    def _after(self, told: _Told, answer: Answer) -> _Told:
+        """Return what has been said after `answer`; nothing is changed."""
+        row, seconds = self._row(answer.song), seconds_of(answer.time)
+        start = seconds if told.start is None else told.start
+        now = minutes_between(start, seconds)
+        _check_order(now, told, "answers must come in order of time")
+        song = self.catalogue.song(row, told.listening, now)
+        return _Told(
+            history=told.history.append(
+                features=song.features[0],
+                elapsed=float(song.elapsed[0]),
+                rating=answer.rating,
+                weight=answer.weight,
+                diversity=float(song.diversity[0]),
+            ),
+            listening=told.listening.after(row, now),
+            start=start,
+            latest=now,
         )
-        self._answers.append(answer)
-        self._listening = self._listening.after(row, now)
-        return longer
 
     def _row(self, song: Song) -> int:
         try:
@@ -221,36 +271,36 @@ class Recommender:
         return np.flatnonzero(keep)
 
     def _moment(self, at: Moment | None) -> Minutes:
+        """Return the minutes since the first answer; minutes since 1970 would lose digits."""
         if at is None:
-            return self._latest()
-        now = self._minutes(at)
-        self._check_order(now, "the moment must not be before the last answer")
+            return self._told.latest
+        seconds = seconds_of(at)
+        if self._told.start is None:
+            return Minutes(0.0)
+        now = minutes_between(self._told.start, seconds)
+        _check_order(now, self._told, "the moment must not be before the last answer")
         return now
 
-    def _latest(self) -> Minutes:
-        return self._minutes(self._answers[-1].time) if self._answers else Minutes(0.0)
+    def _rng(self, number: int, purpose: str) -> np.random.Generator:
+        """Return the randomness of a step; choosing and learning do not share it."""
+        return np.random.default_rng([self.seed, number, ("choose", "learn").index(purpose)])
 
-    def _minutes(self, moment: Moment) -> Minutes:
-        """Return the minutes since the first answer; minutes since 1970 would lose digits."""
-        seconds = seconds_of(moment)
-        start = seconds_of(self._answers[0].time) if self._answers else seconds
-        return minutes_between(start, seconds)
 
-    def _check_order(self, now: Minutes, expected: str) -> None:
-        if self._answers and now < self._latest():
-            msg = f"{expected}, got one {self._latest() - now:g} minutes earlier"
-            raise InvalidInputError(msg)
-
-    def _rng(self, purpose: str) -> np.random.Generator:
-        """Return the randomness of this step; choosing and learning do not share it."""
-        return np.random.default_rng([self.seed, self.step, ("choose", "learn").index(purpose)])
+def _check_order(now: Minutes, told: _Told, expected: str) -> None:
+    if now < told.latest:
+        msg = f"{expected}, got one {told.latest - now:g} minutes earlier"
+        raise InvalidInputError(msg)
 
 
 def _rows_by_id(ids: Sequence[Song], count: int) -> dict[Song, int]:
     if len(ids) != count:
         msg = f"there must be one id per song ({count}), got {len(ids)}"
         raise InvalidInputError(msg)
-    rows = {song: row for row, song in enumerate(ids)}
+    try:
+        rows = {song: row for row, song in enumerate(ids)}
+    except TypeError as problem:
+        msg = f"ids must be hashable, such as text or numbers, got one that is not: {problem}"
+        raise InvalidInputError(msg) from problem
     if len(rows) < count:
         twice = next(song for row, song in enumerate(ids) if rows[song] != row)
         msg = f"ids must differ, got {twice!r} twice"
@@ -259,10 +309,17 @@ def _rows_by_id(ids: Sequence[Song], count: int) -> dict[Song, int]:
 
 
 def _checked_count(n: int) -> int:
-    if n < 1:
-        msg = f"the number of songs must be at least 1, got {n}"
+    if not isinstance(n, int | np.integer) or n < 1:
+        msg = f"the number of songs must be a whole number of at least 1, got {n!r}"
         raise InvalidInputError(msg)
-    return n
+    return int(n)
+
+
+def _checked_seed(seed: int) -> int:
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        msg = f"a seed must be a whole number of at least 0, got {seed!r}"
+        raise InvalidInputError(msg)
+    return int(seed)
 
 
 def _checked_lengths(minutes: ArrayLike, count: int) -> Vector:

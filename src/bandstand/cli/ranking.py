@@ -119,13 +119,14 @@ def _ranked(
     rows = _candidates(recommender, clock, level, count)
     names = [ids[row] for row in rows.tolist()]
     prediction = recommender.predict(only=names, at=clock.now)
-    quantile = None if level is None else prediction.quantile(level)
+    first = recommender.step == 1  # nothing has been said: no quantile, and any order
+    quantile = None if level is None or first else prediction.quantile(level)
     if _by_quantile(recommender) and quantile is not None:
         score = quantile
     else:
         score = recommender.scores(at=clock.now)[rows]
     mean, sd = prediction.mean(), prediction.standard_deviation()
-    bonus = None if mean is None or recommender.step == 1 else score - mean
+    bonus = None if mean is None or first else score - mean
     numbers = _plain(
         len(rows), {"mean": mean, "sd": sd, "quantile": quantile, "score": score, "bonus": bonus}
     )

@@ -60,6 +60,7 @@ class ExactBelief:
     covariances: Stack
     log_determinants: Vector
     rates: Vector
+    resolved: bool = True  # whether the grid holds the posterior to the promised digits
     updates: int = 0  # rank-one updates since the last factorisation
     planned: int = 0  # songs heard in thought only (`plan`)
 
@@ -121,7 +122,7 @@ class Exact:
         self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
-        if len(history) != len(belief.history) + 1:
+        if len(history) != len(belief.history) + 1 or belief.planned:
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
         if updated is None or updated.updates >= _MOST_UPDATES:
@@ -185,12 +186,14 @@ def _place(prior: ListenerPrior, history: History) -> ExactBelief:
     def log_density(nodes: Vector) -> Vector:
         return prior.recovery.log_density(nodes) + solver.at(np.exp(nodes)).log_evidence(shape)
 
+    resolved = False
     for grid, learn in recovery_grid.candidates(log_density, prior.recovery.interval()):
         found = solver.at(np.exp(grid.log_times(grid.places)))
         density = prior.recovery.log_density(grid.log_times(grid.places)) + found.log_evidence(
             shape
         )
-        if recovery_grid.serves(grid, density + grid.log_stretch()):
+        resolved = recovery_grid.serves(grid, density + grid.log_stretch())
+        if resolved:
             break
         learn(density)
     return ExactBelief(
@@ -202,6 +205,7 @@ def _place(prior: ListenerPrior, history: History) -> ExactBelief:
         covariances=found.covariances(),
         log_determinants=frozen(found.log_determinants),
         rates=found.rates,
+        resolved=resolved,
     )
 
 

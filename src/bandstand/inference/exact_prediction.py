@@ -141,9 +141,10 @@ class ExactPrediction:
         """Return the expected liking of the content alone, where it exists, and novelty now."""
         belief = self.belief
         curves = novelty(self.songs.elapsed[:, np.newaxis], belief.recovery_times)
-        parts = {"novelty": np.asarray(curves @ belief.weights)}
+        parts: dict[str, Vector] = {}
         if belief.freedom > 1:
             parts["content"] = self.songs.features @ (belief.weights @ belief.means)
+        parts["novelty"] = np.asarray(curves @ belief.weights)
         return parts
 
     @_tiny_is_zero
@@ -242,8 +243,9 @@ def _steps(locations: Matrix) -> Matrix:
 def _root(covariance: Matrix) -> Matrix:
     """Return lower-triangular L with LL' = covariance."""
     root, failed = dpotrf(covariance, lower=1, clean=1)
-    if failed:  # semi-definite by rounding: the symmetric root always exists
+    if failed:  # semi-definite by rounding: a root exists all the same
         values, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        square = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+        root = np.linalg.qr(square, mode="r").T  # type: ignore[attr-defined]
     lower: Matrix = root
     return lower

@@ -1,6 +1,6 @@
 """The songs with the largest exact quantiles, without computing all of them.
 
-Three facts (MODEL: "A whole catalogue at once") bound every song from one pass over the
+Three facts (docs/model.md, "A whole catalogue") bound every song from one pass over the
 feature matrix; only songs whose bound beats the best exact value are looked at closely:
 
 * a mixture's quantile is at most the largest quantile of its components;

@@ -72,9 +72,10 @@ class SamplePrediction:
         """Return the expected liking of the content alone and the expected novelty now."""
         times, which = np.unique(self.songs.elapsed, return_inverse=True)
         curves = [float(novelty(time, self.recovery_times).mean()) for time in times]
-        parts = {"novelty": np.asarray(curves, dtype=np.float64)[which]}
+        parts: dict[str, Vector] = {}
         if self.preferences is not None and self.degrees_of_freedom > 1:
             parts["content"] = self.songs.features @ self.preferences.mean(axis=0)
+        parts["novelty"] = np.asarray(curves, dtype=np.float64)[which]
         return parts
 
     def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:

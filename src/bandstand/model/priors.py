@@ -74,32 +74,33 @@ class GammaRecovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogNormalRecovery:
-    """log s ~ Normal(log median, spread²).
+    """log s ~ Normal(log median, log_standard_deviation²).
 
     Repeats of real people come days apart; the default has its median at a day and 95 %
     of its mass between an hour and a month.
     """
 
     median: float = 1_440.0
-    spread: float = 1.65
+    log_standard_deviation: float = 1.65
 
     def __post_init__(self) -> None:
         """Refuse what is no log-normal distribution."""
-        require_positive(median=self.median, spread=self.spread)
+        require_positive(median=self.median, log_standard_deviation=self.log_standard_deviation)
 
     def log_density(self, log_recovery_time: Vector) -> Vector:
         """Return log p(y), a normal density."""
-        z = (log_recovery_time - math.log(self.median)) / self.spread
-        return np.asarray(-0.5 * z * z - math.log(self.spread * math.sqrt(2 * math.pi)))
+        z = (log_recovery_time - math.log(self.median)) / self.log_standard_deviation
+        constant = math.log(self.log_standard_deviation * math.sqrt(2 * math.pi))
+        return np.asarray(-0.5 * z * z - constant)
 
     def interval(self) -> tuple[float, float]:
         """Return the y between which all but 2e-18 of the prior lies."""
-        reach = -float(ndtri(1e-18)) * self.spread
+        reach = -float(ndtri(1e-18)) * self.log_standard_deviation
         return math.log(self.median) - reach, math.log(self.median) + reach
 
     def draw(self, rng: np.random.Generator, size: int) -> Vector:
         """Return `size` recovery times in minutes."""
-        return self.median * np.exp(self.spread * rng.standard_normal(size))
+        return self.median * np.exp(self.log_standard_deviation * rng.standard_normal(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,25 @@ class PreferencePrior:
     mean: Vector
     precision: Matrix
 
+    def __post_init__(self) -> None:
+        """Refuse what is no normal distribution."""
+        columns = self.mean.size
+        if self.mean.ndim != 1 or self.precision.shape != (columns, columns):
+            msg = f"the prior of {columns} features needs a {columns} × {columns} matrix, "
+            msg += f"got mean {self.mean.shape} and matrix {self.precision.shape}"
+            raise InvalidInputError(msg)
+        if not (np.isfinite(self.mean).all() and np.isfinite(self.precision).all()):
+            msg = "a prior's mean and variances must be finite and not zero, got one that is not"
+            raise InvalidInputError(msg)
+        if not np.allclose(self.precision, self.precision.T, rtol=1e-8, atol=0):
+            msg = "a prior's covariance must be symmetric, got one that is not"
+            raise InvalidInputError(msg)
+        try:
+            np.linalg.cholesky(self.precision)
+        except np.linalg.LinAlgError as problem:
+            msg = "a prior's covariance must be positive definite, got one that is not"
+            raise InvalidInputError(msg) from problem
+
     @classmethod
     def isotropic(cls, columns: int, variance: float) -> PreferencePrior:
         """Return the paper's prior: no preference expected, each feature as likely to matter."""
@@ -134,31 +154,28 @@ class PreferencePrior:
     @classmethod
     def independent(cls, mean: ArrayLike, variances: ArrayLike) -> PreferencePrior:
         """Return a prior whose features do not know of each other."""
-        spread = np.asarray(variances, dtype=np.float64)
-        if not (spread > 0).all():
-            msg = f"prior variances must be positive, got {spread.min()}"
+        each = np.asarray(variances, dtype=np.float64)
+        if not ((each > 0) & (each < np.inf)).all():
+            msg = f"prior variances must be positive and finite, got {variances!r}"
             raise InvalidInputError(msg)
         return cls(
-            mean=frozen(np.array(mean, dtype=np.float64)), precision=frozen(np.diag(1 / spread))
+            mean=frozen(np.array(mean, dtype=np.float64)), precision=frozen(np.diag(1 / each))
         )
 
     @classmethod
     def correlated(cls, mean: ArrayLike, covariance: ArrayLike) -> PreferencePrior:
         """Return a prior with any mean and covariance, such as one learnt from many listeners."""
-        centre, spread = np.array(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
-        if centre.ndim != 1 or spread.shape != (len(centre), len(centre)):
-            msg = f"covariance must be {centre.size} × {centre.size}, got shape {spread.shape}"
-            raise InvalidInputError(msg)
-        if not np.allclose(spread, spread.T, rtol=1e-10, atol=0):
+        matrix = np.asarray(covariance, dtype=np.float64)
+        if matrix.ndim != 2 or not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
             msg = "covariance must be symmetric, got one that is not"
             raise InvalidInputError(msg)
         try:
-            root = np.linalg.cholesky(spread)
+            root = np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError as problem:
             msg = "covariance must be positive definite, got one that is not"
             raise InvalidInputError(msg) from problem
-        half = np.linalg.solve(root, np.eye(len(centre)))
-        return cls(mean=frozen(centre), precision=frozen(half.T @ half))
+        half = np.linalg.solve(root, np.eye(len(matrix)))
+        return cls(mean=frozen(np.array(mean, dtype=np.float64)), precision=frozen(half.T @ half))
 
     @property
     def columns(self) -> int:

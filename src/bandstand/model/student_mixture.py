@@ -48,15 +48,6 @@ def variance(locations: Matrix, scales: Matrix, weights: AnyArray, freedom: floa
     return np.asarray((weights * (within + (locations - centre) ** 2)).sum(axis=-1))
 
 
-def survival(
-    values: Vector, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
-) -> Vector:
-    """Return P(U > value) for each mixture."""
-    with np.errstate(under="ignore"):
-        above = stdtr(freedom, -_standardised(values, locations, scales))
-        return np.asarray((weights * above).sum(axis=-1))
-
-
 @_tiny_is_zero
 def quantile(
     level: float, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from bandstand.algorithms.recommender import Recommender
 from bandstand.arrays import frozen
 from bandstand.policies import ScorePolicy
-from bandstand.simulation.session import follow, songs_at
+from bandstand.simulation.session import follow
 from bandstand.units import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy as np
 
     from bandstand.arrays import Vector
     from bandstand.domain import Songs
@@ -115,10 +115,10 @@ class _Outlook:
             engine=radio.engine,
             belief=radio.belief,
             policy=radio.policy,
-            songs=songs_at(radio, moment),
+            songs=radio.songs(at=moment),
             step=radio.step,
             # The radio's own draw, so that the score is the one the song was chosen by.
-            rng=np.random.default_rng([radio.seed, radio.step, 0]),
+            rng=radio.randomness(),
         )
 
     def reason(self, row: int) -> Reason:

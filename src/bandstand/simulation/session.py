@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.simulation.clock import Clock
 
@@ -66,7 +64,7 @@ def follow(
     regret = 0.0
     for step in range(radio.step, radio.step + steps):
         moment = times.moment(step)
-        songs = songs_at(radio, moment)
+        songs = radio.songs(at=moment)
         expected = listener.expected_rating(songs)
         (song,) = radio.recommend(at=moment)
         row = row_of[song]
@@ -85,13 +83,3 @@ def follow(
             best_expected_rating=float(expected.max()),
             regret=regret,
         )
-
-
-def songs_at(radio: Recommender, moment: float) -> Songs:
-    """Return the radio's whole catalogue as its listener meets it at that moment."""
-    features = radio.catalogue.features
-    return Songs(
-        features=features,
-        elapsed=frozen(radio.elapsed(at=moment)),
-        diversity=frozen(np.ones(len(features))),
-    )
