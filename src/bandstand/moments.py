@@ -57,23 +57,31 @@ def _from_text(text: str) -> Decimal:
 
 def _from_iso(text: str) -> Decimal:
     try:
-        return _from_datetime(datetime.fromisoformat(text.upper()))
+        moment = datetime.fromisoformat(text.upper())
     except ValueError:
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         msg = f"a time must be ISO-8601 or epoch seconds, got {shown!r}"
         raise InvalidInputError(msg) from None
+    return _from_datetime(moment)
 
 
 def _from_datetime(moment: datetime) -> Decimal:
     zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return Decimal((zoned - _EPOCH) // _MICROSECOND) / 1_000_000
+    return _from_number(Decimal((zoned - _EPOCH) // _MICROSECOND) / 1_000_000)
 
 
 def _from_number(seconds: float | Decimal) -> Decimal:
     if not isinstance(seconds, Real | Decimal):
         msg = f"a time must be text, a number or a datetime, got {type(seconds).__name__}"
         raise InvalidInputError(msg)
-    if not math.isfinite(seconds) or abs(seconds) > _LATEST_SECONDS:
+    if not _is_a_moment(seconds):
         msg = f"a time must be finite and before the year 10000, got {seconds} seconds"
         raise InvalidInputError(msg)
     return seconds if isinstance(seconds, Decimal) else Decimal(float(seconds))
+
+
+def _is_a_moment(seconds: float | Decimal) -> bool:
+    try:
+        return math.isfinite(seconds) and -_LATEST_SECONDS <= seconds <= _LATEST_SECONDS
+    except (OverflowError, ValueError):  # more digits than any number has; a signalling NaN
+        return False

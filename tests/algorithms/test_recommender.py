@@ -138,6 +138,8 @@ def test_a_planned_playlist_repeats_nothing_that_has_not_recovered() -> None:
         (lambda one: one.update("song 1", 3, -60), "answers must come in order of time"),
         (lambda one: one.update("song 1", 3, "yesterday"), "ISO-8601 or epoch seconds"),
         (lambda one: one.update("song 1", 3, float("inf")), "time must be finite"),
+        (lambda one: one.update("song 1", 3, 10**400), "time must be finite"),
+        (lambda one: one.update("song 1", 3, "9999-12-31T23:59:59-14:00"), "before the year 10000"),
         (lambda one: one.update("song 1", 3, 9e9, -1.0), "weights must not be negative"),
         (
             lambda one: one.replay(
@@ -151,6 +153,7 @@ def test_a_planned_playlist_repeats_nothing_that_has_not_recovered() -> None:
         (lambda one: one.recommend(at=-60), "must not be before the last answer"),
         (lambda one: one.playlist(2, minutes=0), "positive minutes"),
         (lambda one: one.playlist(2, minutes=[1, 2]), "one or 40 of them"),
+        (lambda one: one.playlist(2, minutes="x"), "numbers of minutes, got 'x'"),
     ],
 )
 def test_bad_input_is_named_and_changes_nothing(call: object, message: str) -> None:
@@ -186,3 +189,26 @@ def test_an_empty_catalogue_recommends_nothing() -> None:
         one = Recommender(features=np.zeros((0, 3)), algorithm=algorithm, raw=True)
         assert one.recommend(3) == []
         assert one.playlist(3) == []
+
+
+@every_algorithm
+def test_a_newcomers_playlist_begins_with_the_recommendation_and_repeats_nothing(
+    algorithm: str,
+) -> None:
+    one = Recommender(features=FEATURES[:6], algorithm=algorithm)
+    songs = [entry.song for entry in one.playlist(6)]
+    assert sorted(map(str, songs)) == sorted(map(str, range(6)))
+    assert songs[:1] == one.recommend()
+
+
+def test_equal_songs_come_in_the_order_of_the_catalogue() -> None:
+    rng = np.random.default_rng(0)
+    twins = np.repeat(rng.normal(size=(60, 4)), 5, axis=0)[rng.permutation(300)]
+    one = Recommender(features=twins, raw=True)
+    for step in range(30):
+        at = step * 3_600.0
+        [song] = one.recommend(at=at)
+        scores = one.scores(at=at)
+        if step:
+            assert song == int(np.argmax(scores > scores.max() - 1e-9))
+        one.update(song, rating=float(rng.normal()), time=at)

@@ -26,11 +26,11 @@ from bandstand.model.priors import (
     paper_prior,
     radio_prior,
 )
+from tests.degenerate import check
 
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
     from bandstand.inference.engine import Engine
-    from bandstand.model.prediction import Prediction
 
 FAILURE_RATE = 1e-3
 # Two-sided, for at most ten comparisons.
@@ -301,112 +301,6 @@ def test_another_number_of_features_is_refused() -> None:
         engine.predict(belief, Songs.of(features=np.eye(3), elapsed=1.0))
 
 
-# ── Degenerate data ──────────────────────────────────────────────────────────────────────
-
-
-def degenerate_histories() -> dict[str, History]:
-    rng = np.random.default_rng(8)
-    features, elapsed = rng.standard_normal((12, 3)), rng.exponential(300, 12)
-    stars = rng.integers(1, 6, 12).astype(float)
-
-    def of(
-        features: object = features, elapsed: object = elapsed, ratings: object = stars
-    ) -> History:
-        return History.of(features=features, elapsed=elapsed, ratings=ratings)  # type: ignore[arg-type]
-
-    signal: Vector = features @ [1.0, 2.0, 3.0] * -np.expm1(-elapsed / 300)
-    return {
-        "nothing": History.empty(3),
-        "one rating": of(features[:1], elapsed[:1], stars[:1]),
-        "more features than ratings": of(features[:2], elapsed[:2], stars[:2]),
-        "constant feature": of(np.column_stack([np.ones(12), features[:, 1:]])),
-        "duplicate songs": of(np.repeat(features[:1], 12, axis=0)),
-        "duplicate columns": of(np.repeat(features[:, :1], 3, axis=1)),
-        "all features zero": of(np.zeros((12, 3))),
-        "all ratings equal": of(ratings=np.full(12, 3.0)),
-        "only ones": of(ratings=np.ones(12)),
-        "all ratings zero": of(ratings=np.zeros(12)),
-        "alternating": of(ratings=np.tile([1.0, 5.0], 6)),
-        "just heard": of(elapsed=np.zeros(12)),
-        "never heard": of(elapsed=np.full(12, 43_200.0)),
-        "tiny times": of(elapsed=np.full(12, 1e-30)),
-        "huge times": of(elapsed=np.full(12, 1e30)),
-        "no noise": of(ratings=signal),
-        "huge features": of(features * 1e5),
-        "tiny features": of(features * 1e-150),
-        "huge ratings": of(ratings=stars * 1e29),
-        "tiny ratings": of(ratings=stars * 1e-150),
-    }
-
-
-PRIORS = {
-    "paper": paper_prior(3),
-    "radio": radio_prior(3),
-    "tiny recovery": ListenerPrior(
-        preference=PreferencePrior.isotropic(3, 10.0),
-        recovery=LogNormalRecovery(median=1e-300, spread=1.0),
-        noise=NoisePrior(shape=2.0, rate=1.0),
-    ),
-    "huge recovery": ListenerPrior(
-        preference=PreferencePrior.isotropic(3, 10.0),
-        recovery=LogNormalRecovery(median=1e300, spread=1.0),
-        noise=NoisePrior(shape=2.0, rate=1.0),
-    ),
-    "any recovery": ListenerPrior(
-        preference=PreferencePrior.isotropic(3, 10.0),
-        recovery=GammaRecovery(shape=1e-2, rate=1e-2),
-        noise=NoisePrior(shape=2.0, rate=1.0),
-    ),
-}
-
-
-EXTREME_TIMES = ["nothing", "one rating", "just heard", "never heard", "tiny times", "huge times"]
-CASES = [(name, prior) for name in degenerate_histories() for prior in ("paper", "radio")]
-CASES += [(name, prior) for name in EXTREME_TIMES for prior in list(PRIORS)[2:]]
-
-
-@pytest.mark.parametrize(("name", "prior"), CASES)
-def test_degenerate_data_give_finite_numbers_or_nothing(name: str, prior: str) -> None:
-    engine = Mcmc(prior=PRIORS[prior], effective_draws=30, most_draws=40, warm_up=4)
-    songs = Songs.of(features=np.vstack([np.eye(3), np.zeros((1, 3))]), elapsed=[0, 1, 1e9, 50])
-    rng = np.random.default_rng(5)
-    with np.errstate(all="raise"):
-        history = degenerate_histories()[name]
-        belief = engine.fit(history, rng=rng)
-        belief = engine.update(
-            belief, history.append(features=np.ones(3), elapsed=60.0, rating=4.0), rng=rng
-        )
-        check_finite(engine, belief, songs)
-        check_finite(engine, belief, songs.take([]))
-
-
-def check_finite(engine: Mcmc, belief: McmcBelief, songs: Songs) -> None:
-    prediction: Prediction = engine.predict(belief, songs)
-    summary = engine.summary(belief)
-    answers = [
-        prediction.mean(),
-        prediction.standard_deviation(),
-        prediction.quantile(0.9),
-        prediction.sample(np.random.default_rng(1), 3),
-        *prediction.parts().values(),
-        summary.recovery_time_mean,
-        summary.recovery_time_sd,
-        summary.noise_sd,
-    ]
-    for answer in answers:
-        assert answer is None or np.isfinite(answer).all()
-    spread = prediction.standard_deviation()
-    assert spread is None or (spread >= 0).all()
-
-
-def test_a_hundred_thousand_ratings_are_a_narrow_posterior() -> None:
-    engine = Mcmc(prior=paper_prior(2), effective_draws=16, most_draws=32, warm_up=4)
-    belief = engine.fit(much_data(100_000), rng=np.random.default_rng(1))
-    summary = engine.summary(belief)
-    assert summary.recovery_time_mean == pytest.approx(300, abs=3)
-    assert summary.noise_sd == pytest.approx(0.3, rel=0.02)
-
-
 @settings(max_examples=25)
 @given(
     st.integers(0, 8),
@@ -423,7 +317,7 @@ def test_any_problem_gives_a_belief_with_finite_numbers(
         preference=PreferencePrior.independent(
             rng.standard_normal(columns), np.full(columns, variance)
         ),
-        recovery=LogNormalRecovery(spread=float(rng.uniform(0.1, 5))),
+        recovery=LogNormalRecovery(log_standard_deviation=float(rng.uniform(0.1, 5))),
         noise=NoisePrior(shape=shape, rate=float(rng.uniform(0.1, 10))),
     )
     history = History.of(
@@ -435,4 +329,4 @@ def test_any_problem_gives_a_belief_with_finite_numbers(
     engine = Mcmc(prior=prior, effective_draws=40, most_draws=80, warm_up=4)
     with np.errstate(all="raise"):
         belief = engine.fit(history, rng=rng)
-        check_finite(engine, belief, Songs.of(features=np.eye(columns), elapsed=40.0))
+        check(engine, belief, Songs.of(features=np.eye(columns), elapsed=40.0))

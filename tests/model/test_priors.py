@@ -106,3 +106,7 @@ def test_what_is_no_prior_is_refused() -> None:
         PreferencePrior.independent([0.0], [math.inf])
     with pytest.raises(InvalidInputError, match="positive definite"):
         PreferencePrior(mean=np.zeros(1), precision=-np.eye(1))
+    for columns in (0, -1, 1.5):
+        for prior in (paper_prior, radio_prior):
+            with pytest.raises(InvalidInputError, match="whole number of at least 1"):
+                prior(columns)  # type: ignore[arg-type]

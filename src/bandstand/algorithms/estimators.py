@@ -117,8 +117,8 @@ class RatingModel(ABC):
 
     def quantile(self, features: ArrayLike, *, elapsed: ArrayLike, level: float) -> Vector | None:
         """Return the value that each U stays below with probability `level`."""
-        if not 0 < level < 1:
-            msg = f"level must be between 0 and 1, both excluded, got {level}"
+        if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
+            msg = f"level must be between 0 and 1, both excluded, got {level!r}"
             raise InvalidInputError(msg)
         return self._prediction(features, elapsed).quantile(level)
 

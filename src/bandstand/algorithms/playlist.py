@@ -16,6 +16,8 @@ import numpy as np
 from bandstand.units import Minutes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from bandstand.algorithms.situation import Catalogue, Listening
     from bandstand.arrays import Indices, Vector
     from bandstand.inference.engine import Engine
@@ -31,7 +33,7 @@ class PlaylistRequest:
     step: int  # the number of its first song among all recommendations
     lengths: Vector  # minutes each song of the catalogue lasts, (S,)
     allowed: Indices
-    seed: int
+    randomness: Callable[[int], np.random.Generator]  # by the number of the step
 
 
 def plan_playlist(
@@ -52,9 +54,9 @@ def plan_playlist(
         chosen = policy.choose(
             engine.predict(belief, songs, memory=memory),
             step=step,
-            rng=np.random.default_rng([request.seed, step, 2]),
+            rng=request.randomness(step),
             count=1,
-            allowed=request.allowed,
+            allowed=_allowed(request, [row for row, _ in planned]),
         )
         if not chosen.size:
             break
@@ -64,3 +66,11 @@ def plan_playlist(
         now = Minutes(now + float(request.lengths[row]))
         listening = listening.after(row, now)
     return planned
+
+
+def _allowed(request: PlaylistRequest, planned: Sequence[int]) -> Indices:
+    """Return what may come next: for somebody of whom nothing is known, no song twice."""
+    if request.step > 1:
+        return request.allowed
+    others: Indices = np.setdiff1d(request.allowed, planned)
+    return others if others.size else request.allowed

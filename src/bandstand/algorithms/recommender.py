@@ -193,7 +193,7 @@ class Recommender:
             step=self.step,
             lengths=_checked_lengths(minutes, len(self.ids)),
             allowed=self._allowed(exclude),
-            seed=self.seed,
+            randomness=lambda step: self._rng(step, "choose"),
         )
         planned = plan_playlist(
             self.engine,
@@ -323,7 +323,11 @@ def _checked_seed(seed: int) -> int:
 
 
 def _checked_lengths(minutes: ArrayLike, count: int) -> Vector:
-    lengths = np.asarray(minutes, dtype=np.float64)
+    try:
+        lengths = np.asarray(minutes, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        msg = f"song lengths must be numbers of minutes, got {minutes!r}"
+        raise InvalidInputError(msg) from problem
     if lengths.shape not in {(), (count,)} or not ((lengths > 0) & (lengths < np.inf)).all():
         msg = f"song lengths must be positive minutes, one or {count} of them, got {minutes!r}"
         raise InvalidInputError(msg)

@@ -92,7 +92,7 @@ class ExactBelief:
     @cached_property
     def recovery_times(self) -> Vector:
         """The recovery time of each node in minutes: (G,)."""
-        return np.exp(self.log_recovery_times)
+        return recovery_grid.times(self.log_recovery_times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,9 @@ class Exact:
         """Return mean and standard deviation of the recovery time, and E[σ | D]."""
         times, share = belief.recovery_times, belief.weights
         mean = float(share @ times)
-        spread = float(np.sqrt(share @ (times - mean) ** 2))
+        away = np.abs(times - mean)
+        unit = float(away.max()) or 1.0  # so that no square overflows
+        spread = unit * float(np.sqrt(share @ (away / unit) ** 2))
         if belief.shape <= 0.5:
             return Summary(recovery_time_mean=mean, recovery_time_sd=spread)
         ratio = np.exp(gammaln(belief.shape - 0.5) - gammaln(belief.shape))
@@ -184,11 +186,13 @@ def _place(prior: ListenerPrior, history: History) -> ExactBelief:
     shape, solver = conjugate.shape(prior, len(history)), GridSolver(prior, history)
 
     def log_density(nodes: Vector) -> Vector:
-        return prior.recovery.log_density(nodes) + solver.at(np.exp(nodes)).log_evidence(shape)
+        return prior.recovery.log_density(nodes) + solver.at(
+            recovery_grid.times(nodes)
+        ).log_evidence(shape)
 
     resolved = False
     for grid, learn in recovery_grid.candidates(log_density, prior.recovery.interval()):
-        found = solver.at(np.exp(grid.log_times(grid.places)))
+        found = solver.at(recovery_grid.times(grid.log_times(grid.places)))
         density = prior.recovery.log_density(grid.log_times(grid.places)) + found.log_evidence(
             shape
         )

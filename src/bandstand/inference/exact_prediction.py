@@ -126,7 +126,9 @@ class ExactPrediction:
             start, share = interpolation.stencil(len(belief.weights), place)
             nodes = range(start, start + len(share))
             spacing = belief.grid.places[1] - belief.grid.places[0]
-            recovery_time = np.exp(belief.grid.log_times(belief.grid.places[0] + place * spacing))
+            recovery_time = recovery_grid.times(
+                belief.grid.log_times(belief.grid.places[0] + place * spacing)
+            )
             rate = np.exp(share @ np.log(belief.rates[nodes.start : nodes.stop]))
             noise = np.sqrt(rate / rng.gamma(belief.shape))
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
@@ -199,7 +201,7 @@ class ExactPrediction:
             nodes, density = belief.grid.refined(belief.log_density, factor)
             rates = np.exp(finer @ np.log(rates))
             weights = recovery_grid.weights(density)
-        curves = novelty(elapsed[:, np.newaxis], np.exp(nodes))
+        curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
         scales = curves * np.sqrt(rates / belief.shape * variance)
         locations = curves * content
         if factor >= self._finest():

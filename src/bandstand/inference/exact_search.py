@@ -131,7 +131,9 @@ def search(
     closer = prediction.quantile_of(hopeful, level)
     values = exact if closer is None else np.concatenate([exact, closer])
     order = np.argsort(rows)
-    return rows[order][best_rows(values[order], count, np.arange(len(rows)))]
+    # Equal songs may differ by rounding, since they were computed in different batches.
+    unit = 1e-12 * (abs(threshold) + bounds.size)
+    return rows[order][best_rows(np.round(values[order] / unit), count, np.arange(len(rows)))]
 
 
 class _Bounds:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.optimize import brentq
 
 from bandstand.inference.factor_equations import (
     RowMoments,
@@ -231,6 +230,9 @@ def _balanced(terms: Sequence[tuple[float, float, float]]) -> list[float] | None
 
     if excess(-_SLACK) >= 0 or excess(_SLACK) <= 0:
         return None
+    # scipy.optimize takes long to import, and most algorithms never need it.
+    from scipy.optimize import brentq  # noqa: PLC0415
+
     return scales(float(brentq(excess, -_SLACK, _SLACK, xtol=1e-13)))
 
 

@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy.optimize import minimize
 
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
@@ -198,6 +197,9 @@ class LeastSquares:
         """Return the estimate that L-BFGS-B reaches from `start`."""
         if not len(history):
             return replace(start, history=history)
+        # scipy.optimize takes long to import, and most algorithms never need it.
+        from scipy.optimize import minimize  # noqa: PLC0415
+
         unit = _unit(history)
         free: list[tuple[float | None, float | None]] = [(None, None)] * history.columns
         with np.errstate(under="ignore"):

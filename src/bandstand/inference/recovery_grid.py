@@ -42,6 +42,7 @@ _END_WEIGHT: Final = 1e-9
 _CORE: Final = 3.0
 # Nats below the peak at which its width is measured.
 _CLEARLY: Final = 0.7
+_LARGEST_LOGARITHM: Final = 690.0
 _FIRST_LOOK: Final = 17
 _CLOSER_LOOK: Final = 7
 _MOST_LOOKS: Final = 40
@@ -79,6 +80,11 @@ class RecoveryGrid:
 def _normal(places: Vector) -> Vector:
     """Return the log density of v if y were normal with the peak's mean and deviation."""
     return np.asarray(np.log(np.cosh(places)) - 0.5 * (_CORE * np.sinh(places)) ** 2)
+
+
+def times(log_times: Vector) -> Vector:
+    """Return s = exp(y), as far as there are numbers for it."""
+    return np.exp(np.clip(log_times, -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM))
 
 
 def weights(log_density: Vector) -> Vector:

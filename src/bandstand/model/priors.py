@@ -149,6 +149,7 @@ class PreferencePrior:
     def isotropic(cls, columns: int, variance: float) -> PreferencePrior:
         """Return the paper's prior: no preference expected, each feature as likely to matter."""
         require_positive(variance=variance)
+        _check_columns(columns)
         return cls.independent(np.zeros(columns), np.full(columns, variance))
 
     @classmethod
@@ -207,6 +208,7 @@ def radio_prior(columns: int) -> ListenerPrior:
     The intercept and all other features together have the same prior variance, so that the
     prior does not grow with the number of features; the noise prior is proper.
     """
+    _check_columns(columns)
     variances = np.full(columns, 10.0 / max(columns - 1, 1))
     variances[-1] = 10.0
     return ListenerPrior(
@@ -214,6 +216,12 @@ def radio_prior(columns: int) -> ListenerPrior:
         recovery=LogNormalRecovery(),
         noise=NoisePrior(shape=2.0, rate=1.0),
     )
+
+
+def _check_columns(columns: int) -> None:
+    if not isinstance(columns, int | np.integer) or columns < 1:
+        msg = f"the number of features must be a whole number of at least 1, got {columns!r}"
+        raise InvalidInputError(msg)
 
 
 def require_positive(**numbers: float) -> None:
