@@ -153,7 +153,7 @@ def _step_panel(axes: Axes, steps: tuple[StepTimes, ...]) -> None:
             fontsize=8.5,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
-    axes.set_title("One online step: exact engine beside LinUCB")
+    axes.set_title("One online step beside LinUCB")
     axes.set_yticks(places, names)
     widest = max(step.ratio().upper for step in steps)
     if widest > 4:

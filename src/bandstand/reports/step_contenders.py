@@ -102,7 +102,7 @@ class ExactContender:
     @property
     def grid(self) -> Any:
         """The grid of recovery times: another object whenever it was placed anew."""
-        return self.belief.log_recovery_times
+        return self.belief.grid
 
     def bytes_kept(self) -> int:
         """Return the size of what is kept between steps: the belief, and the search's memory."""
