@@ -15,7 +15,7 @@ from tests.simulated import MONTH
 SONGS = 300
 
 
-def walk(seed: int, steps: int, *, columns: int, radio: bool) -> None:
+def check_walk(seed: int, steps: int, *, columns: int, radio: bool) -> None:
     """Follow a listener and compare every choice with the quantiles of all songs."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(SONGS, columns)) * rng.choice([0.1, 1.0, 3.0])
@@ -75,7 +75,7 @@ def _compared(
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32), columns=st.integers(2, 12), radio=st.booleans())
 def test_the_search_finds_what_brute_force_finds(seed: int, columns: int, *, radio: bool) -> None:
-    walk(seed, 25, columns=columns, radio=radio)
+    check_walk(seed, 25, columns=columns, radio=radio)
 
 
 @pytest.mark.long
@@ -84,7 +84,7 @@ def test_the_search_finds_what_brute_force_finds(seed: int, columns: int, *, rad
 def test_the_search_finds_what_brute_force_finds_over_long_walks(
     seed: int, columns: int, *, radio: bool
 ) -> None:
-    walk(seed, 60, columns=columns, radio=radio)
+    check_walk(seed, 60, columns=columns, radio=radio)
 
 
 def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,12 +97,12 @@ def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(exact_search._Bounds, "__init__", dishonest)
     with pytest.raises(AssertionError):
-        _walks(20)
+        _check_walks(20)
 
 
-def _walks(count: int) -> None:
+def _check_walks(count: int) -> None:
     for seed in range(count):
-        walk(seed, 25, columns=8, radio=False)
+        check_walk(seed, 25, columns=8, radio=False)
 
 
 def test_the_memory_only_looks_closely_at_few_songs() -> None:
