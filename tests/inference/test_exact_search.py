@@ -35,7 +35,7 @@ def check_walk(seed: int, steps: int, *, columns: int, radio: bool) -> None:
         )
         allowed = np.flatnonzero(rng.random(SONGS) < 0.9)
         row = int(rng.integers(SONGS))
-        if step > 2:
+        if step > 2 and len(history):  # everything may have been taken back
             level, count = float(rng.choice([1 - 1 / step, 0.6, 0.99])), int(rng.integers(1, 4))
             row = _compared(engine, belief, songs, memory, level, count, allowed)
         rating = features[row] @ preference * -np.expm1(-songs.elapsed[row] / recovery_time)
