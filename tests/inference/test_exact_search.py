@@ -79,7 +79,7 @@ def test_the_search_finds_what_brute_force_finds(seed: int, columns: int, *, rad
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), columns=st.integers(2, 30), radio=st.booleans())
 def test_the_search_finds_what_brute_force_finds_over_long_walks(
     seed: int, columns: int, *, radio: bool
