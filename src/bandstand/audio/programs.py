@@ -1,0 +1,82 @@
+"""Running ffmpeg on an open file: fixed arguments, bounded output, bounded time."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import time
+from functools import cache
+from typing import BinaryIO, Final
+
+TIME_LIMIT: Final = 60.0  # seconds
+# The file is standard input, and no name of it reaches the command line. It is opened anew
+# from there, since a demuxer that wants to know the size refuses a pipe.
+_INPUT: Final = "file:/dev/fd/0"
+_ALWAYS: Final = ("-hide_banner", "-nostdin", "-protocol_whitelist", "file,pipe")
+# Nothing else of the surroundings: FFREPORT, for one, would write files.
+_KEPT: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+
+@cache
+def demuxers(ffmpeg: str) -> frozenset[str]:
+    """Return the names of the containers that this ffmpeg can read."""
+    listing = _output([ffmpeg, "-hide_banner", "-demuxers"], None, limit=1 << 20, errors=False)
+    rows = (line.split() for line in listing.decode(errors="replace").splitlines())
+    names = (row[1] for row in rows if len(row) > 1 and row[0].startswith("D"))
+    return frozenset(name for several in names for name in several.split(","))
+
+
+def ffmpeg_with(wanted: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return the ffmpeg on the PATH and the first of the wanted demuxers that it has, if any."""
+    ffmpeg = shutil.which("ffmpeg")
+    if ffmpeg is None:
+        return None
+    return next(((ffmpeg, name) for name in wanted if name in demuxers(ffmpeg)), None)
+
+
+def described(ffmpeg: str, demuxer: str, file: BinaryIO) -> str:
+    """Return what ffmpeg says about a file, as it would be shown to a person."""
+    # No output is asked for, about which it complains at the end.
+    arguments = [ffmpeg, *_ALWAYS, "-f", demuxer, "-i", _INPUT]
+    words = _output(arguments, file, limit=1 << 16, errors=True)
+    return words.decode(errors="surrogateescape")
+
+
+def decoded(ffmpeg: str, demuxer: str, file: BinaryIO, *, start: float, samples: int) -> bytes:
+    """Return at most so many samples: 16 kHz, mono, 16 bits, little-endian."""
+    arguments = [ffmpeg, *_ALWAYS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
+    arguments += ["-ss", f"{start:.3f}", "-i", _INPUT, "-t", f"{samples / 16_000:.3f}"]
+    arguments += ["-map", "0:a:0", "-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"]
+    return _output(arguments, file, limit=2 * samples, errors=False)
+
+
+def _output(arguments: list[str], file: BinaryIO | None, *, limit: int, errors: bool) -> bytes:
+    """Return the first bytes that a program writes before it ends or its time is up."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    with subprocess.Popen(  # noqa: S603 - fixed arguments, and no shell
+        arguments,
+        # Pipes only: in a limited process not even /dev/null can be opened for writing.
+        stdin=subprocess.PIPE if file is None else file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if errors else subprocess.PIPE,
+        env={**kept, "LC_ALL": "C"},
+    ) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            return _read(process.stdout.fileno(), limit)
+        finally:
+            process.kill()
+
+
+def _read(pipe: int, limit: int) -> bytes:
+    until = time.monotonic() + TIME_LIMIT
+    data = bytearray()
+    while len(data) < limit:
+        ready, _, _ = select.select([pipe], [], [], max(until - time.monotonic(), 0.0))
+        more = os.read(pipe, limit - len(data)) if ready else b""
+        if not more:
+            break
+        data += more
+    return bytes(data)
