@@ -1,0 +1,19 @@
+"""What Bandstand keeps: songs, files, scans and projections, in SQLite or PostgreSQL.
+
+One code base serves both databases, and one suite of tests runs over both.
+
+location      which store: a path, `sqlite:///…`, `postgresql://…`, or the user's own
+connection    a `Store` that is open: `reading()` and `writing()` give a connection
+files         the files of the library: seen, changed, moved, missing, unreadable
+recording     what an analysis found goes in, and files get their songs
+moving        a file that turns up elsewhere keeps its song
+songs         songs by id, path or name; their descriptors
+scans         which scans there were
+projections   how descriptors were turned into features, version by version
+identity      the store's own id, and how often its songs have changed
+values        what may go in: finite numbers, clean text, integers of 64 bits
+schema        the tables, as the queries know them
+migrations    how the tables came to be, step by step
+
+The functions take a connection, so that their caller decides what belongs to one transaction.
+"""

@@ -1,0 +1,155 @@
+"""A store that is open.
+
+    with open_store("music.db") as store, store.writing() as connection:
+        …
+
+What happens inside one `writing()` happens as a whole or not at all, and is on the disk when the
+block ends; what is read inside one `reading()` is the state of one moment. Every error of the
+database becomes a StoreError with one sentence.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Self
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from bandstand.errors import StoreError
+from bandstand.store import migrations
+from bandstand.store.engines import (
+    Engines,
+    postgres_engines,
+    sqlite_engines,
+    use_write_ahead_log,
+)
+from bandstand.store.failures import store_error
+from bandstand.store.location import Location, SqliteLocation, parse_location
+from bandstand.store.sqlite_file import ensure_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from sqlalchemy import Connection
+
+    from bandstand.store.migrations import Migration
+
+# How long somebody else may hold the store before we give up, in seconds.
+WAIT: Final = 5.0
+
+# One thread at a time opens a store: see `ensure_file` for what would be lost otherwise.
+_opening: Final = threading.Lock()
+
+
+class Store:
+    """A store that is open until `close`, or until the end of its `with` block.
+
+    It may be shared by threads. `open_store` makes one.
+    """
+
+    def __init__(self, location: Location, engines: Engines, *, wait: float) -> None:
+        self.location: Final = location
+        self._engines = engines
+        self._wait = wait
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"Store({self.location})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; to close twice does no harm."""
+        self._closed = True
+        self._engines.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection that sees one moment of the store and cannot change it."""
+        self._check_open()
+        with self._plain_errors(), self._engines.reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection whose changes are kept as a whole, unless the block raises."""
+        self._check_open()
+        with self._plain_errors(), self._engines.writer.begin() as connection:
+            yield connection
+
+    def use_write_ahead_log(self) -> None:
+        """Let a SQLite file have its journal beside it, so that readers and a writer can meet."""
+        with self._plain_errors():
+            journal = use_write_ahead_log(self._engines.writer, wait=self._wait)
+        if journal != "wal":
+            msg = (
+                f"the store {self.location} must be on a disk that allows a write-ahead log, "
+                f"got one that keeps the journal {journal!r}: a folder on the network, perhaps"
+            )
+            raise StoreError(msg)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            msg = f"the store {self.location} must be open, got a closed one"
+            raise StoreError(msg)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as problem:
+            raise store_error(problem, self.location, wait=self._wait) from problem
+
+
+def open_store(
+    place: str | Location | None = None,
+    *,
+    wait: float = WAIT,
+    steps: Sequence[Migration] = migrations.MIGRATIONS,
+    now: int | None = None,
+) -> Store:
+    """Return the store at `place`, made or brought to the newest version where needed.
+
+    Without a place it is the one in the user's data folder. `wait` is how many seconds somebody
+    else may hold it before StoreLockedError, `now` the time that a new store notes, in
+    milliseconds. What belongs to another program or to a newer Bandstand is left as it is.
+    """
+    location = place if not isinstance(place, str | None) else parse_location(place)
+    moment = time.time_ns() // 1_000_000 if now is None else now
+    with _opening:
+        store = Store(location, _engines(location, wait=wait), wait=wait)
+        try:
+            _prepare(store, steps, moment)
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def _engines(location: Location, *, wait: float) -> Engines:
+    if isinstance(location, SqliteLocation):
+        ensure_file(location.path)
+        return sqlite_engines(location.path, wait=wait)
+    return postgres_engines(location.url, wait=wait)
+
+
+def _prepare(store: Store, steps: Sequence[Migration], now: int) -> None:
+    with store.reading() as connection:
+        version = migrations.recorded_version(connection, str(store.location), steps)
+    # Only now is it known to be ours, and may be changed.
+    if isinstance(store.location, SqliteLocation):
+        store.use_write_ahead_log()
+    if version < steps[-1].version:
+        migrations.migrate(store, steps, now=now)

@@ -1,0 +1,141 @@
+"""The two ways into a database: one that may only read, one that may write.
+
+On SQLite these are two sets of connections. Whoever writes holds the write lock from its first
+word (BEGIN IMMEDIATE), since a transaction that reads first and writes later fails when somebody
+else wrote in between, and no waiting helps. Only the writer moves the write-ahead log into the
+file: SQLite before 3.51.3 can damage it when two connections do so at once.
+
+On PostgreSQL readers and writers share one pool. A reader sees one moment throughout, as on
+SQLite; a writer claims what it is going to change (`identity.claim`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, create_engine, event
+from sqlalchemy.exc import DBAPIError
+
+from bandstand.errors import StoreError
+from bandstand.store.failures import is_busy
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+
+_RETRY_AFTER = 0.02  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """What gives out connections."""
+
+    reader: Engine
+    writer: Engine
+
+    def dispose(self) -> None:
+        """Close all connections; the writer last, which tidies up behind all."""
+        self.reader.dispose()
+        self.writer.dispose()
+
+
+def sqlite_engines(path: Path, *, wait: float) -> Engines:
+    """Return the engines for a SQLite file that exists; it is not touched yet."""
+    reader = _sqlite_engine(
+        path,
+        wait=wait,
+        begin="BEGIN DEFERRED",
+        pragmas=("query_only = ON", "wal_autocheckpoint = 0"),
+    )
+    writer = _sqlite_engine(
+        path,
+        wait=wait,
+        begin="BEGIN IMMEDIATE",
+        pragmas=("foreign_keys = ON", "synchronous = FULL"),
+        pool_size=1,
+        max_overflow=0,
+    )
+    return Engines(reader=reader, writer=writer)
+
+
+def _sqlite_engine(
+    path: Path, *, wait: float, begin: str, pragmas: Sequence[str], **options: Any
+) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        # `timeout` is SQLite's busy_timeout. Without an isolation level Python's own layer keeps
+        # out of transactions, and the one statement that begins them is ours.
+        connect_args={"timeout": wait, "isolation_level": None},
+        pool_timeout=wait,
+        **options,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
+    """Return the kind of journal that a SQLite file has now; "wal" unless its disk cannot.
+
+    SQLite does not wait here for somebody who writes, even where it is told to, so this does.
+    """
+    statement = "PRAGMA journal_mode = WAL"
+    deadline = time.monotonic() + wait
+    while True:
+        connection = engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(statement)
+            ((journal,),) = cursor.fetchall()
+            return str(journal)
+        except engine.dialect.loaded_dbapi.Error as problem:
+            if not is_busy(problem) or time.monotonic() > deadline:
+                raise DBAPIError(statement, None, problem) from problem
+        finally:
+            connection.close()
+        time.sleep(_RETRY_AFTER)
+
+
+def postgres_engines(url: URL, *, wait: float) -> Engines:
+    """Return the engines for a PostgreSQL database; it is not spoken to yet."""
+    if find_spec("psycopg") is None:
+        msg = "a PostgreSQL store needs the package psycopg, got none: install bandstand[postgres]"
+        raise StoreError(msg)
+    defaults = {
+        "application_name": "bandstand",
+        "client_encoding": "utf8",
+        "connect_timeout": max(1, math.ceil(wait)),
+    }
+    engine = create_engine(
+        url,
+        connect_args={name: to for name, to in defaults.items() if name not in url.query},
+        pool_timeout=wait,
+        pool_pre_ping=True,  # a server that was restarted is nobody's error
+    )
+
+    @event.listens_for(engine, "connect")
+    def _set_up(connection: DBAPIConnection, _record: object) -> None:
+        with connection.cursor() as cursor:  # type: ignore[attr-defined]
+            # 0 would mean to wait for ever.
+            cursor.execute(f"SET lock_timeout = {max(1, round(wait * 1000))}")
+        connection.commit()
+
+    reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    writer = engine.execution_options(isolation_level="READ COMMITTED", postgresql_readonly=False)
+    return Engines(reader=reader, writer=writer)

@@ -1,0 +1,52 @@
+"""Every test that asks for `place` or `store` runs on SQLite and on a real PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.store.connection import Store, open_store
+from tests.store.postgres import PostgresServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server, one for each worker of the tests."""
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store can be made: nothing is there yet."""
+    return new_place(request, tmp_path)
+
+
+@pytest.fixture
+def store(place: str) -> Iterator[Store]:
+    """A new store, open."""
+    with open_store(place, now=1_000) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgresql"], scope="module")
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    """A store that the tests of a module share: each undoes what it has done (`discarded`)."""
+    with open_store(new_place(request, tmp_path_factory.mktemp("shared"))) as opened:
+        yield opened
+
+
+def new_place(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return where the database that a test is to run on can make a store."""
+    if request.param == "sqlite":
+        return str(folder / "radio.db")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.new_schema()

@@ -1,0 +1,93 @@
+"""One place says how a transaction begins; everything else writes through `writing()`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import event
+
+import bandstand
+from bandstand.store import scans
+from bandstand.store.connection import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(bandstand.__file__).parent
+# Who may begin a transaction, and who may open a database.
+BEGINNERS = {"store/connection.py", "store/engines.py"}
+BEGINNING = re.compile(
+    r"\s*(BEGIN(\s+(DEFERRED|IMMEDIATE|EXCLUSIVE|TRANSACTION|WORK))*|SAVEPOINT\s+\w+"
+    r"|START\s+TRANSACTION.*)[\s;]*",
+    re.IGNORECASE,
+)
+DRIVERS = {"sqlite3", "psycopg", "psycopg_pool", "asyncpg"}
+
+
+def offences(where: str, code: str) -> Iterator[str]:
+    """Yield what a module does to a database that only `writing()` and `reading()` may do."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Constant(value=str(text)) if _begins(text) and where not in BEGINNERS:
+                yield text
+            case ast.Attribute(
+                attr="begin" | "begin_nested" | "connect" | "raw_connection" as name
+            ):
+                if where.startswith("store/") and where not in BEGINNERS:
+                    yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                words = {alias.name.partition(".")[0] for alias in names}
+                words.add((getattr(node, "module", None) or "").partition(".")[0])
+                driven = words & DRIVERS and not where.startswith("store/")
+                if driven or ("create_engine" in words and where not in BEGINNERS):
+                    yield ", ".join(sorted(words))
+
+
+def _begins(text: str) -> bool:
+    return BEGINNING.fullmatch(text) is not None
+
+
+def test_no_module_begins_a_transaction_of_its_own() -> None:
+    found = {
+        (where, offence)
+        for path in SOURCE.rglob("*.py")
+        for where in [path.relative_to(SOURCE).as_posix()]
+        for offence in offences(where, path.read_text(encoding="utf-8"))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("where", "code"),
+    [
+        ("library/scan.py", 'connection.exec_driver_sql("begin;")'),
+        ("store/files.py", 'connection.exec_driver_sql("SAVEPOINT a")'),
+        ("store/files.py", 'connection.exec_driver_sql(" BEGIN DEFERRED")'),
+        ("store/files.py", "with engine.begin(): pass"),
+        ("store/files.py", "connection.begin_nested()"),
+        ("library/scan.py", "import sqlite3"),
+        ("library/scan.py", "from sqlite3 import connect"),
+        ("library/scan.py", "from sqlalchemy import create_engine"),
+    ],
+)
+def test_a_planted_transaction_is_found(where: str, code: str) -> None:
+    assert list(offences(where, code))
+
+
+def test_every_transaction_that_may_write_takes_the_lock_at_once(tmp_path: Path) -> None:
+    statements: list[str] = []
+    with open_store(str(tmp_path / "radio.db")) as store:
+        for engine in (store._engines.reader, store._engines.writer):
+            event.listen(engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+        with store.writing() as connection:
+            scans.begin(connection, now=1)
+        assert statements[0] == "BEGIN IMMEDIATE"
+        assert sum(_begins(statement) for statement in statements) == 1
+        statements.clear()
+        with store.reading() as connection:
+            scans.latest(connection)
+        assert statements[0] == "BEGIN DEFERRED"
