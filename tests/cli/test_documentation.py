@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.cli import COMMANDS
 from bandstand.cli.bench import bench
 from bandstand.cli.demo import demo
+from bandstand.cli.features import features
 from bandstand.cli.recommend import recommend
+from bandstand.cli.scan import scan
+from bandstand.cli.similar import similar
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -73,8 +77,18 @@ def test_every_option_is_on_the_page() -> None:
     assert sorted(documented) == sorted(option.opts[0] for option in recommend.params)
 
 
-@pytest.mark.parametrize("command", [bench, demo], ids=["bench", "demo"])
+OTHERS = [bench, demo, features, scan, similar]
+
+
+def test_every_command_is_on_a_page() -> None:
+    assert {command.name for command in [recommend, *OTHERS]} == set(COMMANDS)
+    for name in COMMANDS:
+        assert f"| `bandstand {name}` |" in COMMANDS_PAGE
+
+
+@pytest.mark.parametrize("command", OTHERS, ids=lambda command: command.name)
 def test_every_option_of_the_other_commands_is_on_their_page(command: click.Command) -> None:
     section = COMMANDS_PAGE.split(f"\n## {command.name}\n")[1].split("\n## ")[0]
-    documented = re.findall(r"^\| `(--[a-z]+)", section, re.MULTILINE)
-    assert sorted(documented) == sorted(option.opts[0] for option in command.params)
+    documented = re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE)
+    options = [option for option in command.params if option.param_type_name == "option"]
+    assert sorted(documented) == sorted(option.opts[0] for option in options)

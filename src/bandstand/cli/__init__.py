@@ -40,9 +40,14 @@ COMMANDS: Final = {
         "bandstand.cli.bench:bench", "Measure training times and one online step, as ratios."
     ),
     "demo": _Command("bandstand.cli.demo:demo", "Follow a simulated listener as it is learnt."),
+    "features": _Command(
+        "bandstand.cli.features:features", "Write the 159 raw descriptors of audio files."
+    ),
     "recommend": _Command(
         "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
     ),
+    "scan": _Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
+    "similar": _Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
 }
 
 

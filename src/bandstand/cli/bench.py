@@ -76,7 +76,23 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
     "--songs", type=click.IntRange(min=50), help="Songs to choose from; 10,000 unless given."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of the simulated listeners.")
-def bench(*, quick: bool, json_file: str | None, plot_file: Path | None, **settings: Any) -> None:
+@click.option(
+    "--audio",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Instead: decode and describe the tracks in a folder; --json goes with it.",
+)
+@click.pass_context
+def bench(
+    ctx: click.Context,
+    /,
+    *,
+    quick: bool,
+    json_file: str | None,
+    plot_file: Path | None,
+    audio: Path | None,
+    **settings: Any,
+) -> None:
     """Measure speed: training times, and one online step beside LinUCB.
 
     Everything is told as ratios to references that run beside it, on one thread. The whole
@@ -86,6 +102,12 @@ def bench(*, quick: bool, json_file: str | None, plot_file: Path | None, **setti
     from bandstand.reports.timing import run_pinned  # noqa: PLC0415
 
     given = {name: value for name, value in settings.items() if value is not None}
+    if audio is not None:
+        if quick or plot_file or given:
+            msg = "--audio goes with --json only"
+            raise click.UsageError(msg)
+        wanted = {"folder": str(audio), "json": json_file}
+        ctx.exit(run_pinned("bandstand.reports.audio_bench", json.dumps(wanted)))
     order = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
     code = run_pinned("bandstand.reports.bench", json.dumps(order))
     if code:

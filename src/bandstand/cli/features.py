@@ -1,0 +1,126 @@
+"""`bandstand features`: the 159 raw descriptors of audio files, as a table or as CSV."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from bandstand.errors import InvalidInputError, UnreadableAudioError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from bandstand.cli.progress import Progress
+    from bandstand.tracks import Analysis
+
+# So few are done before a bar has been drawn.
+_FEW: Final = 4
+
+
+@click.command(short_help="Write the 159 raw descriptors of audio files.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path())
+@click.option(
+    "--csv",
+    "out",
+    metavar="OUT",
+    type=click.Path(),
+    help="Write all 159 numbers of each file there; - is standard output.",
+)
+def features(*, files: tuple[str, ...], out: str | None) -> None:
+    """Describe the sound of audio files by the 159 raw descriptors.
+
+    Without --csv a table sums them up. If a file cannot be decoded its reason is told, the
+    others are done, and the exit code is 1. If one does not exist nothing is done at all, and
+    the exit code is 2; the same if OUT cannot be written. OUT is replaced at the end, at once.
+    """
+    # Here, so that --help does not wait for numpy.
+    from bandstand.cli.feature_table import as_csv, show  # noqa: PLC0415
+    from bandstand.cli.replacing import check_place, replace_file  # noqa: PLC0415
+
+    for name in files:
+        _check_file(name)
+    if out is not None:
+        check_place(out, option="--csv")
+        _refuse_music(out)
+    found = _analysed(files)
+    good = [(name, one) for name, one in found if not isinstance(one, str)]
+    bad = [(name, one) for name, one in found if isinstance(one, str)]
+    if good and out is not None:
+        replace_file(out, as_csv(good))
+    elif good:
+        show(good)
+    _tell(bad, len(found))
+
+
+def _check_file(name: str) -> None:
+    """Refuse what is not there, before anything is read."""
+    try:
+        mode = os.stat(name).st_mode  # noqa: PTH116 - as given; a Path would drop a dot
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        msg = f"{_shown(name)}: expected a file that can be read, got none: {reason}"
+        raise InvalidInputError(msg) from None
+    if stat.S_ISDIR(mode):
+        msg = f"{_shown(name)}: expected a file, got a folder; `bandstand scan` reads folders"
+        raise InvalidInputError(msg)
+    if not stat.S_ISREG(mode):
+        msg = f"{_shown(name)}: expected a file, got something else"
+        raise InvalidInputError(msg)
+
+
+def _refuse_music(out: str) -> None:
+    """Refuse to write over music: `--csv *.flac` is easily typed, and the first file would go."""
+    from bandstand.library.walk import MUSIC, shown  # noqa: PLC0415
+
+    place = os.fsencode(out)
+    if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):  # noqa: PTH110, PTH122
+        msg = f"--csv must name a file for the numbers, got {shown(place)}, which looks like music"
+        raise InvalidInputError(msg)
+
+
+def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
+    """Return each file, in order, with what was found or the reason why nothing was."""
+    from bandstand.library.analyse import request  # noqa: PLC0415
+    from bandstand.library.analysers import LocalAnalyser, available_cores  # noqa: PLC0415
+
+    paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
+    wanted = list(dict.fromkeys(paths.values()))
+    found: dict[bytes, Analysis | str] = {}
+    with (
+        _progress(len(wanted)) as progress,
+        LocalAnalyser(workers=min(available_cores(), len(wanted))) as analyser,
+    ):
+        for path, one in analyser.run((path, request(path)) for path in wanted):
+            found[path] = one
+            progress(len(found), len(wanted))
+    return [(name, found[paths[name]]) for name in files]
+
+
+def _progress(total: int) -> AbstractContextManager[Progress]:
+    if total <= _FEW:
+        return nullcontext(lambda _done, _total: None)
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+
+    return counting("Describing")
+
+
+def _tell(bad: list[tuple[str, str]], total: int) -> None:
+    """Report what failed, and fail if something did."""
+    if len(bad) == total == 1:
+        msg = f"{_shown(bad[0][0])}: {bad[0][1]}"
+        raise UnreadableAudioError(msg)
+    for name, reason in bad:
+        click.echo(f"{_shown(name)}: {reason}", err=True)
+    if bad:
+        msg = f"{len(bad):,} of {total:,} files could not be described"
+        raise UnreadableAudioError(msg)
+
+
+def _shown(name: str) -> str:
+    from bandstand.library.walk import shown  # noqa: PLC0415
+
+    return shown(os.fsencode(name))

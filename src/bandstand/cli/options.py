@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bandstand.store.connection import Store
+
+
+def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--store URL`, the same for every command that uses a store."""
+    return click.option(
+        "--store",
+        metavar="URL",
+        envvar="BANDSTAND_STORE",
+        help="SQLite file or postgresql:// address; SQLite in your data folder unless given.",
+    )(command)
+
+
+def opened_store(url: str | None) -> Store:
+    """Return the store at an address, brought up to date; a new one if there is none."""
+    from bandstand.store.connection import open_store  # noqa: PLC0415  # takes a while to import
+
+    return open_store(url)
+
+
+def store_exists(url: str | None) -> bool:
+    """Return whether something is at a store's address; a server's is taken for granted.
+
+    So a command that has nothing to put into a store need not make one.
+    """
+    from bandstand.store.location import SqliteLocation, parse_location  # noqa: PLC0415
+
+    location = parse_location(url)
+    if not isinstance(location, SqliteLocation):
+        return True
+    try:
+        location.path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # opening it says what is wrong
+        return True
+    return True

@@ -1,0 +1,91 @@
+"""A progress bar on standard error, or now and then a line where that is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Protocol
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LINE_EVERY: Final = 30.0  # seconds
+
+
+class Progress(Protocol):
+    """Somebody who wants to know how far the work is."""
+
+    def __call__(self, done: int, total: int | None, /) -> None:
+        """Take note that `done` of `total` are done; None if nobody knows how many there are."""
+        ...
+
+
+@contextmanager
+def counting(what: str, *, lasting: bool = True) -> Iterator[Progress]:
+    """Yield a function that shows how many of all are done, how fast, and how long it takes.
+
+    What is not `lasting` leaves the screen when it is done.
+    """
+    if not sys.stderr.isatty():
+        yield _lines(what)
+        return
+    # Imported here: it takes a while, and is not needed without a terminal.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    class FilesPerSecond(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:,.1f} files/s", style="cyan")
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        FilesPerSecond(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=not lasting) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines(what: str) -> Progress:
+    last, done_then = time.monotonic(), 0
+
+    def line(done: int, total: int | None) -> None:
+        nonlocal last, done_then
+        now = time.monotonic()
+        if now - last >= _LINE_EVERY:
+            # By the pace since the last line: what was passed over at first says nothing.
+            pace = "" if total is None else _pace(done - done_then, total - done, now - last)
+            of_all = "" if total is None else f" of {total:,}"
+            last, done_then = now, done
+            click.echo(f"{what}: {done:,}{of_all}{pace}", err=True)
+
+    return line
+
+
+def _pace(done: int, left: int, seconds: float) -> str:
+    """Return how fast it goes and how long it will take, if that can be told.
+
+    >>> _pace(300, 2_100, 30.0), _pace(0, 2_400, 30.0)
+    (', 10.0 files/s, 210 s left', '')
+    """
+    if not done:
+        return ""
+    speed = done / seconds
+    return f", {speed:.1f} files/s, {left / speed:,.0f} s left"

@@ -1,0 +1,243 @@
+"""`bandstand scan`: analyse folders of music, and report every file that failed and why."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bandstand.cli.options import opened_store, store_exists, store_option
+
+if TYPE_CHECKING:
+    from bandstand.catalog.matrix import Catalogue
+    from bandstand.library.analysers import Analyser, LocalAnalyser
+    from bandstand.library.cluster import ClusterAnalyser
+    from bandstand.store.connection import Store
+    from bandstand.store.scans import ScanCounts
+
+# As audio.feature_maps has them, which takes a while to import.
+_FEATURE_MAPS: Final = ("identity", "fourier")
+_NEWS: Final = ("added", "changed", "moved", "missing")
+
+
+@click.command()
+@click.argument("folders", nargs=-1, metavar="DIR…")
+@click.option("--demo", is_flag=True, help="The synthesised demo library, made on first use.")
+@store_option
+@click.option("--retry", is_flag=True, help="Also read again the files that failed before.")
+@click.option("--refit", is_flag=True, help="Fit the projection again, on all songs.")
+@click.option(
+    "--feature-map",
+    type=click.Choice(_FEATURE_MAPS),
+    help="With --refit: what the model sees of a song.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Analyse on this Dask cluster: tcp://….")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def scan(
+    *,
+    folders: tuple[str, ...],
+    demo: bool,
+    store: str | None,
+    retry: bool,
+    refit: bool,
+    feature_map: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> None:
+    """Analyse the music below folders into the store.
+
+    Only what is new or has changed is read; an interrupted scan goes on where it was. Nothing is
+    ever written to the folders. Ends with a report of every file that failed and why.
+    """
+    # Imported here, so that other commands start without it.
+    from bandstand.library.walk import library_roots  # noqa: PLC0415
+
+    _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
+    roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
+    totals = _music_below(roots)
+    empty = [root for root in roots if not totals[root]]
+    if empty and not store_exists(store):
+        raise _no_music(empty[0])
+    with _analyser(scheduler, workers) as analyser, opened_store(store) as opened:
+        _check_store(opened, empty, refit=refit)
+        began = time.monotonic()
+        counts = _scanned(opened, roots, analyser, retry=retry, total=sum(totals.values()))
+        catalogue = _catalogue(opened, refit=refit, feature_map=feature_map)
+        report = _report(opened, roots, counts, catalogue, time.monotonic() - began)
+        report["isolation"] = analyser.isolation()
+    click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
+
+
+def _check_options(
+    *, refit: bool, feature_map: str | None, workers: int | None, scheduler: str | None
+) -> None:
+    if feature_map is not None and not refit:
+        msg = "--feature-map goes with --refit, which makes the projection anew"
+        raise click.UsageError(msg)
+    if workers is not None and scheduler is not None:
+        msg = "--workers is for this machine; a cluster has the workers that it has"
+        raise click.UsageError(msg)
+
+
+def _demo_folder() -> str:
+    from bandstand.audio.synthesis import demo_library  # noqa: PLC0415
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.store.location import user_data_folder  # noqa: PLC0415
+
+    folder = user_data_folder() / "demo-library"
+    with counting("Composing") as progress:
+        demo_library(folder, progress=progress)
+    return str(folder)
+
+
+def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return how many files each folder has for us."""
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.library.walk import walk  # noqa: PLC0415
+
+    totals = dict.fromkeys(roots, 0)
+    with counting("Counting", lasting=False) as progress:
+        for folder in walk(roots):
+            totals[folder.root] += len(folder.files) + len(folder.refused)
+            progress(sum(totals.values()), None)
+    return totals
+
+
+def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
+    """Refuse what cannot go well, before anything is changed."""
+    from bandstand.library.catalogue import check_projection  # noqa: PLC0415
+
+    if not refit:
+        check_projection(store)
+    for root in empty:
+        _check_known(store, root)
+
+
+def _check_known(store: Store, root: bytes) -> None:
+    """Refuse a folder without music, unless songs were found there before.
+
+    Those are kept and marked as missing: a disk that is not mounted is an empty folder.
+    """
+    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.store import files  # noqa: PLC0415
+
+    with store.reading() as connection:
+        known = sum(1 for _ in files.under(connection, root))
+    if not known:
+        raise _no_music(root)
+    click.echo(
+        f"Warning: {shown(root)} holds no music now; its {_many(known, 'file')} are kept as "
+        "missing. Is the disk mounted?",
+        err=True,
+    )
+
+
+def _no_music(root: bytes) -> click.UsageError:
+    from bandstand.library.walk import shown  # noqa: PLC0415
+
+    msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
+    return click.UsageError(msg)
+
+
+def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
+    if scheduler is not None:
+        from bandstand.library import cluster  # noqa: PLC0415
+
+        return cluster.ClusterAnalyser(scheduler)
+    from bandstand.library import analysers  # noqa: PLC0415
+
+    return analysers.LocalAnalyser(workers=workers)
+
+
+def _scanned(
+    store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
+) -> ScanCounts:
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.library.scan import scan as scan_library  # noqa: PLC0415
+
+    with counting("Scanning") as progress:
+        return scan_library(
+            store,
+            roots,
+            analyser,
+            now=_now,
+            retry=retry,
+            progress=lambda counts: progress(counts.found, max(total, counts.found)),
+        )
+
+
+def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> Catalogue | None:
+    from bandstand.library.catalogue import refreshed  # noqa: PLC0415
+
+    return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _report(
+    store: Store,
+    roots: tuple[bytes, ...],
+    counts: ScanCounts,
+    catalogue: Catalogue | None,
+    seconds: float,
+) -> dict[str, Any]:
+    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.store import files, projections  # noqa: PLC0415
+
+    with store.reading() as connection:
+        failed = [
+            {"path": shown(path), "reason": reason}
+            for root in roots
+            for path, reason in files.problems(connection, root)
+        ]
+        projection = projections.latest(connection)
+    return {
+        **asdict(counts),
+        "seconds": round(seconds, 3),
+        "songs": 0 if catalogue is None else len(catalogue.ids),
+        "features": 0 if catalogue is None else catalogue.features.shape[1],
+        "projection": None if projection is None else projection.version,
+        "fitted_on": 0 if projection is None else projection.songs,
+        "failures": failed,
+    }
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    news = [f"{report[name]:,} {name}" for name in _NEWS if report[name]]
+    rest = [f"{report[name]:,} {name}" for name in ("unchanged", "failed")]
+    files, songs = _many(report["found"], "file"), _many(report["songs"], "song")
+    speed = report["found"] / max(report["seconds"], 1e-3)
+    what = ", ".join([*(news or ["nothing new"]), *rest])
+    lines = [
+        f"{files} in {report['seconds']:,.1f} s ({speed:,.0f}/s): {what}.",
+        f"The catalogue has {songs} with {_many(report['features'], 'feature')} each.",
+    ]
+    if report["songs"] > 2 * report["fitted_on"] > 0:
+        lines.append(
+            f"The projection was fitted on {_many(report['fitted_on'], 'song')}; "
+            "`bandstand scan --refit` fits it to all of them."
+        )
+    if "not on this system" in (report["isolation"] or ""):
+        lines.append(f"Decoders were confined less than they should be: {report['isolation']}.")
+    if report["failures"]:
+        lines += ["", "Failed:"]
+        lines += [f"  {failure['path']}\n    {failure['reason']}" for failure in report["failures"]]
+    return "\n".join(lines)
+
+
+def _many(number: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> _many(1, "file"), _many(2_000, "file")
+    ('1 file', '2,000 files')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

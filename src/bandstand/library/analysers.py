@@ -1,0 +1,122 @@
+"""Many files analysed: in limited children of this process, or by the workers of a cluster.
+
+An analyser takes (path, request) pairs lazily and gives (path, Analysis or reason) pairs as they
+come. It never raises for a file: whatever happens to one becomes its reason.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from bandstand.errors import InvalidInputError
+from bandstand.library.analyse import TASK, checked
+from bandstand.library.reasons import NO_FFMPEG, has_ffmpeg
+from bandstand.sandbox import Answer, Failure, Limits, Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+    from bandstand.tracks import Analysis
+
+# A file and what to ask for it; a file and what was found in it, or why nothing was.
+Asked = tuple[bytes, dict[str, Any]]
+Outcome = tuple[bytes, "Analysis | str"]
+
+_POSTPONED: Final = 256  # files that may wait for children that can start programs
+
+
+class Analyser(Protocol):
+    """Something that analyses many files."""
+
+    def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
+        """Yield each file's analysis, or the reason why there is none, as they come."""
+        ...
+
+
+class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
+    """Child processes of this machine, as many as it has cores.
+
+    Most files are decoded by children that cannot start programs. The few that need one
+    (tracker modules) wait until there are many of them, or nothing else, for children that can.
+    """
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        self._workers = workers or available_cores()
+        self._open = ExitStack()
+        self._pools: dict[bool, Pool] = {}
+
+    def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
+        """Yield each file's analysis, or the reason why there is none, as they come."""
+        for path, reply in self.replies(jobs):
+            yield path, judged(reply)
+
+    def replies(self, jobs: Iterable[Asked]) -> Iterator[tuple[bytes, Answer | Failure]]:
+        """Yield what the children answered, not yet examined."""
+        postponed: list[Asked] = []
+
+        def strictly() -> Iterator[tuple[Asked, dict[str, Any]]]:
+            for path, wanted in jobs:
+                yield (path, wanted), wanted
+
+        for asked, reply in self._pool(programs=False).run(strictly()):
+            if isinstance(reply, Answer) and reply.value.get("needs") == "program":
+                postponed.append(asked)
+            else:
+                yield asked[0], reply
+            if len(postponed) >= _POSTPONED:
+                yield from self._with_programs(postponed)
+                postponed = []
+        yield from self._with_programs(postponed)
+
+    def _with_programs(self, jobs: list[Asked]) -> Iterator[tuple[bytes, Answer | Failure]]:
+        if not jobs:
+            return
+        if not has_ffmpeg():
+            yield from ((path, Failure(reason=NO_FFMPEG, kind="refused")) for path, _ in jobs)
+            return
+        asked = ((path, wanted | {"programs": True}) for path, wanted in jobs)
+        yield from self._pool(programs=True).run(asked)
+
+    def isolation(self) -> str | None:
+        """Return in words what confined the children; None if none was needed so far."""
+        pool = self._pools.get(False)
+        return None if pool is None else pool.isolation()
+
+    def _pool(self, *, programs: bool) -> Pool:
+        if programs not in self._pools:
+            limits = Limits(may_start_programs=programs)
+            pool = Pool(TASK, workers=self._workers, limits=limits)
+            self._pools[programs] = self._open.enter_context(pool)
+        return self._pools[programs]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pools.clear()
+        self._open.__exit__(kind, problem, trace)
+
+
+def judged(reply: Answer | Failure) -> Analysis | str:
+    """Return a child's answer as an analysis, or the reason why there is none."""
+    if isinstance(reply, Failure):
+        return reply.reason
+    try:
+        return checked(reply.value)
+    except InvalidInputError as problem:
+        return str(problem)
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

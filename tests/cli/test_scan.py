@@ -1,0 +1,436 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.audio.descriptors import VERSION
+from bandstand.audio.feature_maps import NAMES as FEATURE_MAPS
+from bandstand.cli import scan as command
+from bandstand.library.catalogue import refreshed
+from bandstand.library.scan import scan
+from bandstand.library.walk import library_roots
+from bandstand.store import connection, files, projections
+from bandstand.store.connection import open_store
+from tests.cli.running import Outcome, assert_refused, environment, run
+from tests.library.shelves import Reader, song, tagged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MANY = 150  # files, which take some seconds
+
+
+class Home:
+    """A library, and the place of its store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.library = folder / "library"
+        self.store = folder / "data" / "radio.db"
+        self.library.mkdir()
+
+    def put(self, name: str, content: bytes) -> None:
+        (self.library / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.library / name).write_bytes(content)
+
+    def scan(self, *options: str | Path) -> Outcome:
+        return run("scan", "--store", self.store, *options)
+
+    def report(self, *options: str | Path) -> dict[str, Any]:
+        outcome = self.scan("--json", *options)
+        assert outcome.code == 0, outcome.err
+        report: dict[str, Any] = json.loads(outcome.out)
+        return report
+
+    def records(self) -> list[files.FileRecord]:
+        with open_store(str(self.store)) as store, store.reading() as opened:
+            return list(files.under(opened, b"/"))
+
+    def everything(self) -> dict[str, bytes | None]:
+        """Return all files and folders with their content."""
+        paths = [
+            path for path in self.folder.rglob("*") if path.suffix not in {".db-wal", ".db-shm"}
+        ]
+        return {str(path): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("BANDSTAND_STORE", raising=False)
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def filled(home: Home) -> Home:
+    """A store that has been made, of a library with one song and one bad file."""
+    home.put("song.mp3", tagged(1, "Song"))
+    home.put("bad.mp3", b"no music")
+    with open_store(str(home.store)) as store:
+        # Without child processes, which would take longer than the rest of a test.
+        scan(store, library_roots([home.library]), Reader(), now=lambda: 1)
+        refreshed(store, now=1)
+    return home
+
+
+@pytest.fixture
+def unchanged(home: Home) -> Iterator[None]:
+    """Check that nothing on the disk is another afterwards, and nothing new."""
+    before = home.everything()
+    yield
+    assert home.everything() == before
+
+
+# ── What it prints ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_scan_tells_in_words_what_it_found_and_what_failed(home: Home) -> None:
+    home.put("one/a.wav", song(1))
+    home.put("one/b.mp3", tagged(2, "Two"))
+    home.put("bad.mp3", b"no music")
+    code, out, err = home.scan(home.library, "--workers", "2")
+    assert (code, err) == (0, "")
+    first, second, empty, failed, path, reason = out.splitlines()
+    assert first.startswith("3 files in ")
+    assert first.endswith("/s): 2 added, 0 unchanged, 1 failed.")
+    assert second.startswith("The catalogue has 2 songs with ")
+    assert (empty, failed, path) == ("", "Failed:", f"  {home.library / 'bad.mp3'}")
+    assert reason.strip()
+
+    code, out, err = home.scan(home.library)
+    assert (code, err) == (0, "")
+    assert "/s): nothing new, 2 unchanged, 1 failed." in out
+    assert path in out.splitlines()
+
+
+def test_one_song_is_not_told_as_many(home: Home) -> None:
+    home.put("a.wav", song(1))
+    out = home.scan(home.library).out
+    assert out.startswith("1 file in ")
+    assert "The catalogue has 1 song with " in out
+    assert "Failed" not in out
+
+
+def test_the_same_as_json(home: Home) -> None:
+    home.put("a.wav", song(1))
+    home.put("bad.mp3", b"no music")
+    report = home.report(home.library)
+    assert report.pop("seconds") > 0
+    (failure,) = report.pop("failures")
+    assert failure["path"] == str(home.library / "bad.mp3")
+    assert failure["reason"]
+    features = report.pop("features")
+    assert features >= 1
+    assert "no network" in report.pop("isolation")
+    assert report == {
+        "found": 2,
+        "added": 1,
+        "changed": 0,
+        "moved": 0,
+        "missing": 0,
+        "failed": 1,
+        "unchanged": 0,
+        "songs": 1,
+        "projection": 1,
+        "fitted_on": 1,
+    }
+    again = home.report(home.library)
+    assert (again["added"], again["unchanged"], again["failed"]) == (0, 1, 1)
+
+
+def test_failures_are_listed_for_the_scanned_folders_only(home: Home) -> None:
+    home.put("one/bad.mp3", b"no music")
+    home.put("two/bad.mp3", b"no music")
+    assert len(home.report(home.library)["failures"]) == 2
+    report = home.report(home.library / "one")
+    assert [failure["path"] for failure in report["failures"]] == [
+        str(home.library / "one" / "bad.mp3")
+    ]
+    assert report["failed"] == 1
+
+
+def test_names_that_are_hard_to_print_are_printed(home: Home) -> None:
+    name = b"\xff\x1b[2J\ntwo.mp3"
+    home.put(os.fsdecode(name), b"no music")
+    code, out, _ = home.scan(home.library)
+    assert code == 0
+    assert r"\xff\x1b[2J\ntwo.mp3" in out
+    assert home.report(home.library)["failures"][0]["path"].endswith(r"\xff\x1b[2J\ntwo.mp3")
+
+
+def test_files_that_failed_are_read_again_when_asked_for(filled: Home) -> None:
+    before = filled.report(filled.library, "--retry")
+    assert (before["failed"], before["unchanged"]) == (1, 1)
+
+
+def test_a_library_that_is_gone_is_kept_with_a_warning(filled: Home) -> None:
+    for path in list(filled.library.iterdir()):
+        path.rename(filled.folder / path.name)
+    code, out, err = filled.scan(filled.library)
+    assert code == 0
+    assert err.startswith(f"Warning: {filled.library} holds no music now; its 2 files are kept")
+    assert "1 missing" in out
+    assert "The catalogue has 0 songs" in out
+    (filled.folder / "song.mp3").rename(filled.library / "song.mp3")
+    assert filled.report(filled.library)["songs"] == 1
+
+
+def test_a_refit_makes_a_new_projection(filled: Home) -> None:
+    assert filled.report(filled.library, "--refit")["projection"] == 2
+    wide = filled.report(filled.library, "--refit", "--feature-map", "fourier")
+    assert wide["projection"] == 3
+    assert (
+        wide["features"]
+        > filled.report(filled.library, "--refit", "--feature-map", "identity")["features"]
+    )
+
+
+def test_the_report_says_when_a_refit_would_help() -> None:
+    report: dict[str, Any] = {
+        "found": 1,
+        "seconds": 0.0,
+        **dict.fromkeys(("added", "changed", "moved", "missing", "unchanged", "failed"), 0),
+        "songs": 1_000,
+        "features": 9,
+        "fitted_on": 300,
+        "isolation": None,
+        "failures": [],
+    }
+    assert "was fitted on 300 songs; `bandstand scan --refit`" in command._in_words(report)
+    assert "--refit" not in command._in_words({**report, "fitted_on": 600})
+    less = {**report, "isolation": "1024 MB; not on this system: no network"}
+    assert "confined less than they should be" in command._in_words(less)
+    assert "confined" not in command._in_words({**report, "isolation": "1024 MB, no network"})
+
+
+def test_the_demo_library_is_made_and_scanned(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compose(folder: Path, *, progress: Any) -> None:
+        folder.mkdir(parents=True)
+        for number in range(2):
+            (folder / f"{number}.wav").write_bytes(song(number))
+            progress(number + 1, 2)
+
+    monkeypatch.setattr("bandstand.audio.synthesis.demo_library", compose)
+    assert home.report("--demo")["added"] == 2
+    assert (home.folder / "user" / "bandstand" / "demo-library" / "1.wav").exists()
+
+
+def test_the_store_is_in_the_data_folder_unless_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.put("a.wav", song(1))
+    assert run("scan", home.library).code == 0
+    assert (home.folder / "user" / "bandstand" / "bandstand.db").exists()
+    monkeypatch.setenv("BANDSTAND_STORE", str(home.store))
+    assert run("scan", home.library).code == 0
+    assert len(home.records()) == 1
+
+
+def test_the_feature_maps_are_those_that_there_are() -> None:
+    assert command._FEATURE_MAPS == FEATURE_MAPS
+
+
+# ── Input that cannot be used ────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize(
+    ("folders", "words"),
+    [
+        ([], ("at least one folder",)),
+        (["none"], ("none must exist, found nothing there",)),
+        (["library", "none"], ("none must exist",)),
+        ([""], ("empty name",)),
+        (["library"], ("library must hold music, found no file named like music",)),
+    ],
+)
+def test_a_folder_that_cannot_be_scanned_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch, folders: list[str], words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(home.folder)
+    assert_refused(home.scan(*folders), *words)
+    assert_refused(home.scan("--json", *folders), *words)
+
+
+@pytest.mark.parametrize("name", ["file.mp3", "cover.jpg"])
+def test_a_file_is_no_folder(home: Home, name: str) -> None:
+    home.put(name, b"content")
+    assert_refused(home.scan(home.library / name), f"{name} must be a folder, got a file")
+    assert not home.store.exists()
+
+
+def test_a_folder_without_music_is_refused_and_makes_no_store(home: Home) -> None:
+    home.put("cover.jpg", b"picture")
+    home.put("album/readme.txt", b"text")
+    assert_refused(home.scan(home.library), "must hold music")
+    assert not home.store.parent.exists()
+
+
+def test_a_folder_without_music_is_refused_beside_one_with(filled: Home) -> None:
+    (filled.folder / "empty").mkdir()
+    before = filled.everything()
+    assert_refused(filled.scan(filled.library, filled.folder / "empty"), "empty must hold music")
+    assert filled.everything() == before
+
+
+def test_a_folder_that_may_not_be_listed_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scandir(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert_refused(home.scan(home.library), "must be readable, permission was denied")
+
+
+@pytest.mark.usefixtures("unchanged")
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--feature-map", "fourier"], ("--feature-map goes with --refit",)),
+        (["--refit", "--feature-map", "square"], ("--feature-map", "square", "fourier")),
+        (["--workers", "0"], ("--workers",)),
+        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], ("--workers", "cluster")),
+        (["--scheduler", "nonsense://x"], ("a Dask scheduler was expected at nonsense://x",)),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    home: Home, options: list[str], words: tuple[str, ...]
+) -> None:
+    (home.library / "link.mp3").symlink_to("nowhere")  # something to scan, and nothing to read
+    assert_refused(home.scan(home.library, *options), *words)
+    (home.library / "link.mp3").unlink()
+
+
+# ── Stores that cannot be used ───────────────────────────────────────────────────────────
+
+
+def test_a_store_that_somebody_else_writes_to_is_left_alone(
+    filled: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "open_store", partial(open_store, wait=0.1))
+    filled.put("new.wav", song(5))
+    before = filled.records()
+    other = sqlite3.connect(filled.store, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert_refused(filled.scan(filled.library), "another program is writing to it", code=1)
+    finally:
+        other.close()
+    assert filled.records() == before
+
+
+def test_a_store_of_a_newer_version_is_left_alone(filled: Home) -> None:
+    with sqlite3.connect(filled.store) as other:
+        other.execute("INSERT INTO schema_version VALUES (99, 'the future', 0)")
+    other.close()
+    before = filled.everything()
+    assert_refused(filled.scan(filled.library), "version 99", "made by a newer Bandstand", code=1)
+    assert filled.everything() == before
+
+
+@pytest.mark.parametrize("content", [b"This is a letter to my aunt. " * 100, "another program's"])
+def test_a_file_that_is_no_store_is_left_alone(home: Home, content: bytes | str) -> None:
+    home.put("a.wav", song(1))
+    home.store.parent.mkdir()
+    if isinstance(content, bytes):
+        home.store.write_bytes(content)
+    else:
+        with sqlite3.connect(home.store) as other:
+            other.execute("CREATE TABLE recipes (name TEXT)")
+        other.close()
+    before = home.everything()
+    assert_refused(home.scan(home.library), "must be a Bandstand store", code=1)
+    assert home.everything() == before
+
+
+@pytest.mark.parametrize(
+    ("store", "words", "code"),
+    [
+        ("library", ("must be a file, got a folder",), 1),
+        ("library/a.wav/radio.db", ("cannot be opened",), 1),
+        ("/proc/radio.db", ("cannot be opened",), 1),
+        ("mysql://somewhere/radio", ("a store must be", "mysql"), 2),
+        ("sqlite://", ("sqlite:///PATH",), 2),
+        ("", ("a store must be a path or a URL",), 2),
+    ],
+)
+def test_a_place_where_no_store_can_be_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch, store: str, words: tuple[str, ...], code: int
+) -> None:
+    monkeypatch.chdir(home.folder)
+    home.put("a.wav", song(1))
+    before = home.everything()
+    assert_refused(run("scan", home.library, "--store", store), *words, code=code)
+    assert home.everything() == before
+
+
+def test_a_projection_that_does_not_fit_is_refused_before_the_work(filled: Home) -> None:
+    with open_store(str(filled.store)) as store, store.writing() as opened:
+        projections.save(
+            opened, descriptor_version=VERSION, songs=9, columns=3, content=b"?", now=1
+        )
+    filled.put("new.wav", song(5))
+    before, records = filled.everything(), filled.records()
+    assert_refused(
+        filled.scan(filled.library), "projection 2 of the store cannot be used", "--refit"
+    )
+    assert (filled.everything(), filled.records()) == (before, records)
+    report = filled.report(filled.library, "--refit")
+    assert (report["added"], report["songs"], report["projection"]) == (1, 2, 3)
+
+
+def test_a_catalogue_that_cannot_be_written_is_told_after_the_scan(home: Home) -> None:
+    home.put("a.wav", song(1))
+    home.store.parent.mkdir()
+    (home.store.parent / "radio.db.catalogue").write_bytes(b"in the way")
+    assert_refused(home.scan(home.library), "the catalogue must be written to", code=1)
+    assert len(home.records()) == 1
+
+
+# ── Interrupted ──────────────────────────────────────────────────────────────────────────
+
+
+def test_an_interrupted_scan_ends_with_130_and_is_resumed(home: Home) -> None:
+    for number in range(MANY):
+        home.put(f"{number}.wav", song(number))
+    options = ("--store", home.store, "--workers", "1")
+    with subprocess.Popen(
+        [sys.executable, "-m", "bandstand", "scan", *options, home.library],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not (home.store.exists() and _songs_in(home.store)):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err.strip()) == (130, "", "")
+    done = len(home.records())
+    assert 0 < done < MANY
+    report = home.report(home.library)
+    assert (report["unchanged"], report["added"]) == (done, MANY - done)
+    assert report["songs"] == MANY
+
+
+def _songs_in(store: Path) -> int:
+    """Return how many songs a store has, without waiting or writing."""
+    opened = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    try:
+        return int(opened.execute("SELECT count(*) FROM song").fetchone()[0])
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+    finally:
+        opened.close()

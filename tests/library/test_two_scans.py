@@ -1,0 +1,40 @@
+"""Two scans of one library into one store at the same time end as one would."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from tests.cli.running import environment
+from tests.library.killing import make_library
+from tests.library.scanning import command, contents, matrix, scanned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_two_scans_at_once_end_as_one_would(tmp_path: Path) -> None:
+    library, whole, shared = tmp_path / "library", tmp_path / "whole.db", tmp_path / "shared.db"
+    make_library(library, files=40)
+    scanned(library, store=whole)
+    both = [
+        subprocess.Popen(
+            command(library, store=shared),
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    reports = []
+    for process in both:
+        out, err = process.communicate()
+        assert process.returncode == 0, err
+        reports.append(json.loads(out))
+    found = contents(shared)
+    assert found.facts == contents(whole).facts
+    assert matrix(shared) == matrix(whole)
+    assert sum(report["added"] for report in reports) == len(found.songs)
