@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bandstand.audio.clip import CLIP_SAMPLES
+from bandstand.audio.id3 import tag_size
 from bandstand.audio.lengths import claimed_length, counted_length
 from bandstand.audio.source import Source
 from tests.audio.listening import loudness, read_bytes, read_file, seconds_into_the_melody
@@ -216,6 +217,26 @@ def test_an_mp3_of_changing_rate_without_a_header_is_counted(tmp_path: Path) -> 
     busy = make(tmp_path / "b.mp3", seconds=20, options={"write_xing": "0"})
     found = read_bytes(quiet.read_bytes() + busy.read_bytes())
     assert found.duration == pytest.approx(40, abs=0.2)
+
+
+@pytest.mark.parametrize("change", ["junk in front", "put together", "cut"])
+def test_an_mp3_header_that_does_not_fit_the_file_is_not_believed(
+    tmp_path: Path, change: str
+) -> None:
+    noise = np.random.default_rng(1).normal(scale=0.2, size=44_100 * 40)
+    samples = np.concatenate([np.zeros(44_100 * 80), noise])  # a rate that changes a lot
+    whole = make(tmp_path / "a.mp3", samples=samples, options={"q": "2"}).read_bytes()
+    changed = {
+        "junk in front": bytes(1_000) + whole[tag_size(whole) :],
+        "put together": whole + whole,
+        "cut": whole[: len(whole) * 3 // 4],
+    }
+    found = read_bytes(changed[change])
+    if change == "cut":
+        assert found.duration < 115
+    else:
+        expected = 240 if change == "put together" else 120
+        assert found.duration == pytest.approx(expected, abs=0.3)
 
 
 def test_counting_ends_after_so_many_packets(tmp_path: Path) -> None:

@@ -101,6 +101,8 @@ def _jump(container: InputContainer, stream: AudioStream, start: float) -> bool:
     """Go to the last place from which the sound at `start` can be decoded, if that is possible."""
     if start == 0:
         return True
+    if container.format.name == "wav" and stream.codec_context.name.startswith("adpcm"):
+        return False  # libavformat lands seconds away from where its time stamps say
     lead = _LEAD.get(stream.codec_context.name, _USUAL_LEAD)
     try:
         ticks = (max(start - lead, 0.0) + start_of(stream)) / float(stream.time_base or 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import av
 
 from bandstand.audio.containers import audio_stream, opened
-from bandstand.audio.id3 import behind_tag
+from bandstand.audio.id3 import behind_tag, tag_size
 from bandstand.audio.packets import packets_of
 
 if TYPE_CHECKING:
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 PACKET_LIMIT: Final = 2_000_000  # 14 hours of mp3
 # Raw streams have no header; their length is guessed from the first packets.
 _RAW: Final = frozenset({"aac", "ac3", "dts", "dtshd", "eac3", "latm", "loas"})
-# Nor has an mp3, unless its first frame is one of these.
+# Nor has an mp3, unless its first frame begins with one of these …
 _MP3_HEADERS: Final = (b"Xing", b"Info", b"VBRI")
-_MP3_HEADER_WITHIN: Final = 4096  # bytes after the ID3 tag
+_MP3_HEADER_WITHIN: Final = 64  # bytes after the ID3 tag
+# … and counts as many bytes as there are, give or take a tag at the end: two files that were put
+# together, or half of one, still begin with the header that was true once.
+_MP3_BYTES_BESIDE: Final = 1 << 17
+_MP3_BYTES_COUNTED: Final = 2  # the flag for it, in Xing and Info
 
 
 class Length(NamedTuple):
@@ -73,5 +78,24 @@ def _stated(container: InputContainer, stream: AudioStream) -> float | None:
 
 
 def _has_mp3_header(source: Source) -> bool:
-    beginning = behind_tag(source, _MP3_HEADER_WITHIN)
-    return any(header in beginning for header in _MP3_HEADERS)
+    """Return whether an mp3 says how long it is, in a header that fits the file."""
+    frame = behind_tag(source, _MP3_HEADER_WITHIN)
+    places = [(frame.find(header), header) for header in _MP3_HEADERS if header in frame]
+    # Behind anything else than a frame, libavformat does not look for the header.
+    if not places or frame[0] != 0xFF or frame[1] & 0xE0 != 0xE0:
+        return False
+    counted = _mp3_bytes(frame, *min(places))
+    there = source.seek(0, io.SEEK_END) - tag_size(source.head(_MP3_HEADER_WITHIN))
+    source.seek(0)
+    return counted is None or abs(there - counted) <= _MP3_BYTES_BESIDE
+
+
+def _mp3_bytes(frame: bytes, place: int, header: bytes) -> int | None:
+    """Return how many bytes of sound a header counts; None if it does not."""
+    if header == b"VBRI":
+        start = place + 10
+    elif int.from_bytes(frame[place + 4 : place + 8], "big") & _MP3_BYTES_COUNTED:
+        start = place + 12
+    else:
+        return None
+    return int.from_bytes(frame[start : start + 4], "big") or None

@@ -34,7 +34,7 @@ _NARROWEST: Final = 1e-300
 _CONSTANT: Final = 1e-9
 # Shares, and entries of a component, that differ by less are equal but for rounding.
 _ROUNDING: Final = 1e-9
-_ROWS_AT_ONCE: Final = 4_096
+_ROWS_AT_ONCE: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
