@@ -235,3 +235,13 @@ def test_modules_come_back_with_a_reason_where_there_is_no_program(
         found = dict(analyser.run((bytes(p), request(bytes(p))) for p in paths))
     assert set(found) == {bytes(path) for path in paths}
     assert all("found no ffmpeg" in str(reason) for reason in found.values())
+
+
+def test_how_children_are_confined_is_told_once_there_were_any(tmp_path: Path) -> None:
+    (tmp_path / "a.mp3").write_bytes(b"no sound")
+    path = bytes(tmp_path / "a.mp3")
+    with LocalAnalyser(workers=1) as analyser:
+        assert list(analyser.run([])) == []
+        assert analyser.isolation() is None
+        assert len(list(analyser.run([(path, request(path))]))) == 1
+        assert "no network" in (analyser.isolation() or "")

@@ -149,7 +149,7 @@ def test_titles_keep_what_is_good_in_them(scan: Scanned) -> None:
     titles = {path.split(b"/")[-1]: song.tags.title for path, song in scan.contents.songs.items()}
     assert (titles[b"a title with nul.mp3"] or "").startswith("one")
     assert "red" in (titles[b"a title with control characters.mp3"] or "")
-    assert (titles[b"a title in latin-1.mp3"] or "").startswith("Café")
+    assert (titles[b"a title in latin-1.mp3"] or "").startswith("Étude")
     assert "<script>" in (titles[b"a title that is code.mp3"] or "")
     assert (titles[b"a title of a megabyte.mp3"] or "").startswith("long long")
 

@@ -255,6 +255,23 @@ def test_only_what_is_below_the_scanned_folders_can_be_missing(library: Library)
     assert len(library.scan().missing) == 2
 
 
+@pytest.mark.parametrize("ahead", AHEAD)
+def test_a_new_file_at_a_place_that_was_left_is_a_new_song(library: Library, ahead: int) -> None:
+    for number in (1, 2, 3):
+        library.put(f"{number}.mp3", number)
+    before = library.scan()
+    library.move("2.mp3", "1.mp3")  # the first is gone, the others move up
+    library.move("3.mp3", "2.mp3")
+    library.scan(analyser=Inventor(ahead=ahead))
+    library.put("3.mp3", 4)
+    after = library.scan(analyser=Inventor(ahead=ahead))
+    assert of(after, library, "1.mp3", "2.mp3") == of(before, library, "2.mp3", "3.mp3")
+    assert after.ids[library.path("3.mp3")] not in before.ids.values()
+    library.put("back.mp3", 1)
+    back = library.scan(analyser=Inventor(ahead=ahead))
+    assert of(back, library, "back.mp3") == of(before, library, "1.mp3")
+
+
 # ── What has to be read again ────────────────────────────────────────────────────────────
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ class Changes(RuleBasedStateMachine):
         self._place = TemporaryDirectory()
         self.folder = Path(self._place.name).resolve()
         self.library = Library(self.folder)
+        self._fresh = count(100)  # songs that nobody has heard before
         self._small_portions = pytest.MonkeyPatch()
         # So that what can be recorded too early is recorded too early.
         self._small_portions.setattr(scanning, "_BATCH", 1)
@@ -66,6 +68,16 @@ class Changes(RuleBasedStateMachine):
     @rule(data=st.data(), new=names)
     def move(self, data: st.DataObject, new: str) -> None:
         self.library.move(data.draw(st.sampled_from(self.there)), new)
+
+    @precondition(lambda self: self.there)
+    @rule(data=st.data(), new=names, is_fresh=st.booleans(), content=contents)
+    def replace(
+        self, data: st.DataObject, new: str, content: bytes | int, *, is_fresh: bool
+    ) -> None:
+        """Move a file, and put another one in its place."""
+        old = data.draw(st.sampled_from(self.there))
+        self.library.move(old, new)
+        self.library.put(old, next(self._fresh) if is_fresh else content)
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), new=names)
@@ -168,7 +180,7 @@ def _fingerprint(path: bytes) -> str:
 
 
 def test_after_any_changes_the_store_is_right_and_identity_follows_content() -> None:
-    run_state_machine_as_test(Changes, settings=settings(max_examples=12, stateful_step_count=15))
+    run_state_machine_as_test(Changes, settings=settings(max_examples=16, stateful_step_count=15))
 
 
 @pytest.mark.long

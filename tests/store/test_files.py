@@ -266,11 +266,12 @@ def test_two_files_that_change_places_keep_their_songs(store: Store) -> None:
         before = changes(connection)
         # What a scan does that meets b's content at a: it moves b there.
         assert move(connection, B, A, size=size_b, modified_ns=7, scan=2) == song_b
-        displaced = record(connection, B)
+        assert list(files.under(connection, B)) == []  # nothing that comes here later is song a
+        (displaced,) = files.of_content(connection, f"{1:032x}")
         assert (displaced.song_id, displaced.missing, displaced.size) == (song_a, True, size_a)
         assert changes(connection) == before + 1
-        # And then meets a's content at b, which is as it is known there.
-        files.mark_seen(connection, [B], 2)
+        # And then meets a's content at b, which is known to be nowhere.
+        assert move(connection, displaced.path, B, size=size_a, modified_ns=8, scan=2) == song_a
         assert record(connection, A).song_id == song_b
         assert record(connection, B).song_id == song_a
         assert files.counts(connection) == Counts(songs=2, missing=0, problems=0)

@@ -47,6 +47,7 @@ class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
         self._workers = workers or available_cores()
         self._open = ExitStack()
         self._pools: dict[bool, Pool] = {}
+        self._was_needed = False
 
     def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
         """Yield each file's analysis, or the reason why there is none, as they come."""
@@ -59,6 +60,7 @@ class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
 
         def strictly() -> Iterator[tuple[Asked, dict[str, Any]]]:
             for path, wanted in jobs:
+                self._was_needed = True
                 yield (path, wanted), wanted
 
         for asked, reply in self._pool(programs=False).run(strictly()):
@@ -81,9 +83,8 @@ class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
         yield from self._pool(programs=True).run(asked)
 
     def isolation(self) -> str | None:
-        """Return in words what confined the children; None if none was needed so far."""
-        pool = self._pools.get(False)
-        return None if pool is None else pool.isolation()
+        """Return in words what confines the children; None if none was needed so far."""
+        return self._pool(programs=False).isolation() if self._was_needed else None
 
     def _pool(self, *, programs: bool) -> Pool:
         if programs not in self._pools:

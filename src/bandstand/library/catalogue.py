@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _PROVISIONAL: Final = 100  # songs
 _ENOUGH: Final = 50_000  # songs to fit on; the moments of 159 columns need no more
-_CHUNK: Final = 1_024
+_CHUNK: Final = 256
 
 
 def refreshed(

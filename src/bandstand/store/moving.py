@@ -10,7 +10,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.files import is_present, place
 from bandstand.store.identity import claim, note_song_change
 from bandstand.store.schema import FILE, SONG
-from bandstand.store.values import checked_integer
+from bandstand.store.values import LONGEST_PATH, checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,10 +28,10 @@ def move(
     """Return the id of the song that was at `old_path` and is at `new_path` now.
 
     The caller has seen that the content is the song's. Where another song was known at the new
-    path, it is kept as missing at the old one, so that it is still known by its content; two
-    files that have changed places get their songs back that way.
+    path, it is kept as missing and known by its content, so that two files that have changed
+    places get their songs back.
     """
-    before, after = place(old_path), place(new_path)
+    after = place(new_path)
     checked_integer(size, "size", least=0)
     checked_integer(modified_ns, "modified_ns")
     checked_integer(scan, "scan", least=0)
@@ -53,10 +53,21 @@ def move(
     connection.execute(update(FILE).where(FILE.c.path == old_path).values({**after, **state}))
     if displaced is not None and displaced["song_id"] is not None:
         kept = {column.name: displaced[column.name] for column in FILE.columns}
-        connection.execute(insert(FILE).values({**kept, **before, "missing": True}))
+        nowhere = place(_no_place(new_path, displaced["song_id"]))
+        connection.execute(insert(FILE).values({**kept, **nowhere, "missing": True}))
     if not is_present(moved) or (displaced is not None and is_present(displaced)):
         note_song_change(connection)
     return str(moved["song_id"])
+
+
+def _no_place(path: bytes, song_id: str) -> bytes:
+    """Return where a song is kept whose file is gone and whose place is taken.
+
+    Below a file, where no other file can be: whatever comes to a real place later, were it the
+    one that was left, must not be taken for this song.
+    """
+    inside = b"/" + song_id.encode()
+    return path[: LONGEST_PATH - len(inside)] + inside
 
 
 def _known(connection: Connection, path: bytes) -> RowMapping | None:
