@@ -21,7 +21,7 @@ SECONDS, RATE = 0.25, 8_000
 MOST = 400  # megabytes
 # Megabytes, from few files to many: the projection is fitted on all descriptors of up to 50,000
 # songs, which are 11 MB for those between few and many; nothing else may grow.
-MOST_GROWTH = 28
+MOST_GROWTH = 20
 
 # The command, and at its end what the kernel says of the largest size of this process alone.
 _PROGRAM = """
