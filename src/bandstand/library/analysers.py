@@ -7,7 +7,7 @@ come. It never raises for a file: whatever happens to one becomes its reason.
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from bandstand.errors import InvalidInputError
@@ -17,7 +17,6 @@ from bandstand.sandbox import Answer, Failure, Limits, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from bandstand.tracks import Analysis
 
@@ -36,7 +35,7 @@ class Analyser(Protocol):
         ...
 
 
-class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
+class LocalAnalyser:
     """Child processes of this machine, as many as it has cores.
 
     Most files are decoded by children that cannot start programs. The few that need one
@@ -96,14 +95,9 @@ class LocalAnalyser(AbstractContextManager["LocalAnalyser"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self._pools.clear()
-        self._open.__exit__(kind, problem, trace)
+        self._open.close()
 
 
 def judged(reply: Answer | Failure) -> Analysis | str:

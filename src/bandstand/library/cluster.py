@@ -11,7 +11,7 @@ import logging
 import socket
 import threading
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -22,7 +22,6 @@ from bandstand.sandbox import Answer, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import TracebackType
 
     from distributed import Client, Future
 
@@ -34,7 +33,7 @@ _LONGEST: Final = 300  # characters of a reason
 _of_this_thread = threading.local()
 
 
-class ClusterAnalyser(AbstractContextManager["ClusterAnalyser"]):
+class ClusterAnalyser:
     """The workers of the Dask cluster whose scheduler listens at `address`.
 
     What happens to the cluster is not a file's fault, so it is raised: the files that were under
@@ -91,12 +90,7 @@ class ClusterAnalyser(AbstractContextManager["ClusterAnalyser"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self._client.close()
 
 

@@ -12,7 +12,6 @@ from bandstand.sandbox.shift import Shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from types import TracebackType
 
     from bandstand.sandbox.errand import K
     from bandstand.sandbox.limits import Limits
@@ -75,10 +74,5 @@ class Pool:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         self.close()
