@@ -89,3 +89,19 @@ def test_bad_input_is_named(arguments: dict[str, object], message: str) -> None:
 def test_an_answer_with_other_features_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="2 features as before, got 3"):
         History.empty(2).append(features=[1.0, 2.0, 3.0], elapsed=1.0, rating=1.0)
+
+
+def test_histories_are_joined_and_cut() -> None:
+    rng = np.random.default_rng(3)
+    one, other = (simulated_history(rng, count=count, columns=3) for count in (5, 4))
+    both = one.extended(other)
+    assert both.ratings.tolist() == [*one.ratings, *other.ratings]
+    assert both.first(5).features.tolist() == one.features.tolist()
+    assert both.continues(both.first(2))
+    assert one.extended(History.empty(3)) is one
+    assert len(one) == 5
+    with pytest.raises(InvalidInputError, match="must have 3 features as before, got 2"):
+        one.extended(History.empty(2))
+    for count in (-1, 10):
+        with pytest.raises(InvalidInputError, match=f"between 0 and 9, got {count}"):
+            both.first(count)

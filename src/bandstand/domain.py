@@ -158,6 +158,20 @@ class History:
             songs, _checked_ratings([rating], 1), _not_negative("weights", [weight], 1)
         )
 
+    def extended(self, more: History) -> History:
+        """Return this history with all answers of another at its end."""
+        if more.columns != self.columns:
+            msg = f"songs must have {self.columns} features as before, got {more.columns}"
+            raise InvalidInputError(msg)
+        return self._extended(more.songs, more.ratings, more.weights) if len(more) else self
+
+    def first(self, count: int) -> History:
+        """Return only the first `count` answers; nothing is copied."""
+        if not 0 <= count <= len(self):
+            msg = f"count must be between 0 and {len(self)}, got {count}"
+            raise InvalidInputError(msg)
+        return History(self._rows, count)
+
     def without(self, row: int) -> History:
         """Return this history as if answer number `row` had never been given."""
         if not 0 <= row < len(self):

@@ -43,3 +43,17 @@ def test_a_clock_that_goes_back_gives_no_negative_time() -> None:
 @pytest.mark.parametrize("features", [[[1.0, 2.0]], [[1.0], [1.0], [1.0]]])
 def test_a_catalogue_without_distances_has_a_unit(features: list[list[float]]) -> None:
     assert Catalogue.of(features).typical_distance == 1.0
+
+
+def test_the_longest_time_is_that_of_a_song_never_heard() -> None:
+    listening = Listening.nothing(30, longest=Minutes(2.0**17)).after(3, Minutes(10.0))
+    elapsed = listening.elapsed(Minutes(100_000.0))
+    assert elapsed[3] == 99_990.0
+    assert (np.delete(elapsed, 3) == 2.0**17).all()
+    assert (listening.elapsed(Minutes(1e9)) == 2.0**17).all()
+
+
+def test_distances_are_in_units_of_the_typical_one() -> None:
+    catalogue = Catalogue.of(FEATURES)
+    plain = np.linalg.norm(FEATURES - FEATURES[4], axis=1) / catalogue.typical_distance
+    assert catalogue.distances(FEATURES[4]) == pytest.approx(plain, abs=1e-7)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, stdtr
 
@@ -427,3 +427,20 @@ def _worst_p_value(stretch: float, share_unheard: float) -> float:
         4 * float(kstest(np.interp(draws[:, song], curves[:, song], levels), "uniform").pvalue)
         for song in range(4)
     )
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), columns=st.integers(1, 8), songs=st.integers(0, 700))
+def test_the_mean_is_the_sum_over_all_nodes_for_songs_heard_and_never_heard(
+    seed: int, columns: int, songs: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    history = simulated_history(rng, count=int(rng.integers(2, 30)), columns=columns)
+    belief = Exact(prior=paper_prior(columns)).fit(history)
+    elapsed = np.where(rng.random(songs) < rng.choice([0.0, 0.5, 1.0]), MONTH, rng.random(songs))
+    some = Songs.of(features=rng.normal(size=(songs, columns)), elapsed=elapsed)
+    mean = Exact(prior=paper_prior(columns)).predict(belief, some).mean()
+    curves = -np.expm1(-elapsed[:, np.newaxis] / belief.recovery_times)
+    plain = (curves * (some.features @ belief.means.T)) @ belief.weights
+    size = np.abs(belief.means).max() * columns
+    assert mean == pytest.approx(plain, rel=1e-12, abs=1e-12 * size)

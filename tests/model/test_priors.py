@@ -110,3 +110,9 @@ def test_what_is_no_prior_is_refused() -> None:
         for prior in (paper_prior, radio_prior):
             with pytest.raises(InvalidInputError, match="whole number of at least 1"):
                 prior(columns)  # type: ignore[arg-type]
+
+
+def test_without_an_intercept_all_columns_are_features() -> None:
+    prior = radio_prior(4, intercept=False)
+    assert np.diag(prior.preference.precision).tolist() == [0.4] * 4
+    assert np.diag(radio_prior(5).preference.precision).tolist() == [0.4] * 4 + [0.1]

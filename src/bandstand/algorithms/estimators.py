@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 class RatingModel(ABC):
     """What all estimators share; they differ in the engine and its settings."""
 
-    # Whether one more answer costs less than starting anew with the same result.
-    _online = False
-
     history_: History
     engine_: Engine[Any]  # as it was made at the last `fit`
     belief_: Any
@@ -95,9 +92,9 @@ class RatingModel(ABC):
                 rating=float(more.ratings[row]),
                 weight=float(more.weights[row]),
             )
-            if self._online:
+            if self.engine_.online:
                 belief = self.engine_.update(belief, history, rng=self._rng())
-        if not self._online:
+        if not self.engine_.online:
             belief = self.engine_.fit(history, rng=self._rng())
         self.history_, self.belief_ = history, belief
         return self
@@ -179,8 +176,6 @@ class RatingModel(ABC):
 class ExactModel(RatingModel):
     """The exact model by quadrature; without a prior the paper's is used."""
 
-    _online = True
-
     def __init__(self, *, prior: ListenerPrior | None = None) -> None:
         self.prior = prior
 
@@ -225,8 +220,6 @@ class LeastSquaresModel(RatingModel):
 
 class RidgeModel(RatingModel):
     """Ridge regression on the content, with `use_elapsed` also on the elapsed time."""
-
-    _online = True
 
     def __init__(self, *, regularisation: float = 1.0, use_elapsed: bool = False) -> None:
         self.regularisation = regularisation

@@ -21,7 +21,33 @@ if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue, Listening
     from bandstand.arrays import Indices, Vector
     from bandstand.inference.engine import Engine
+    from bandstand.model.prediction import Prediction
     from bandstand.policies.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Where a listener stands at one moment, in fact or in thought."""
+
+    belief: Any
+    listening: Listening
+    now: Minutes
+    step: int  # the number of the next song among all recommendations
+
+    def prediction(self, engine: Engine[Any], catalogue: Catalogue, *, memory: Any) -> Prediction:
+        """Return what is believed of every song now."""
+        songs = catalogue.songs(self.listening, self.now)
+        return engine.predict(self.belief, songs, memory=memory)
+
+    def after(self, row: int, length: float, engine: Engine[Any], catalogue: Catalogue) -> Scene:
+        """Return the scene when the song in `row`, which lasts `length` minutes, is over."""
+        end = Minutes(self.now + length)
+        return Scene(
+            belief=engine.plan(self.belief, catalogue.song(row, self.listening, self.now)),
+            listening=self.listening.after(row, end),
+            now=end,
+            step=self.step + 1,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +74,20 @@ def plan_playlist(
 ) -> list[tuple[int, Minutes]]:
     """Return the rows of the next songs and when each begins."""
     planned: list[tuple[int, Minutes]] = []
-    now = request.start
-    for step in range(request.step, request.step + request.count):
-        songs = catalogue.songs(listening, now)
+    scene = Scene(belief=belief, listening=listening, now=request.start, step=request.step)
+    for _ in range(request.count):
         chosen = policy.choose(
-            engine.predict(belief, songs, memory=memory),
-            step=step,
-            rng=request.randomness(step),
+            scene.prediction(engine, catalogue, memory=memory),
+            step=scene.step,
+            rng=request.randomness(scene.step),
             count=1,
             allowed=_allowed(request, [row for row, _ in planned]),
         )
         if not chosen.size:
             break
         row = int(chosen[0])
-        planned.append((row, now))
-        belief = engine.plan(belief, catalogue.song(row, listening, now))
-        now = Minutes(now + float(request.lengths[row]))
-        listening = listening.after(row, now)
+        planned.append((row, scene.now))
+        scene = scene.after(row, float(request.lengths[row]), engine, catalogue)
     return planned
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from bandstand.algorithms.playlist import PlaylistRequest, plan_playlist
+from bandstand.algorithms.randomness import randomness
 from bandstand.algorithms.registry import DEFAULT, algorithm_named
 from bandstand.algorithms.situation import Catalogue, Listening
 from bandstand.domain import History
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from bandstand.algorithms.randomness import Purpose
     from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
     from bandstand.inference.engine import Engine, Summary
@@ -281,9 +283,8 @@ class Recommender:
         _check_order(now, self._told, "the moment must not be before the last answer")
         return now
 
-    def _rng(self, number: int, purpose: str) -> np.random.Generator:
-        """Return the randomness of a step; choosing and learning do not share it."""
-        return np.random.default_rng([self.seed, number, ("choose", "learn").index(purpose)])
+    def _rng(self, number: int, purpose: Purpose) -> np.random.Generator:
+        return randomness(self.seed, number, purpose)
 
 
 def _check_order(now: Minutes, told: _Told, expected: str) -> None:

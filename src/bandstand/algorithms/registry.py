@@ -17,6 +17,7 @@ from bandstand.inference.ridge import Ridge
 from bandstand.inference.uniform import NoModel
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty, content_novelty_diversity
+from bandstand.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.policies import (
     BayesUcb,
     EpsilonGreedy,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from bandstand.inference.engine import Engine
     from bandstand.model.priors import ListenerPrior
-    from bandstand.policies.policy import Policy
+    from bandstand.policies.policy import ScorePolicy
 
 DEFAULT: Final = "bayes-ucb-cn-x"
 
@@ -44,43 +45,52 @@ class Algorithm:
 
     name: str
     summary: str
-    engine_for: Callable[[ListenerPrior], Engine[Any]]
-    policy: Policy
+    make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]]
+    policy: ScorePolicy
+
+    def engine_for(
+        self, prior: ListenerPrior, *, basis: PiecewiseLinearBasis = PAPER_BASIS
+    ) -> Engine[Any]:
+        """Return the engine; `basis` is the novelty curve of those that learn its shape."""
+        return self.make_engine(prior, basis)
 
 
 def _algorithm(
-    name: str, summary: str, engine_for: Callable[[ListenerPrior], Engine[Any]], policy: Policy
+    name: str,
+    summary: str,
+    make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]],
+    policy: ScorePolicy,
 ) -> Algorithm:
-    return Algorithm(name=name, summary=summary, engine_for=engine_for, policy=policy)
+    return Algorithm(name=name, summary=summary, make_engine=make_engine, policy=policy)
 
 
-def _exact(prior: ListenerPrior) -> Exact:
+def _exact(prior: ListenerPrior, _: PiecewiseLinearBasis) -> Exact:
     return Exact(prior=prior)
 
 
-def _variational(prior: ListenerPrior) -> Variational:
-    return Variational(model=content_novelty(prior.preference.columns))
+def _variational(prior: ListenerPrior, basis: PiecewiseLinearBasis) -> Variational:
+    return Variational(model=content_novelty(prior.preference.columns, basis))
 
 
-def _variational_diversity(prior: ListenerPrior) -> Variational:
-    return Variational(model=content_novelty_diversity(prior.preference.columns))
+def _variational_diversity(prior: ListenerPrior, basis: PiecewiseLinearBasis) -> Variational:
+    return Variational(model=content_novelty_diversity(prior.preference.columns, basis))
 
 
 ALGORITHMS: Final[dict[str, Algorithm]] = {
     algorithm.name: algorithm
     for algorithm in (
         # The paper's six.
-        _algorithm("random", "any song", lambda _: NoModel(), Uniform()),
-        _algorithm("linucb-c", "LinUCB on the content", lambda _: Ridge(), LinUcb()),
+        _algorithm("random", "any song", lambda *_: NoModel(), Uniform()),
+        _algorithm("linucb-c", "LinUCB on the content", lambda *_: Ridge(), LinUcb()),
         _algorithm(
             "linucb-cn",
             "LinUCB on the content and the elapsed time",
-            lambda _: Ridge(time_unit=MONTH),
+            lambda *_: Ridge(time_unit=MONTH),
             LinUcb(),
         ),
-        _algorithm("greedy-cn", "least squares, no exploring", lambda _: LeastSquares(), Greedy()),
+        _algorithm("greedy-cn", "least squares, no exploring", lambda *_: LeastSquares(), Greedy()),
         _algorithm(
-            "bayes-ucb-cn", "Bayes-UCB by MCMC", lambda prior: Mcmc(prior=prior), BayesUcb()
+            "bayes-ucb-cn", "Bayes-UCB by MCMC", lambda prior, _: Mcmc(prior=prior), BayesUcb()
         ),
         _algorithm(
             "bayes-ucb-cn-v", "Bayes-UCB by variational inference", _variational, BayesUcb()
@@ -105,7 +115,7 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {
         _algorithm(
             "greedy-cn-map",
             "least squares with the prior as penalty, no exploring",
-            lambda prior: LeastSquares(penalty=prior),
+            lambda prior, _: LeastSquares(penalty=prior),
             Greedy(),
         ),
     )

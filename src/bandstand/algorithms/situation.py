@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
 
 # The listener's last songs that a new one is compared with.
-_RECENT: Final = 10
+RECENT: Final = 10
 _PAIRS: Final = 4_096
 
 
@@ -32,21 +32,26 @@ class Listening:
 
     last_heard: Vector  # minutes since any fixed moment, (S,)
     recent: tuple[int, ...] = ()
+    longest: Minutes = MONTH  # no elapsed time counts as longer; never heard counts as this
 
     @classmethod
-    def nothing(cls, songs: int) -> Listening:
+    def nothing(cls, songs: int, *, longest: Minutes = MONTH) -> Listening:
         """Return the state of somebody who has heard none of the songs."""
-        return cls(last_heard=frozen(np.full(songs, -np.inf)))
+        return cls(last_heard=frozen(np.full(songs, -np.inf)), longest=longest)
 
     def after(self, row: int, moment: Minutes) -> Listening:
         """Return the state after the song in `row` was heard at `moment`."""
         last_heard = self.last_heard.copy()
         last_heard[row] = moment
-        return Listening(last_heard=frozen(last_heard), recent=(*self.recent[1 - _RECENT :], row))
+        return Listening(
+            last_heard=frozen(last_heard),
+            recent=(*self.recent[1 - RECENT :], row),
+            longest=self.longest,
+        )
 
     def elapsed(self, now: Minutes, rows: slice = slice(None)) -> Vector:
-        """Return the minutes since each song was heard, between 0 and a month; never is a month."""
-        return np.clip(now - self.last_heard[rows], 0.0, MONTH)
+        """Return the minutes since each song was heard, from 0 to `longest`, which is never."""
+        return np.clip(now - self.last_heard[rows], 0.0, self.longest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +92,17 @@ class Catalogue:
 
     def _diversity(self, recent: Sequence[int], rows: slice) -> Vector:
         """Return the distance to the mean of the recent songs; 1 before anything was heard."""
-        norms = self.squared_norms[rows]
         if not recent:
-            return np.ones(len(norms))
-        centre = self.features[list(recent)].mean(axis=0)
+            return np.ones(len(self.squared_norms[rows]))
+        return self.distances(self.features[list(recent)].mean(axis=0), rows)
+
+    def distances(self, centre: Vector, rows: slice = slice(None)) -> Vector:
+        """Return how far each song is from `centre`, in units of the typical distance."""
         # |x − c|² = |x|² − 2x'c + |c|²: one product with the catalogue instead of a copy of it.
-        squared = norms - 2 * (self.features[rows] @ centre) + centre @ centre
-        return np.asarray(np.sqrt(np.maximum(squared, 0.0)) / self.typical_distance)
+        with np.errstate(under="ignore"):
+            squared = self.squared_norms[rows] - 2 * (self.features[rows] @ centre)
+            squared = np.maximum(squared + centre @ centre, 0.0)
+            return np.asarray(np.sqrt(squared) / self.typical_distance)
 
 
 def _typical_distance(features: Matrix) -> float:

@@ -9,11 +9,12 @@ frozen value that holds what was learnt, with the history it was learnt from.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from bandstand.domain import History, Songs
+from bandstand.inference.song_table import SongTable
 from bandstand.model.prediction import Prediction
 
 BeliefT = TypeVar("BeliefT")
@@ -30,6 +31,9 @@ class Summary:
 
 class Engine(Protocol[BeliefT]):
     """Turns a listener's history into a belief, and a belief into predictions."""
+
+    # Whether `update` ends where `fit` would, to rounding; others may end a little elsewhere.
+    online: ClassVar[bool]
 
     def fit(self, history: History, *, rng: np.random.Generator) -> BeliefT:
         """Return what is believed after `history`, from scratch."""
@@ -50,8 +54,12 @@ class Engine(Protocol[BeliefT]):
         """
         ...
 
-    def remember(self, songs: Songs) -> Any:
-        """Return room for what is worth keeping about a fixed set of songs between steps."""
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> Any:
+        """Return room for what is worth keeping about a fixed set of songs between steps.
+
+        `shared` is the table of the same songs, if there is one already: many listeners need
+        it only once.
+        """
         ...
 
     def summary(self, belief: BeliefT) -> Summary:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from scipy.linalg.blas import dger
@@ -31,7 +31,8 @@ from bandstand.inference import conjugate, recovery_grid
 from bandstand.inference.conjugate_grid import GridSolver
 from bandstand.inference.engine import Summary
 from bandstand.inference.exact_prediction import ExactPrediction
-from bandstand.inference.exact_search import SearchMemory
+from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.song_table import SongTable
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class ExactBelief:
     rates: Vector
     resolved: bool = True  # whether the grid holds the posterior to the promised digits
     updates: int = 0  # rank-one updates since the last factorisation
-    planned: int = 0  # songs heard in thought only (`plan`)
+    # Songs heard in thought only (`plan`): what it was before, and by which a/√q Λ⁻¹ has shrunk.
+    unplanned: ExactBelief | None = None
+    planned: tuple[Matrix, ...] = ()
 
     @cached_property
     def log_density(self) -> Vector:
@@ -108,6 +111,7 @@ class Exact:
     array([1.99])
     """
 
+    online: ClassVar[bool] = True
     prior: ListenerPrior
 
     @_tiny_is_zero
@@ -122,7 +126,7 @@ class Exact:
         self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
-        if len(history) != len(belief.history) + 1 or belief.planned:
+        if len(history) != len(belief.history) + 1 or belief.unplanned is not None:
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
         if updated is None or updated.updates >= _MOST_UPDATES:
@@ -151,12 +155,13 @@ class Exact:
         return replace(
             belief,
             covariances=_shrunk(belief.covariances, towards, shrinkage, 1.0),
-            planned=belief.planned + 1,
+            unplanned=belief.unplanned or belief,
+            planned=(*belief.planned, frozen(towards / np.sqrt(shrinkage)[:, np.newaxis])),
         )
 
-    def remember(self, songs: Songs) -> SearchMemory:
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchMemory:
         """Return room for bounds on the songs' variances, which spare most of the work."""
-        return SearchMemory(songs.features)
+        return SearchMemory(shared or SongTable.of(songs.features))
 
     @_tiny_is_zero
     def summary(self, belief: ExactBelief) -> Summary:

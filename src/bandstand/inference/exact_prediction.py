@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from bandstand.inference import recovery_grid
-from bandstand.inference.exact_search import SearchMemory, search
+from bandstand.inference.exact_search import search
 from bandstand.model import interpolation, student_mixture
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
     from bandstand.inference.exact import ExactBelief
+    from bandstand.inference.search_memory import SearchMemory
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
@@ -70,7 +71,16 @@ class ExactPrediction:
         """Return E[U | D], which exists from the first rating on."""
         if self.belief.freedom <= 1:
             return None
-        return self._over_chunks(self._mean_of)
+        elapsed = self.songs.elapsed
+        longest = float(elapsed.max(initial=0.0))
+        # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
+        share = self.belief.weights * novelty(longest, self.belief.recovery_times)
+        means: Vector = self.songs.features @ (share @ self.belief.means)
+        heard = np.flatnonzero(elapsed < longest)
+        for start in range(0, len(heard), _CHUNK):
+            rows = heard[start : start + _CHUNK]
+            means[rows] = self._mean_of(rows)
+        return means
 
     @_tiny_is_zero
     def standard_deviation(self) -> Vector | None:
@@ -81,13 +91,7 @@ class ExactPrediction:
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        values = np.empty(len(self))
-        for rows in self._chunks():
-            chunk = self.quantile_of(rows, level)
-            if chunk is None:
-                return None
-            values[rows] = chunk
-        return values
+        return self._quantiles(np.arange(len(self)), level)
 
     @_tiny_is_zero
     def quantile_of(self, rows: Indices, level: float) -> Vector | None:
@@ -156,8 +160,19 @@ class ExactPrediction:
             found = search(self, self.memory, level, count, allowed)
             if found is not None:
                 return found
-        scores = self.quantile(level)
+        scores = self._quantiles(np.unique(allowed), level)
         return allowed[:0] if scores is None else best_rows(scores, count, allowed)
+
+    def _quantiles(self, rows: Indices, level: float) -> Vector | None:
+        """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
+        values = np.full(len(self), -np.inf)
+        for start in range(0, len(rows), _CHUNK):
+            some = rows[start : start + _CHUNK]
+            found = self.quantile_of(some, level)
+            if found is None:
+                return None
+            values[some] = found
+        return values
 
     def _chunks(self) -> Iterator[Indices]:
         for start in range(0, len(self), _CHUNK):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -107,6 +107,7 @@ class LeastSquares:
     (array([2.]), 250)
     """
 
+    online: ClassVar[bool] = False
     penalty: ListenerPrior | None = None
     shortest: Minutes = _SHORTEST
     longest: Minutes = _LONGEST
@@ -156,7 +157,7 @@ class LeastSquares:
         del song
         return belief
 
-    def remember(self, songs: Songs) -> None:
+    def remember(self, songs: Songs, *, shared: Any = None) -> None:
         """Return None: nothing is worth keeping."""
 
     def summary(self, belief: LeastSquaresBelief) -> Summary:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -78,6 +78,7 @@ class Mcmc:
     array([2.])
     """
 
+    online: ClassVar[bool] = False
     prior: ListenerPrior
     effective_draws: int = 2_000
     most_draws: int = 20_000
@@ -139,7 +140,7 @@ class Mcmc:
         del song
         return belief
 
-    def remember(self, songs: Songs) -> None:
+    def remember(self, songs: Songs, *, shared: Any = None) -> None:
         """Return nothing: draws are looked at afresh each time."""
 
     def summary(self, belief: McmcBelief) -> Summary:

@@ -20,7 +20,7 @@ rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
@@ -105,6 +105,7 @@ class Ridge:
     array([2.5])
     """
 
+    online: ClassVar[bool] = True
     regularisation: float = 1.0
     time_unit: Minutes | None = None
 
@@ -170,7 +171,7 @@ class Ridge:
             heard = _heard(belief.covariance_root, self._inputs(song)[0], 1.0)
         return replace(belief, covariance_root=frozen(heard.root), planned=belief.planned + 1)
 
-    def remember(self, songs: Songs) -> None:
+    def remember(self, songs: Songs, *, shared: Any = None) -> None:
         """Return None: nothing is kept between steps."""
 
     def summary(self, belief: RidgeBelief) -> Summary:

@@ -6,7 +6,7 @@ It exists so that every named algorithm is an engine and a policy, this one too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bandstand.inference.engine import Summary
 from bandstand.inference.point import WithoutSpread
@@ -52,6 +52,8 @@ class NoModel:
     True
     """
 
+    online: ClassVar[bool] = True
+
     def fit(self, history: History, *, rng: np.random.Generator | None = None) -> NoBelief:
         """Return a belief that holds `history` and nothing else."""
         del rng
@@ -74,7 +76,7 @@ class NoModel:
         del song
         return belief
 
-    def remember(self, songs: Songs) -> None:
+    def remember(self, songs: Songs, *, shared: Any = None) -> None:
         """Return None: nothing is worth keeping."""
 
     def summary(self, belief: NoBelief) -> Summary:

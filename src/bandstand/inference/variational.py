@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -80,6 +80,7 @@ class Variational:
     array([2.02])
     """
 
+    online: ClassVar[bool] = False
     model: FactorModel
     most_sweeps: int = 1_000
 
@@ -139,9 +140,9 @@ class Variational:
             surer = triangular_root(root @ root.T + rows.T @ rows)
         return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
 
-    def remember(self, songs: Songs) -> Any:
+    def remember(self, songs: Songs, *, shared: Any = None) -> Any:
         """Return nothing: every prediction is made afresh."""
-        del songs
+        del songs, shared
 
     def summary(self, belief: VariationalBelief) -> Summary:
         """Return E[σ | D] = √b_N Γ(a_N − ½)/Γ(a_N); a piecewise curve has no recovery time."""

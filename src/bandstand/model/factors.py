@@ -155,23 +155,25 @@ def diversity_curve(basis: PiecewiseLinearBasis = DIVERSITY_BASIS) -> Factor:
     return curve("diversity", of="diversity", basis=basis, reference=1.0)
 
 
-def content_novelty(columns: int) -> FactorModel:
+def content_novelty(columns: int, basis: PiecewiseLinearBasis = PAPER_BASIS) -> FactorModel:
     """Return the paper's approximate model for songs with that many features.
 
     >>> [factor.dimension for factor in content_novelty(91).factors]
     [91, 17]
     """
     preference = PreferencePrior.isotropic(columns, PAPER_VARIANCE)
-    return FactorModel(factors=(content(preference), novelty_curve()))
+    return FactorModel(factors=(content(preference), novelty_curve(basis)))
 
 
-def content_novelty_diversity(columns: int) -> FactorModel:
+def content_novelty_diversity(
+    columns: int, basis: PiecewiseLinearBasis = PAPER_BASIS
+) -> FactorModel:
     """Return the paper's model with a third factor, diversity.
 
     >>> [factor.name for factor in content_novelty_diversity(91).factors]
     ['content', 'novelty', 'diversity']
     """
-    two = content_novelty(columns)
+    two = content_novelty(columns, basis)
     return FactorModel(factors=(*two.factors, diversity_curve()), noise=two.noise)
 
 

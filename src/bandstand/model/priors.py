@@ -202,15 +202,17 @@ def paper_prior(columns: int) -> ListenerPrior:
     )
 
 
-def radio_prior(columns: int) -> ListenerPrior:
+def radio_prior(columns: int, *, intercept: bool = True) -> ListenerPrior:
     """Return the prior for real listeners, features standardised, the last column constant.
 
     The intercept and all other features together have the same prior variance, so that the
-    prior does not grow with the number of features; the noise prior is proper.
+    prior does not grow with the number of features; the noise prior is proper. Without an
+    intercept all columns are features.
     """
     _check_columns(columns)
-    variances = np.full(columns, 10.0 / max(columns - 1, 1))
-    variances[-1] = 10.0
+    variances = np.full(columns, 10.0 / max(columns - intercept, 1))
+    if intercept:
+        variances[-1] = 10.0
     return ListenerPrior(
         preference=PreferencePrior.independent(np.zeros(columns), variances),
         recovery=LogNormalRecovery(),

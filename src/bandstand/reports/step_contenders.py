@@ -106,11 +106,14 @@ class ExactContender:
 
     def bytes_kept(self) -> int:
         """Return the size of what is kept between steps: the belief, and the search's memory."""
-        return sum(
-            value.nbytes
-            for owner in (self.belief, self.memory)
-            for value in vars(owner).values()
-            if isinstance(value, np.ndarray) and value is not self.catalogue
+        return (
+            self.memory.table.single.nbytes
+            + self.memory.nbytes
+            + sum(
+                value.nbytes
+                for value in vars(self.belief).values()
+                if isinstance(value, np.ndarray) and value is not self.catalogue
+            )
         )
 
     @property
