@@ -2,11 +2,16 @@
 
     BandstandError
     ├── InvalidInputError (also a ValueError)   the caller gave something we cannot use
+    │   ├── NotFoundError                       there is no such song, account, playlist or event
+    │   ├── ConflictError                       it does not go with what is already there
+    │   └── KeyReusedError                      a request's key came again with something else
     ├── NotFittedError (also a ValueError)      asked for an answer before any `fit`
     ├── ConvergenceError                        an iteration ended without an answer
     ├── UnreadableAudioError                    a file holds no sound that can be decoded
     └── StoreError                              the store cannot do what it was asked to
         ├── StoreLockedError                    somebody else is writing to it for too long
+        ├── StoreFullError                      its disk is full; it works again when there is room
+        ├── StoreFailedError                    its disk failed; nothing more is written
         └── StoreVersionError                   it was made by a newer Bandstand
 
 Every message says what was expected and then what came:
@@ -20,6 +25,18 @@ class BandstandError(Exception):
 
 class InvalidInputError(BandstandError, ValueError):
     """The caller gave something that cannot be used; the message says what was expected."""
+
+
+class NotFoundError(InvalidInputError):
+    """There is no such song, account, playlist or event."""
+
+
+class ConflictError(InvalidInputError):
+    """What was asked does not go with what is already there."""
+
+
+class KeyReusedError(InvalidInputError):
+    """The key of an earlier request came again with something else."""
 
 
 class NotFittedError(BandstandError, ValueError):
@@ -40,6 +57,14 @@ class StoreError(BandstandError):
 
 class StoreLockedError(StoreError):
     """Another program has been writing to the store for longer than we wait."""
+
+
+class StoreFullError(StoreError):
+    """The store's disk is full; it can be written again as soon as there is room."""
+
+
+class StoreFailedError(StoreError):
+    """The store's disk failed to keep what was written; nothing more is written to it."""
 
 
 class StoreVersionError(StoreError):

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ROWS = 300
-LAST = 4
+RELEASED = MIGRATIONS[-1].version
+LAST = RELEASED + 3
 
 
 def _fill(version: int) -> Any:
@@ -53,7 +54,7 @@ STEPS = (
     *MIGRATIONS,
     *(
         Migration(version=version, name=f"extra {version}", apply=_fill(version))
-        for version in range(2, LAST + 1)
+        for version in range(RELEASED + 1, LAST + 1)
     ),
 )
 

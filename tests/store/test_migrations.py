@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import Inspector, func, inspect, select, text
+from sqlalchemy import Inspector, UniqueConstraint, func, inspect, select, text
 
 from bandstand.errors import StoreError
 from bandstand.store.connection import Store, open_store
@@ -14,13 +14,15 @@ from bandstand.store.identity import identity
 from bandstand.store.migrations import MIGRATIONS, Migration
 from bandstand.store.schema import METADATA, SCHEMA_VERSION
 from tests.cli.running import environment
-from tests.store.migrating import LAST, ROWS
+from tests.store.migrating import LAST, RELEASED, ROWS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect
     from sqlalchemy.types import TypeEngine
 
 KILLS = 10
+# How many tables the released versions before the newest have.
+TABLES = {0: 0, 1: 6}
 
 
 def tables_of(store: Store) -> set[str]:
@@ -69,15 +71,15 @@ def described(inspector: Inspector, table: str) -> dict[str, object]:
         },
         "key": inspector.get_pk_constraint(table)["constrained_columns"],
         "indexes": {
-            index["name"]: index["column_names"]
+            index["name"]: (index["column_names"], bool(index["unique"]))
             for index in inspector.get_indexes(table)
-            if not index["unique"]
+            if str(index["name"]).startswith("ix_")
         },
-        "unique": [it["column_names"] for it in inspector.get_unique_constraints(table)],
-        "refers": [
+        "unique": sorted(it["column_names"] for it in inspector.get_unique_constraints(table)),
+        "refers": sorted(
             (it["constrained_columns"], it["referred_table"], it["referred_columns"])
             for it in inspector.get_foreign_keys(table)
-        ],
+        ),
     }
 
 
@@ -91,25 +93,30 @@ def expected(connection: Connection, name: str) -> dict[str, object]:
         },
         "key": [column.name for column in table.primary_key],
         "indexes": {
-            index.name: [column.name for column in index.columns] for index in table.indexes
+            index.name: ([column.name for column in index.columns], index.unique)
+            for index in table.indexes
         },
-        "unique": [[column.name] for column in table.columns if column.unique],
-        "refers": [
+        "unique": sorted(
+            [column.name for column in constraint.columns]
+            for constraint in table.constraints
+            if isinstance(constraint, UniqueConstraint)
+        ),
+        "refers": sorted(
             ([key.parent.name], key.column.table.name, [key.column.name])
             for key in table.foreign_keys
-        ],
+        ),
     }
 
 
 def test_a_step_that_fails_leaves_the_version_before_it(place: str) -> None:
-    fine = Migration(version=2, name="fine", apply=fine_step)
-    broken = Migration(version=3, name="broken", apply=broken_step)
+    fine = Migration(version=RELEASED + 1, name="fine", apply=fine_step)
+    broken = Migration(version=RELEASED + 2, name="broken", apply=broken_step)
     with pytest.raises(StoreError, match="nowhere"):
         open_store(place, steps=(*MIGRATIONS, fine, broken))
     with open_store(place, steps=(*MIGRATIONS, fine)) as store:
         assert tables_of(store) == {*METADATA.tables, "fine"}
         with store.reading() as connection:
-            assert connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) == 2
+            assert connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) == RELEASED + 1
 
 
 def test_a_step_is_taken_once(place: str) -> None:
@@ -119,7 +126,7 @@ def test_a_step_is_taken_once(place: str) -> None:
         fine_step(connection, now=now)
         taken.append(now)
 
-    steps = (*MIGRATIONS, Migration(version=2, name="count", apply=count))
+    steps = (*MIGRATIONS, Migration(version=RELEASED + 1, name="count", apply=count))
     with open_store(place, now=1) as store, store.reading() as connection:
         first = identity(connection)
     for now in (2, 3):
@@ -141,9 +148,9 @@ def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
     states = [json.loads(line) for line in done.stdout.splitlines()]
     for state in states:
         version = state["version"]
-        extra = {f"extra_{made}": ROWS for made in range(2, version + 1)}
+        extra = {f"extra_{made}": ROWS for made in range(RELEASED + 1, version + 1)}
         assert state["rows"] == extra
-        assert state["tables"] == (len(METADATA.tables) + len(extra) if version else 0)
+        assert state["tables"] == TABLES.get(version, len(METADATA.tables)) + len(extra)
         assert state["ends"] == LAST
     assert len(states) > count
     return [state["version"] for state in states]

@@ -113,6 +113,15 @@ def open_latest(folder: Path) -> Catalogue | None:
     return None
 
 
+def discard(folder: Path) -> None:
+    """Remove all catalogues in `folder`; whoever has one mapped keeps it until it lets go."""
+    if not folder.is_dir():
+        return
+    with _alone(folder):
+        for place in _finished(folder):
+            shutil.rmtree(place)
+
+
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Wait until nobody else writes; the lock ends with the process that holds it."""

@@ -48,14 +48,17 @@ def refreshed(
     refit keeps the feature map it had, unless another is named. A stored projection that cannot
     be used is refused, unless by a refit. None where there is no song.
     """
-    with store.writing() as connection:
-        claim(connection)  # so that of two scans that end at once only one fits
+    # Fitting takes a while, and listeners must be able to write meanwhile: so it only reads.
+    with store.reading(limit=None) as connection:
         count = songs.count_present(connection, VERSION)
         stored = projections.latest(connection)
         if not count:
             return None
+        fitted = None
         if refit or stored is None or _must_be_fitted_again(stored, count):
-            _fit(connection, feature_map or _map_of(stored), now)
+            fitted = fit(_sample(connection), feature_map=feature_map or _map_of(stored))
+    if fitted is not None:
+        _save(store, fitted, instead_of=stored, now=now)
     return current(store)
 
 
@@ -65,7 +68,7 @@ def current(store: Store) -> Catalogue | None:
     None where there is no song. The matrix follows from the store's content alone, so two
     processes that make it at once make the same.
     """
-    with store.reading() as connection:
+    with store.reading(limit=None) as connection:
         stored = projections.latest(connection)
         if not songs.count_present(connection, VERSION):
             return None
@@ -113,17 +116,22 @@ def _map_of(stored: ProjectionRecord | None) -> str:
     return Identity.name
 
 
-def _fit(connection: Connection, feature_map: str, now: int) -> None:
-    """Fit a projection on the songs that are present, and store it."""
-    projection = fit(_sample(connection), feature_map=feature_map)
-    projections.save(
-        connection,
-        descriptor_version=VERSION,
-        songs=projection.songs,
-        columns=projection.columns,
-        content=projection.to_bytes(),
-        now=now,
-    )
+def _save(
+    store: Store, fitted: Projection, *, instead_of: ProjectionRecord | None, now: int
+) -> None:
+    """Store a projection, unless somebody else has stored one since the fitting began."""
+    with store.writing() as connection:
+        claim(connection)
+        latest = projections.latest(connection)
+        if getattr(latest, "version", None) == getattr(instead_of, "version", None):
+            projections.save(
+                connection,
+                descriptor_version=VERSION,
+                songs=fitted.songs,
+                columns=fitted.columns,
+                content=fitted.to_bytes(),
+                now=now,
+            )
 
 
 def _sample(connection: Connection) -> Matrix:

@@ -18,16 +18,20 @@ from typing import TYPE_CHECKING, Final, Self
 from sqlalchemy.exc import SQLAlchemyError
 
 from bandstand.errors import StoreError
-from bandstand.store import migrations
+from bandstand.store import migrations, traces
 from bandstand.store.engines import (
     Engines,
     postgres_engines,
     sqlite_engines,
     use_write_ahead_log,
 )
-from bandstand.store.failures import store_error
+from bandstand.store.failures import locked, store_error
+from bandstand.store.limits import limited
 from bandstand.store.location import Location, SqliteLocation, parse_location
+from bandstand.store.serving import is_served_elsewhere
 from bandstand.store.sqlite_file import ensure_file
+from bandstand.store.turns import Turns
+from bandstand.store.upgrading import keep_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
 
 # How long somebody else may hold the store before we give up, in seconds.
 WAIT: Final = 5.0
+
+# How long one look at the store may take, in seconds, unless a job says otherwise.
+READ_LIMIT: Final = 30.0
 
 # One thread at a time opens a store: see `ensure_file` for what would be lost otherwise.
 _opening: Final = threading.Lock()
@@ -54,6 +61,8 @@ class Store:
         self._engines = engines
         self._wait = wait
         self._closed = False
+        self._turns = Turns()
+        self._eraser = traces.Eraser(engines.writer)
 
     def __repr__(self) -> str:
         return f"Store({self.location})"
@@ -70,18 +79,42 @@ class Store:
         self._engines.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one moment of the store and cannot change it."""
+    def reading(self, limit: float | None = READ_LIMIT) -> Iterator[Connection]:
+        """Give a connection that sees one moment of the store and cannot change it.
+
+        That moment may last `limit` seconds; StoreError after it. None is for long jobs, which
+        keep the write-ahead log from becoming shorter.
+        """
         self._check_open()
-        with self._plain_errors(), self._engines.reader.begin() as connection:
+        with (
+            self._plain_errors(),
+            self._engines.reader.begin() as connection,
+            limited(connection, self.location, limit),
+        ):
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection whose changes are kept as a whole, unless the block raises."""
         self._check_open()
-        with self._plain_errors(), self._engines.writer.begin() as connection:
+        with self._plain_errors(), self._turn(), self._engines.writer.begin() as connection:
+            traces.must_be_removed(connection)  # what failed before asks for nothing
             yield connection
+            has_new = traces.must_be_removed(connection)
+        self._eraser.after_transaction(has_new=has_new)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until no other thread of this process writes to a SQLite file."""
+        if not isinstance(self.location, SqliteLocation):
+            yield
+            return
+        if not self._turns.take(wait=self._wait):
+            raise locked(self.location, wait=self._wait)
+        try:
+            yield
+        finally:
+            self._turns.give_back()
 
     def use_write_ahead_log(self) -> None:
         """Let a SQLite file have its journal beside it, so that readers and a writer can meet."""
@@ -135,7 +168,8 @@ def open_store(
 def _engines(location: Location, *, wait: float) -> Engines:
     if isinstance(location, SqliteLocation):
         ensure_file(location.path)
-        return sqlite_engines(location.path, wait=wait)
+        checkpoints = not is_served_elsewhere(location)
+        return sqlite_engines(location.path, wait=wait, checkpoints=checkpoints)
     return postgres_engines(location.url, wait=wait)
 
 
@@ -146,4 +180,7 @@ def _prepare(store: Store, steps: Sequence[Migration], now: int) -> None:
     if isinstance(store.location, SqliteLocation):
         store.use_write_ahead_log()
     if version < steps[-1].version:
+        if version > 0 and isinstance(store.location, SqliteLocation):
+            with store.reading(limit=None) as connection:
+                keep_copy(connection, store.location.path, version)
         migrations.migrate(store, steps, now=now)

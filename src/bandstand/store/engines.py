@@ -12,26 +12,33 @@ SQLite; a writer claims what it is going to change (`identity.claim`).
 from __future__ import annotations
 
 import math
+import sqlite3
 import time
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import StoreError
 from bandstand.store.failures import is_busy
+from bandstand.store.limits import refuse_late_statements
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
-_RETRY_AFTER = 0.02  # seconds
+# Of SQLite's write-ahead log, in bytes, whenever it begins anew.
+LARGEST_LOG: Final = 64 * 2**20
+
+# Older SQLites that got the mending of 3.51.3 too.
+_MENDED: Final = ((3, 50, 7), (3, 44, 6))
+
+_RETRY_AFTER: Final = 0.02  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +54,12 @@ class Engines:
         self.writer.dispose()
 
 
-def sqlite_engines(path: Path, *, wait: float) -> Engines:
-    """Return the engines for a SQLite file that exists; it is not touched yet."""
+def sqlite_engines(path: Path, *, wait: float, checkpoints: bool = True) -> Engines:
+    """Return the engines for a SQLite file that exists; it is not touched yet.
+
+    Without `checkpoints` the writer leaves its part of the log to another process, which serves
+    the file.
+    """
     reader = _sqlite_engine(
         path,
         wait=wait,
@@ -59,10 +70,19 @@ def sqlite_engines(path: Path, *, wait: float) -> Engines:
         path,
         wait=wait,
         begin="BEGIN IMMEDIATE",
-        pragmas=("foreign_keys = ON", "synchronous = FULL"),
+        pragmas=(
+            "foreign_keys = ON",
+            "synchronous = FULL",
+            # What is removed is overwritten, so that nobody finds it in the file.
+            "secure_delete = ON",
+            # A log that grew behind a slow reader gives its room back when it begins anew.
+            f"journal_size_limit = {LARGEST_LOG}",
+            *(() if checkpoints else ("wal_autocheckpoint = 0",)),
+        ),
         pool_size=1,
         max_overflow=0,
     )
+    refuse_late_statements(reader)
     return Engines(reader=reader, writer=writer)
 
 
@@ -75,6 +95,7 @@ def _sqlite_engine(
         # out of transactions, and the one statement that begins them is ours.
         connect_args={"timeout": wait, "isolation_level": None},
         pool_timeout=wait,
+        hide_parameters=True,  # what somebody stored belongs into no message
         **options,
     )
 
@@ -88,6 +109,22 @@ def _sqlite_engine(
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def sqlite_warning(version: str = sqlite3.sqlite_version) -> str | None:
+    """Return what is to be said of a version of SQLite; None if nothing is.
+
+    >>> sqlite_warning("3.51.3") is None
+    True
+    """
+    numbers = tuple(int(part) for part in version.split("."))
+    if numbers >= (3, 51, 3) or any(old <= numbers < (*old[:2], 99) for old in _MENDED):
+        return None
+    return (
+        f"SQLite {version} has the WAL-reset bug, which can damage a database that two connections "
+        "checkpoint at once. Bandstand is safe by its shape, since only its one writer does so; "
+        "let no other program write to the store. SQLite 3.51.3 or newer is without it."
+    )
 
 
 def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
@@ -112,6 +149,46 @@ def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
         time.sleep(_RETRY_AFTER)
 
 
+def rewrite_file(engine: Engine) -> None:
+    """Write all that a SQLite file holds anew, so that nothing else is in it.
+
+    Others can read meanwhile, and wait to write. It takes about as long as to copy the file.
+    """
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("VACUUM")
+    finally:
+        connection.close()
+
+
+def emptied_log(engine: Engine, *, wait: float) -> bool:
+    """Return whether the write-ahead log of a SQLite file is empty now.
+
+    False if somebody still reads from it after `wait` seconds, in which nobody can write.
+    """
+    connection = engine.raw_connection()
+    try:
+        driver = connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)  # noqa: S101
+        ((before,),) = driver.execute("PRAGMA busy_timeout").fetchall()
+        driver.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
+        try:
+            ((busy, _pages, _moved),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {before}")
+    finally:
+        connection.close()
+    return not busy
+
+
+def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:
+    """Return a connection to a SQLite file that nobody else uses: a copy being made or looked at.
+
+    Each statement is a transaction of its own.
+    """
+    return sqlite3.connect(path, isolation_level=None, timeout=wait)
+
+
 def postgres_engines(url: URL, *, wait: float) -> Engines:
     """Return the engines for a PostgreSQL database; it is not spoken to yet."""
     if find_spec("psycopg") is None:
@@ -126,6 +203,7 @@ def postgres_engines(url: URL, *, wait: float) -> Engines:
         url,
         connect_args={name: to for name, to in defaults.items() if name not in url.query},
         pool_timeout=wait,
+        hide_parameters=True,
         pool_pre_ping=True,  # a server that was restarted is nobody's error
     )
 
@@ -138,4 +216,5 @@ def postgres_engines(url: URL, *, wait: float) -> Engines:
 
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
     writer = engine.execution_options(isolation_level="READ COMMITTED", postgresql_readonly=False)
+    refuse_late_statements(reader)
     return Engines(reader=reader, writer=writer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from bandstand.errors import StoreError, StoreLockedError
+from bandstand.errors import StoreError, StoreFailedError, StoreFullError, StoreLockedError
 
 if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # By the beginning of SQLite's name for the error; the first that fits is meant.
 _SQLITE: Final = {
     "SQLITE_FULL": "cannot be written: the disk is full",
+    # What lies in memory beside a write-ahead log found no room on the disk.
+    "SQLITE_IOERR_SHMSIZE": "cannot be written: the disk is full",
     "SQLITE_READONLY": "cannot be written: the file or its folder is read-only",
     "SQLITE_CANTOPEN": "cannot be opened: the file or its folder may not be read or written",
     "SQLITE_PERM": "cannot be opened: the file or its folder may not be read or written",
@@ -27,16 +29,19 @@ _SQLITE: Final = {
     "SQLITE_TOOBIG": "cannot hold a value as large as the one given",
 }
 _SQLITE_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_SQLITE_FULL: Final = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 
 # By PostgreSQL's five letters (its manual, appendix A), or by the two of their class.
 _POSTGRES: Final = {
     "53100": "cannot be written: the server's disk is full",
+    "58": "cannot be read or written: the server's disk reports an error",
     "53300": "cannot be reached: the server has too many connections",
     "42501": "cannot be used: the server does not allow this user to",
     "25006": "cannot be written: the transaction is read-only",
     "57P": "has lost its server, which is shutting down or starting",
 }
 _POSTGRES_BUSY: Final = ("55P03", "40001", "40P01")
+_POSTGRES_FULL: Final = ("53100",)
 _LONGEST_REASON: Final = 200
 
 
@@ -45,7 +50,7 @@ def store_error(problem: SQLAlchemyError, location: Location, *, wait: float) ->
     cause = problem.orig if isinstance(problem, DBAPIError) else None
     if isinstance(problem, PoolTimeoutError) or is_busy(cause):
         return locked(location, wait=wait)
-    return StoreError(f"the store {location} {_reason(problem, cause)}")
+    return _kind(cause)(f"the store {location} {_reason(problem, cause)}")
 
 
 def locked(location: Location, *, wait: float) -> StoreLockedError:
@@ -61,6 +66,19 @@ def is_busy(cause: BaseException | None) -> bool:
     if isinstance(cause, sqlite3.Error):
         return _sqlite_name(cause).startswith(_SQLITE_BUSY)
     return getattr(cause, "sqlstate", None) in _POSTGRES_BUSY
+
+
+def _kind(cause: BaseException | None) -> type[StoreError]:
+    """Return which error it is: a disk that is full works again later, one that fails does not."""
+    if isinstance(cause, sqlite3.Error):
+        name = _sqlite_name(cause)
+        if name.startswith(_SQLITE_FULL):
+            return StoreFullError
+        return StoreFailedError if name.startswith("SQLITE_IOERR") else StoreError
+    state = getattr(cause, "sqlstate", None) or ""
+    if state in _POSTGRES_FULL:
+        return StoreFullError
+    return StoreFailedError if state.startswith("58") else StoreError
 
 
 def _reason(problem: SQLAlchemyError, cause: BaseException | None) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from bandstand.tracks import Analysis, Tags
+    from bandstand.tracks import Analysis
 
 Outcome: TypeAlias = Literal["added", "changed", "same"]
 
@@ -241,10 +241,10 @@ def _song_columns(analysis: Analysis) -> dict[str, Any]:
         "duration": checked_number(analysis.duration, "duration", least=0),
         "descriptors": descriptors_to_bytes(analysis.descriptors),
         "descriptor_version": checked_integer(analysis.version, "version"),
-        "folded_name": folded(_name(analysis.tags)),
+        "folded_name": folded(song_name(analysis.tags.artist, analysis.tags.title)),
     }
 
 
-def _name(tags: Tags) -> str:
+def song_name(artist: str | None, title: str | None) -> str:
     """Return "artist - title", or what there is of it."""
-    return " - ".join(part for part in (tags.artist, tags.title) if part)
+    return " - ".join(part for part in (artist, title) if part)

@@ -13,10 +13,13 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    Index,
     LargeBinary,
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
+    text,
 )
 
 METADATA: Final = MetaData()
@@ -110,4 +113,106 @@ PROJECTION: Final = Table(
     Column("songs", BigInteger, nullable=False),
     Column("columns", BigInteger, nullable=False),
     Column("content", LargeBinary, nullable=False),
+)
+
+ACCOUNT: Final = Table(
+    "account",
+    METADATA,
+    Column("id", _ORDERED_TEXT, primary_key=True),  # 16 hexadecimal digits, random
+    Column("name", Text, nullable=False),
+    Column("folded_name", _ORDERED_TEXT, nullable=False, unique=True),
+    Column("role", Text, nullable=False),  # "listener" or "admin"
+    Column("password", Text),  # as argon2id writes it; nobody can log in without one
+    Column("disabled", Boolean, nullable=False),
+    Column("seed", BigInteger, nullable=False),  # of what is drawn for this listener
+    Column("settings", Text, nullable=False),  # JSON
+    Column("created_at", BigInteger, nullable=False),
+)
+
+
+def _account_id(*, is_key: bool = False) -> Column[str]:
+    owner = ForeignKey("account.id", ondelete="CASCADE")
+    return Column("account_id", _ORDERED_TEXT, owner, primary_key=is_key, nullable=False)
+
+
+SESSION: Final = Table(
+    "session",
+    METADATA,
+    Column("token_hash", LargeBinary, primary_key=True),  # SHA-256
+    _account_id(),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("client", Text, nullable=False),  # what the browser calls itself
+    Index("ix_session_account_id", "account_id"),
+)
+
+EVENT: Final = Table(
+    "event",
+    METADATA,
+    _account_id(is_key=True),
+    Column("seq", BigInteger, primary_key=True),  # 1, 2, 3, … without a gap
+    Column("key", Text, nullable=False),  # the same key is the same event
+    Column("at", BigInteger, nullable=False),  # never before the event before it
+    Column("kind", Text, nullable=False),
+    Column("song_id", _ORDERED_TEXT, ForeignKey("song.id")),
+    Column("stars", BigInteger),
+    Column("played_ms", BigInteger),  # how much of the song had been played
+    # From when the song was heard before to the beginning of this play; NULL for never.
+    Column("since_heard_ms", BigInteger),
+    Column("scope", Text),  # what is banned or snoozed: "song", "artist", "album" or "genre"
+    Column("target", Text),
+    Column("until", BigInteger),  # the end of a snooze
+    Column("retracts", BigInteger),  # the number of the event that is taken back
+    Column("digest", LargeBinary, nullable=False),  # over this event and the digest before it
+    UniqueConstraint("account_id", "key"),
+    Index("ix_event_account_id_song_id", "account_id", "song_id", "seq"),
+    Index(
+        "ix_event_account_id_retracts",
+        "account_id",
+        "retracts",
+        unique=True,
+        sqlite_where=text("retracts IS NOT NULL"),
+        postgresql_where=text("retracts IS NOT NULL"),
+    ),
+)
+
+LOG_END: Final = Table(
+    "log_end",
+    METADATA,
+    _account_id(is_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+)
+
+SNAPSHOT: Final = Table(
+    "snapshot",
+    METADATA,
+    _account_id(is_key=True),
+    Column("seq", BigInteger, nullable=False),  # of the last event in it
+    Column("version", BigInteger, nullable=False),  # of what `content` means
+    Column("content", LargeBinary, nullable=False),
+)
+
+PLAYLIST: Final = Table(
+    "playlist",
+    METADATA,
+    Column("id", _ORDERED_TEXT, primary_key=True),  # 16 hexadecimal digits, random
+    _account_id(),
+    Column("name", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_playlist_account_id", "account_id"),
+)
+
+PLAYLIST_SONG: Final = Table(
+    "playlist_song",
+    METADATA,
+    Column(
+        "playlist_id",
+        _ORDERED_TEXT,
+        ForeignKey("playlist.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("position", BigInteger, primary_key=True),
+    Column("song_id", _ORDERED_TEXT, ForeignKey("song.id"), nullable=False),
 )

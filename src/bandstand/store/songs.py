@@ -6,18 +6,19 @@ import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import and_, func, or_, select
 
+from bandstand.errors import NotFoundError
 from bandstand.store.files import PRESENT
-from bandstand.store.queries import folded, in_order
+from bandstand.store.queries import chunks, folded, in_order
 from bandstand.store.schema import FILE, SONG
 from bandstand.store.values import checked_integer, descriptors_from_bytes, is_unicode
 from bandstand.tracks import Tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Column, ColumnElement, Connection
 
     from bandstand.arrays import Vector
 
@@ -43,6 +44,16 @@ class SongRecord:
         return not self.missing and self.problem is None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which songs are wanted: all that fit everything that is not None, upper or lower case."""
+
+    text: str | None = None  # words, each in the artist, the title, the album or the file's name
+    artist: str | None = None  # the whole name, as all below
+    album: str | None = None
+    genre: str | None = None
+
+
 _TAGS: Final = tuple(field.name for field in fields(Tags))
 _OTHERS: Final = tuple(field.name for field in fields(SongRecord) if field.name != "tags")
 _FILE_COLUMNS: Final = (FILE.c.path, FILE.c.size, FILE.c.missing, FILE.c.problem)
@@ -54,6 +65,9 @@ _SONG_COLUMNS: Final = [
 _SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
 # Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
 _LONGEST_SEARCH: Final = 5_000
+_MOST_WORDS: Final = 10
+# Spellings of one name, or albums with one word in their names: within one statement.
+_MOST_SPELLINGS: Final = 400
 
 
 def get(connection: Connection, song_id: str) -> SongRecord | None:
@@ -92,6 +106,30 @@ def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
     return [_record(row) for row in connection.execute(best).mappings()]
 
 
+def page(
+    connection: Connection, wanted: Filter, *, after: str | None, limit: int
+) -> list[SongRecord]:
+    """Return the present songs that are wanted, by artist and title, at most `limit`.
+
+    The first ones, or those that come behind the song with the id `after`.
+    """
+    checked_integer(limit, "limit", least=0)
+    found = _SELECT.where(PRESENT, *_conditions(connection, wanted))
+    if after is not None:
+        found = found.where(_is_behind(connection, after))
+    rows = connection.execute(found.order_by(SONG.c.folded_name, SONG.c.id).limit(limit))
+    return [_record(row) for row in rows.mappings()]
+
+
+def many(connection: Connection, ids: Sequence[str]) -> list[SongRecord]:
+    """Return these songs in this order, present or not; ids of no song are left out."""
+    found: dict[str, SongRecord] = {}
+    for some in chunks(list({song for song in ids if _is_storable(song)})):
+        rows = connection.execute(_SELECT.where(SONG.c.id.in_(some)))
+        found.update((row["id"], _record(row)) for row in rows.mappings())
+    return [found[song] for song in ids if song in found]
+
+
 def present(connection: Connection) -> Iterator[SongRecord]:
     """Yield the songs whose file is there and can be read, in the order of their ids."""
     for row in in_order(connection, _SELECT.where(PRESENT), SONG.c.id):
@@ -114,6 +152,66 @@ def descriptors(connection: Connection, version: int) -> Iterator[tuple[str, Vec
     columns = select(SONG.c.id, SONG.c.descriptors).join(FILE, FILE.c.song_id == SONG.c.id)
     for row in in_order(connection, columns.where(PRESENT, wanted), SONG.c.id):
         yield row["id"], descriptors_from_bytes(row["descriptors"])
+
+
+def descriptors_of(
+    connection: Connection, ids: Sequence[str], version: int
+) -> Iterator[tuple[str, Vector]]:
+    """Yield the id and descriptors (159,) of each of these songs, present or not.
+
+    Songs that are not there, or only with descriptors of another version, are left out.
+    """
+    wanted = SONG.c.descriptor_version == checked_integer(version, "version")
+    columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
+    for some in chunks([song for song in ids if _is_storable(song)]):
+        for row in connection.execute(columns.where(SONG.c.id.in_(some))):
+            yield row.id, descriptors_from_bytes(row.descriptors)
+
+
+def _conditions(connection: Connection, wanted: Filter) -> Iterator[ColumnElement[bool]]:
+    for column, name in (
+        (SONG.c.artist, wanted.artist),
+        (SONG.c.album, wanted.album),
+        (SONG.c.genre, wanted.genre),
+    ):
+        if name is not None:
+            yield column.in_(_spellings(connection, column, folded(name), whole=True))
+    for word in folded((wanted.text or "")[:_LONGEST_SEARCH]).split()[:_MOST_WORDS]:
+        # A database that is not PostgreSQL reads no further than a NUL.
+        part = word if _is_storable(word) else "\ufffd"
+        yield or_(
+            SONG.c.folded_name.contains(part, autoescape=True),
+            FILE.c.folded_name.contains(part, autoescape=True),
+            SONG.c.album.in_(_spellings(connection, SONG.c.album, part, whole=False)),
+        )
+
+
+def _spellings(
+    connection: Connection, column: Column[str | None], name: str, *, whole: bool
+) -> list[str]:
+    """Return what is in a column and is, or has in it, a folded name.
+
+    Neither database folds as we do, so that is done here; a library has far fewer names than
+    songs.
+    """
+    names = connection.scalars(select(column).where(column.is_not(None)).distinct())
+    fitting = [it for it in names if it is not None and _fits(folded(it), name, whole=whole)]
+    return sorted(fitting)[:_MOST_SPELLINGS]
+
+
+def _fits(name: str, wanted: str, *, whole: bool) -> bool:
+    return name == wanted if whole else wanted in name
+
+
+def _is_behind(connection: Connection, song_id: str) -> ColumnElement[bool]:
+    """Return the condition that a song comes behind another in the order of names."""
+    own = select(SONG.c.folded_name).where(SONG.c.id == song_id)
+    name = connection.scalar(own) if _is_storable(song_id) else None
+    if name is None:
+        msg = "a song of the library was expected to go on behind, got another id"
+        raise NotFoundError(msg)
+    same = and_(SONG.c.folded_name == name, SONG.c.id > song_id)
+    return or_(SONG.c.folded_name > name, same)
 
 
 def _at_named_path(connection: Connection, text: str) -> SongRecord | None:

@@ -41,13 +41,13 @@ def checked_text(value: Any, name: str) -> str:
     bandstand.errors.InvalidInputError: title must be text without NUL, got 'a\x00b'
     """
     if not isinstance(value, str):
-        msg = f"{name} must be text, got {_shown(value)}"
+        msg = f"{name} must be text, got {shown(value)}"
         raise InvalidInputError(msg)
     if "\0" in value:
-        msg = f"{name} must be text without NUL, got {_shown(value)}"
+        msg = f"{name} must be text without NUL, got {shown(value)}"
         raise InvalidInputError(msg)
     if not is_unicode(value):
-        msg = f"{name} must be valid Unicode, got {_shown(value)}"
+        msg = f"{name} must be valid Unicode, got {shown(value)}"
         raise InvalidInputError(msg)
     return value
 
@@ -66,10 +66,10 @@ def checked_integer(
 ) -> int:
     """Return `value`, an integer that fits into 64 bits and into its own bounds."""
     if type(value) is not int:  # True is no number here
-        msg = f"{name} must be an integer, got {_shown(value)}"
+        msg = f"{name} must be an integer, got {shown(value)}"
         raise InvalidInputError(msg)
     if not least <= value <= most:
-        msg = f"{name} must be between {least} and {most}, got {_shown(value)}"
+        msg = f"{name} must be between {least} and {most}, got {shown(value)}"
         raise InvalidInputError(msg)
     return value
 
@@ -79,10 +79,10 @@ def checked_number(value: Any, name: str, *, least: float = -math.inf) -> float:
     # float32 and the like come from numpy; True is no number here either.
     number = float(value) if type(value) in {int, float} or isinstance(value, np.floating) else None
     if number is None or not math.isfinite(number):
-        msg = f"{name} must be a finite number, got {_shown(value)}"
+        msg = f"{name} must be a finite number, got {shown(value)}"
         raise InvalidInputError(msg)
     if number < least:
-        msg = f"{name} must be at least {least:g}, got {_shown(value)}"
+        msg = f"{name} must be at least {least:g}, got {shown(value)}"
         raise InvalidInputError(msg)
     return number
 
@@ -93,10 +93,10 @@ def checked_path(value: Any) -> bytes:
     The root folder is b"/".
     """
     if not isinstance(value, bytes):
-        msg = f"a path must be bytes, got {_shown(value)}"
+        msg = f"a path must be bytes, got {shown(value)}"
         raise InvalidInputError(msg)
     if not value.startswith(b"/") or b"\0" in value or (value.endswith(b"/") and value != b"/"):
-        msg = f"a path must be absolute, without NUL or a slash at its end, got {_shown(value)}"
+        msg = f"a path must be absolute, without NUL or a slash at its end, got {shown(value)}"
         raise InvalidInputError(msg)
     if len(value) > LONGEST_PATH:
         msg = f"a path must have at most {LONGEST_PATH:,} bytes, got {len(value):,}"
@@ -140,6 +140,10 @@ def descriptors_from_bytes(content: bytes) -> Vector:
     return vector
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: on one line, and not all of it."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no integers of thousands of digits
+        text = f"{type(value).__name__} too long to be shown"
     return text if len(text) <= 80 else f"{text[:77]}..."

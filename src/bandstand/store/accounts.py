@@ -1,0 +1,317 @@
+"""Who listens: accounts, their passwords' hashes and their settings.
+
+One rule is kept by every function here: there is always somebody who can log in and look after
+the others. The last enabled admin with a password cannot be removed, disabled, demoted or left
+without a password.
+
+Whoever loses the right to come in (another password, disabled, removed) is out at once: the
+sessions end in the same transaction.
+"""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, select, text, update
+
+from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
+from bandstand.store.account_settings import change_settings, settings
+from bandstand.store.event_digest import FIRST_DIGEST
+from bandstand.store.queries import folded
+from bandstand.store.schema import ACCOUNT, LOG_END, SESSION
+from bandstand.store.tokens import token_hash
+from bandstand.store.traces import leave_none
+from bandstand.store.values import checked_integer, checked_text, is_unicode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+__all__ = [
+    "Account",
+    "Role",
+    "all_accounts",
+    "by_name",
+    "change_settings",
+    "count",
+    "create",
+    "delete",
+    "get",
+    "password_hash",
+    "rename",
+    "renew_hash",
+    "set_disabled",
+    "set_password",
+    "set_role",
+    "settings",
+]
+
+Role = Literal["listener", "admin"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+LONGEST_NAME: Final = 64
+
+_MOST_SEEDS: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Somebody who listens, without the password and the settings."""
+
+    id: str
+    name: str
+    role: Role
+    has_password: bool
+    disabled: bool
+    seed: int  # of what is drawn for this listener
+    created_at: int  # UTC, in milliseconds
+
+    @property
+    def is_working_admin(self) -> bool:
+        """Whether this account can log in and look after the others."""
+        return self.role == "admin" and self.has_password and not self.disabled
+
+
+# What `of_row` needs; for statements that join accounts with something else.
+COLUMNS: Final = (
+    ACCOUNT.c.id,
+    ACCOUNT.c.name,
+    ACCOUNT.c.role,
+    ACCOUNT.c.password.is_not(None).label("has_password"),
+    ACCOUNT.c.disabled,
+    ACCOUNT.c.seed,
+    ACCOUNT.c.created_at,
+)
+
+
+def of_row(row: Mapping[Any, Any]) -> Account:
+    """Return an account from a row with `COLUMNS`."""
+    return Account(
+        id=row["id"],
+        name=row["name"],
+        role=row["role"],
+        # An expression has no type that would make a truth of SQLite's 0 and 1.
+        has_password=bool(row["has_password"]),
+        disabled=row["disabled"],
+        seed=row["seed"],
+        created_at=row["created_at"],
+    )
+
+
+def create(
+    connection: Connection,
+    *,
+    name: str,
+    role: Role,
+    password_hash: str | None,
+    now: int,
+) -> Account:
+    """Return a new account with an empty log; ConflictError where the name is taken."""
+    clean = checked_name(name)
+    checked_role(role)
+    hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
+    _claim(connection)
+    _check_free(connection, clean)
+    account = Account(
+        id=secrets.token_hex(8),
+        name=clean,
+        role=role,
+        has_password=hashed is not None,
+        disabled=False,
+        seed=secrets.randbelow(_MOST_SEEDS),
+        created_at=checked_integer(now, "now"),
+    )
+    insert_row(connection, account, password_hash=hashed, settings="{}")
+    return account
+
+
+def insert_row(
+    connection: Connection, account: Account, *, password_hash: str | None, settings: str
+) -> None:
+    """Put an account in as it is, with the beginning of its log."""
+    row = {
+        "id": account.id,
+        "name": account.name,
+        "folded_name": folded(account.name),
+        "role": account.role,
+        "password": password_hash,
+        "disabled": account.disabled,
+        "seed": account.seed,
+        "settings": settings,
+        "created_at": account.created_at,
+    }
+    end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
+    connection.execute(insert(ACCOUNT).values(row))
+    connection.execute(insert(LOG_END).values(end))
+
+
+def get(connection: Connection, account: str) -> Account | None:
+    """Return the account with an id; None where there is none."""
+    if not _is_storable(account):
+        return None
+    row = connection.execute(select(*COLUMNS).where(ACCOUNT.c.id == account)).mappings()
+    return next((of_row(one) for one in row), None)
+
+
+def by_name(connection: Connection, name: str) -> Account | None:
+    """Return the account with a name, in upper or lower case; None where there is none."""
+    if not _is_storable(name):
+        return None
+    named = ACCOUNT.c.folded_name == folded(name.strip())
+    row = connection.execute(select(*COLUMNS).where(named)).mappings()
+    return next((of_row(one) for one in row), None)
+
+
+def all_accounts(connection: Connection) -> list[Account]:
+    """Return all accounts by name."""
+    rows = connection.execute(select(*COLUMNS).order_by(ACCOUNT.c.folded_name)).mappings()
+    return [of_row(row) for row in rows]
+
+
+def count(connection: Connection) -> int:
+    """Return how many accounts there are."""
+    return connection.scalar(select(func.count()).select_from(ACCOUNT)) or 0
+
+
+def password_hash(connection: Connection, account: str) -> str | None:
+    """Return the hash of an account's password; None without a password or an account."""
+    if not _is_storable(account):
+        return None
+    return connection.scalar(select(ACCOUNT.c.password).where(ACCOUNT.c.id == account))
+
+
+def set_password(
+    connection: Connection, account: str, password_hash: str | None, *, keep: str | None = None
+) -> None:
+    """Give an account another password, or none; ends its sessions, but for the one of `keep`."""
+    hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
+    _claim(connection)
+    before = existing(connection, account)
+    if hashed is None:
+        _check_not_last(connection, before, "lose its password")
+    _change(connection, account, password=hashed)
+    end_sessions(connection, account, keep=keep)
+
+
+def renew_hash(connection: Connection, account: str, *, old: str, new: str) -> None:
+    """Put another hash of the same password in place of `old`, if that is still there."""
+    is_old = (ACCOUNT.c.id == account, ACCOUNT.c.password == checked_text(old, "old"))
+    connection.execute(update(ACCOUNT).where(*is_old).values(password=checked_text(new, "new")))
+
+
+def set_role(connection: Connection, account: str, role: Role) -> None:
+    """Make an account a listener or an admin."""
+    checked_role(role)
+    _claim(connection)
+    before = existing(connection, account)
+    if role != "admin":
+        _check_not_last(connection, before, "become a listener")
+    _change(connection, account, role=role)
+
+
+def set_disabled(connection: Connection, account: str, *, disabled: bool) -> None:
+    """Keep somebody out, at once, with all that is known of them; or let them in again."""
+    _claim(connection)
+    before = existing(connection, account)
+    if disabled:
+        _check_not_last(connection, before, "be disabled")
+        end_sessions(connection, account, keep=None)
+    _change(connection, account, disabled=bool(disabled))
+
+
+def rename(connection: Connection, account: str, name: str) -> None:
+    """Give an account another name; ConflictError where it is taken."""
+    clean = checked_name(name)
+    _claim(connection)
+    existing(connection, account)
+    _check_free(connection, clean, but=account)
+    _change(connection, account, name=clean, folded_name=folded(clean))
+
+
+def delete(connection: Connection, account: str) -> None:
+    """Remove an account with its log, sessions, settings and playlists, for good.
+
+    A SQLite file is written anew when the transaction has ended, so that no trace is left.
+    """
+    _claim(connection)
+    _check_not_last(connection, existing(connection, account), "be removed")
+    connection.execute(delete_from(ACCOUNT).where(ACCOUNT.c.id == account))
+    leave_none(connection)
+
+
+def end_sessions(connection: Connection, account: str, *, keep: str | None) -> None:
+    """Log an account out everywhere, but where it has the token `keep`."""
+    ended = delete_from(SESSION).where(SESSION.c.account_id == account)
+    if keep is not None:
+        ended = ended.where(SESSION.c.token_hash != token_hash(keep))
+    connection.execute(ended)
+
+
+def existing(connection: Connection, account: str) -> Account:
+    """Return the account with an id; NotFoundError where there is none."""
+    found = get(connection, account)
+    if found is None:
+        msg = "an account that exists was expected, got another id"
+        raise NotFoundError(msg)
+    return found
+
+
+def checked_name(name: Any) -> str:
+    """Return the name of an account without spaces around it, if it can be one.
+
+    >>> checked_name(" Ann ")
+    'Ann'
+    """
+    clean = checked_text(name, "a name").strip()
+    if not 1 <= len(clean) <= LONGEST_NAME or not folded(clean):
+        msg = f"a name must have 1 to {LONGEST_NAME} characters, got {len(clean)}"
+        raise InvalidInputError(msg)
+    if any(unicodedata.category(letter) in {"Cc", "Cf", "Zl", "Zp"} for letter in clean):
+        msg = "a name must have no control characters, got one with some"
+        raise InvalidInputError(msg)
+    return clean
+
+
+def checked_role(role: Any) -> Role:
+    """Return a role, if it is one."""
+    if role not in ROLES:
+        msg = f"a role must be {' or '.join(ROLES)}, got {str(role)[:80]!r}"
+        raise InvalidInputError(msg)
+    return role  # type: ignore[no-any-return]
+
+
+def _change(connection: Connection, account: str, **values: Any) -> None:
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(values))
+
+
+def _check_free(connection: Connection, name: str, *, but: str | None = None) -> None:
+    known = by_name(connection, name)
+    if known is not None and known.id != but:
+        msg = f"a name that nobody has was expected, got {name!r}, which is taken"
+        raise ConflictError(msg)
+
+
+def _check_not_last(connection: Connection, account: Account, what: str) -> None:
+    if not account.is_working_admin:
+        return
+    if sum(one.is_working_admin for one in all_accounts(connection)) == 1:
+        msg = f"another admin who can log in must exist before {account.name!r} can {what}"
+        raise ConflictError(msg)
+
+
+def _claim(connection: Connection) -> None:
+    """Wait until no other transaction changes accounts, until this one ends.
+
+    So two admins cannot remove each other at the same time. On SQLite nobody else writes anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _is_storable(value: str) -> bool:
+    return "\0" not in value and is_unicode(value)

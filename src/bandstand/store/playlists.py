@@ -1,0 +1,204 @@
+"""Playlists that listeners have saved.
+
+Each belongs to one account, and every query names the owner: somebody else's playlist is one
+that does not exist.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import delete as delete_from
+
+from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
+from bandstand.store import accounts
+from bandstand.store.queries import chunks
+from bandstand.store.schema import PLAYLIST, PLAYLIST_SONG, SONG
+from bandstand.store.values import checked_integer, checked_text, is_unicode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+MOST_SONGS: Final = 10_000
+MOST_PLAYLISTS: Final = 1_000
+LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Playlist:
+    """A list of songs in an order; one may be in it twice."""
+
+    id: str
+    account: str
+    name: str
+    created_at: int  # UTC, in milliseconds
+    songs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaylistSummary:
+    """A playlist without its songs."""
+
+    id: str
+    name: str
+    created_at: int  # UTC, in milliseconds
+    count: int  # of songs
+
+
+def create(
+    connection: Connection, *, account: str, name: str, songs: Sequence[str], now: int
+) -> Playlist:
+    """Return a new playlist of an account."""
+    playlist = Playlist(
+        id=secrets.token_hex(8),
+        account=account,
+        name=checked_name(name),
+        created_at=checked_integer(now, "now"),
+        songs=_checked_songs(connection, songs),
+    )
+    accounts.existing(connection, account)
+    owned = select(func.count()).where(PLAYLIST.c.account_id == account)
+    if (connection.scalar(owned) or 0) >= MOST_PLAYLISTS:
+        msg = f"an account can have {MOST_PLAYLISTS:,} playlists, got one more"
+        raise ConflictError(msg)
+    insert_row(connection, playlist)
+    return playlist
+
+
+def insert_row(connection: Connection, playlist: Playlist) -> None:
+    """Put a playlist in as it is."""
+    row = {
+        "id": playlist.id,
+        "account_id": playlist.account,
+        "name": playlist.name,
+        "created_at": playlist.created_at,
+    }
+    connection.execute(insert(PLAYLIST).values(row))
+    _insert_songs(connection, playlist.id, playlist.songs)
+
+
+def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
+    """Return a playlist of an account; None where it has no such one."""
+    if not (_is_storable(account) and _is_storable(playlist)):
+        return None
+    row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
+    if row is None:
+        return None
+    inside = (
+        select(PLAYLIST_SONG.c.song_id)
+        .join(PLAYLIST, PLAYLIST.c.id == PLAYLIST_SONG.c.playlist_id)
+        .where(_is_own(account, playlist))
+        .order_by(PLAYLIST_SONG.c.position)
+    )
+    return Playlist(
+        id=row.id,
+        account=row.account_id,
+        name=row.name,
+        created_at=row.created_at,
+        songs=tuple(connection.scalars(inside)),
+    )
+
+
+def all_of(connection: Connection, account: str) -> list[PlaylistSummary]:
+    """Return the playlists of an account, in the order in which they were made."""
+    counted = (
+        select(PLAYLIST, func.count(PLAYLIST_SONG.c.position).label("count"))
+        .outerjoin(PLAYLIST_SONG, PLAYLIST_SONG.c.playlist_id == PLAYLIST.c.id)
+        .where(PLAYLIST.c.account_id == checked_text(account, "account"))
+        .group_by(PLAYLIST.c.id)
+        .order_by(PLAYLIST.c.created_at, PLAYLIST.c.id)
+    )
+    return [
+        PlaylistSummary(
+            id=row["id"], name=row["name"], created_at=row["created_at"], count=row["count"]
+        )
+        for row in connection.execute(counted).mappings()
+    ]
+
+
+def rename(connection: Connection, account: str, playlist: str, name: str) -> None:
+    """Give a playlist of an account another name."""
+    clean = checked_name(name)
+    _claim(connection, account, playlist)
+    own = _is_own(account, playlist)
+    connection.execute(update(PLAYLIST).where(own).values(name=clean))
+
+
+def replace_songs(
+    connection: Connection, account: str, playlist: str, songs: Sequence[str]
+) -> None:
+    """Put other songs into a playlist of an account, in place of those that are in it."""
+    _claim(connection, account, playlist)
+    checked = _checked_songs(connection, songs)
+    own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
+    inside = PLAYLIST_SONG.c.playlist_id.in_(own.scalar_subquery())
+    connection.execute(delete_from(PLAYLIST_SONG).where(inside))
+    _insert_songs(connection, playlist, checked)
+
+
+def delete(connection: Connection, account: str, playlist: str) -> None:
+    """Remove a playlist of an account; its songs stay in the library."""
+    _claim(connection, account, playlist)
+    connection.execute(delete_from(PLAYLIST).where(_is_own(account, playlist)))
+
+
+def checked_name(name: Any) -> str:
+    """Return the name of a playlist without spaces around it, if it can be one."""
+    clean = checked_text(name, "a playlist's name").strip()
+    if not 1 <= len(clean) <= LONGEST_NAME or not clean.isprintable():
+        msg = (
+            f"a playlist's name must have 1 to {LONGEST_NAME} characters and fit on one line, "
+            f"got {clean[:80]!r}"
+        )
+        raise InvalidInputError(msg)
+    return clean
+
+
+def _checked_songs(connection: Connection, songs: Sequence[str]) -> tuple[str, ...]:
+    if len(songs) > MOST_SONGS:
+        msg = f"a playlist can have {MOST_SONGS:,} songs, got {len(songs):,}"
+        raise InvalidInputError(msg)
+    if not all(isinstance(song, str) for song in songs):
+        msg = "the songs of a playlist must be ids, got something else"
+        raise InvalidInputError(msg)
+    wanted = list(dict.fromkeys(song for song in songs if _is_storable(song)))
+    known: set[str] = set()
+    for some in chunks(wanted):
+        known.update(connection.scalars(select(SONG.c.id).where(SONG.c.id.in_(some))))
+    if not known.issuperset(songs):
+        msg = "songs of the library were expected, got one that is not there"
+        raise NotFoundError(msg)
+    return tuple(songs)
+
+
+def _insert_songs(connection: Connection, playlist: str, songs: Sequence[str]) -> None:
+    rows = [
+        {"playlist_id": playlist, "position": position, "song_id": song}
+        for position, song in enumerate(songs)
+    ]
+    if rows:
+        connection.execute(insert(PLAYLIST_SONG), rows)
+
+
+def _claim(connection: Connection, account: str, playlist: str) -> None:
+    """Wait until no other transaction changes a playlist; NotFoundError if it is not theirs."""
+    found = None
+    if _is_storable(account) and _is_storable(playlist):
+        own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
+        found = connection.scalar(own.with_for_update())
+    if found is None:
+        msg = "a playlist of this account was expected, got another id"
+        raise NotFoundError(msg)
+
+
+def _is_own(account: str, playlist: str) -> ColumnElement[bool]:
+    return and_(PLAYLIST.c.account_id == account, PLAYLIST.c.id == playlist)
+
+
+def _is_storable(value: str) -> bool:
+    return "\0" not in value and is_unicode(value)

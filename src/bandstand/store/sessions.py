@@ -1,0 +1,109 @@
+"""Who is logged in, and where.
+
+A session is a random token of 256 bits that a browser keeps; the store has only its hash, so
+that whoever reads the store cannot use it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import insert, select
+
+from bandstand.errors import InvalidInputError
+from bandstand.store import accounts
+from bandstand.store.schema import ACCOUNT, SESSION
+from bandstand.store.tokens import new_token, token_hash
+from bandstand.store.values import checked_integer, checked_text
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from bandstand.store.accounts import Account
+
+_LONGEST_CLIENT: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """One place where an account is logged in."""
+
+    created_at: int  # UTC, in milliseconds
+    expires_at: int
+    client: str  # what the browser calls itself
+    is_current: bool  # whether it is the one that asks
+
+
+def create(connection: Connection, *, account: str, now: int, expires_at: int, client: str) -> str:
+    """Return the token of a new session, which nobody can be told again."""
+    accounts.existing(connection, account)
+    if checked_integer(expires_at, "expires_at") <= checked_integer(now, "now"):
+        msg = f"a session must end after it begins, got {expires_at} after {now}"
+        raise InvalidInputError(msg)
+    token = new_token()
+    row = {
+        "token_hash": token_hash(token),
+        "account_id": account,
+        "created_at": now,
+        "expires_at": expires_at,
+        "client": _clean(client),
+    }
+    connection.execute(insert(SESSION).values(row))
+    return token
+
+
+def account_of(connection: Connection, token: str, *, now: int) -> Account | None:
+    """Return who a token stands for; None if it is unknown or over, or the account disabled."""
+    joined = select(*accounts.COLUMNS).join(SESSION, SESSION.c.account_id == ACCOUNT.c.id)
+    valid = joined.where(
+        SESSION.c.token_hash == token_hash(token),
+        SESSION.c.expires_at > checked_integer(now, "now"),
+        ACCOUNT.c.disabled.is_(False),
+    )
+    row = connection.execute(valid).mappings().one_or_none()
+    return None if row is None else accounts.of_row(row)
+
+
+def delete(connection: Connection, token: str) -> None:
+    """End the session of a token, if there is one."""
+    connection.execute(delete_from(SESSION).where(SESSION.c.token_hash == token_hash(token)))
+
+
+def delete_all(connection: Connection, account: str, *, keep: str | None = None) -> None:
+    """End all sessions of an account, but for the one of the token `keep`."""
+    accounts.end_sessions(connection, checked_text(account, "account"), keep=keep)
+
+
+def prune(connection: Connection, now: int) -> int:
+    """Return how many sessions were over and are forgotten now."""
+    over = SESSION.c.expires_at <= checked_integer(now, "now")
+    return connection.execute(delete_from(SESSION).where(over)).rowcount
+
+
+def of(connection: Connection, account: str, *, current: str | None = None) -> list[SessionRecord]:
+    """Return where an account is logged in, newest first; `current` is the token that asks."""
+    own = select(SESSION).where(SESSION.c.account_id == checked_text(account, "account"))
+    mine = None if current is None else token_hash(current)
+    newest = own.order_by(SESSION.c.created_at.desc(), SESSION.c.token_hash)
+    return [
+        SessionRecord(
+            created_at=row["created_at"],
+            expires_at=row["expires_at"],
+            client=row["client"],
+            is_current=row["token_hash"] == mine,
+        )
+        for row in connection.execute(newest).mappings()
+    ]
+
+
+def _clean(client: str) -> str:
+    """Return what a browser calls itself, as text that can be kept and shown on one line.
+
+    It is what a stranger sent, and no reason to refuse a login.
+    """
+    shown = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in client
+    )
+    return shown[:_LONGEST_CLIENT]

@@ -1,0 +1,45 @@
+"""Programs of the system that some tests need, beside those that Python brings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+# The Debian package that holds a program, where it has another name.
+PACKAGES = {"faketime": "faketime", "chromium": "chromium", "strace": "strace"}
+INSTALL_SECONDS = 600
+
+
+def require_program(name: str) -> str:
+    """Return the path of a program; it is installed where that is possible.
+
+    Without it the test is skipped with a clear word; in CI (`CI=true`) that is a failure.
+    """
+    found = shutil.which(name)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get") is not None:
+        _install(PACKAGES.get(name, name))
+        found = shutil.which(name)
+    if found is not None:
+        return found
+    reason = f"this test needs the program {name}, found none and could not install it"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _install(package: str) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", package]
+    for command in (["apt-get", "update"], install):
+        subprocess.run(
+            command,
+            check=False,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=INSTALL_SECONDS,
+        )

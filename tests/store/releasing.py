@@ -1,0 +1,79 @@
+"""Stores of released versions, kept as SQL: `python -m tests.store.releasing VERSION > FILE`.
+
+Run once, when a version is released, and never again for that version: the file is what its users
+have. `tests/store/released` holds one for each version.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from bandstand.store import files, projections, scans
+from bandstand.store.connection import open_store
+from bandstand.store.migrations import MIGRATIONS
+from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store.sqlite_file import APPLICATION_ID
+from tests.store.examples import analysis
+
+FOLDER = Path(__file__).parent / "released"
+NOW = 1_750_000_000_000
+
+
+def released() -> list[int]:
+    """Return the versions of which a store is kept."""
+    return sorted(int(file.stem.removeprefix("version_")) for file in FOLDER.glob("*.sql"))
+
+
+def load(version: int, path: Path) -> None:
+    """Make a file the store of a released version."""
+    script = (FOLDER / f"version_{version}.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(script)
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+
+
+def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return everything that a SQLite file holds, by table, in an order of its own."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {
+            table: sorted(connection.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr)  # noqa: S608
+            for (table,) in tables.fetchall()
+        }
+
+
+def main(version: str) -> None:
+    """Print the store of a version as SQL."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "radio.db"
+        with open_store(str(path), steps=MIGRATIONS[: int(version)], now=NOW) as store:
+            with store.writing() as connection:
+                scans.begin(connection, now=NOW)
+                found = [
+                    (b"/music/one.ogg", analysis(1)),
+                    (b"/music/\xff\xfe.mp3", analysis(2, title="Ænima \N{BELL}", year=1996)),
+                    (b"/music/'quoted'\n.flac", analysis(3, track_gain=-6.25, artist=None)),
+                ]
+                record_analyses(connection, found, scan=1, now=NOW)
+                problem = {"size": 7, "modified_ns": 8, "reason": "no sound", "version": 1}
+                record_problem(connection, b"/music/bad.wav", **problem, scan=1)  # type: ignore[arg-type]
+                scans.finish(connection, 1, scans.ScanCounts(found=4, added=3, failed=1), now=NOW)
+                projections.save(
+                    connection, descriptor_version=1, songs=3, columns=2, content=b"\0\xff", now=NOW
+                )
+            with store.writing() as connection:
+                number = scans.begin(connection, now=NOW + 1)
+                files.mark_seen(connection, [b"/music/one.ogg"], number)
+                files.mark_missing(connection, b"/music", number)
+        with closing(sqlite3.connect(path)) as connection:
+            print(f"PRAGMA application_id = {APPLICATION_ID};")  # noqa: T201
+            for line in connection.iterdump():
+                print(line)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

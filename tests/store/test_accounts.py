@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import func, select
+
+from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
+from bandstand.store import accounts, events, sessions
+from bandstand.store.schema import (
+    ACCOUNT,
+    EVENT,
+    LOG_END,
+    PLAYLIST,
+    PLAYLIST_SONG,
+    SESSION,
+    SNAPSHOT,
+)
+from tests.store.examples import discarded, some_examples
+from tests.store.living import NOW, add_account, add_life
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from bandstand.store.connection import Store
+
+NOBODY = "0123456789abcdef"
+HASHED = "hash"
+
+
+def test_a_new_account_is_found_by_id_and_by_name(store: Store) -> None:
+    with store.writing() as connection:
+        made = accounts.create(
+            connection, name="  Åsa ", role="admin", password_hash=HASHED, now=NOW
+        )
+    assert (made.name, made.role, made.disabled, made.created_at) == ("Åsa", "admin", False, NOW)
+    assert made.has_password
+    assert 0 <= made.seed < 2**63
+    with store.reading() as connection:
+        assert accounts.get(connection, made.id) == made
+        assert accounts.by_name(connection, "ÅSA") == made
+        assert accounts.by_name(connection, " A\N{COMBINING RING ABOVE}sa ") == made
+        assert accounts.all_accounts(connection) == [made]
+        assert accounts.count(connection) == 1
+        assert accounts.password_hash(connection, made.id) == "hash"
+        assert accounts.settings(connection, made.id) == {}
+        assert events.end(connection, made.id).digest == bytes(32)
+
+
+def test_a_store_without_accounts_says_so(store: Store) -> None:
+    with store.reading() as connection:
+        assert accounts.count(connection) == 0
+        assert accounts.all_accounts(connection) == []
+        for odd in (NOBODY, "", "a\0b", "\ud800"):
+            assert accounts.get(connection, odd) is None
+            assert accounts.by_name(connection, odd) is None
+            assert accounts.password_hash(connection, odd) is None
+
+
+def test_accounts_draw_ids_and_seeds_of_their_own(store: Store) -> None:
+    with discarded(store) as connection:
+        made = [add_account(connection, f"name {number}") for number in range(20)]
+    assert len({account.id for account in made}) == len({account.seed for account in made}) == 20
+    assert all(len(account.id) == 16 for account in made)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 65, "a\nb", "a\0b", "\ud800", "\u202eevil", 7])
+def test_a_name_that_cannot_be_one_is_refused(store: Store, name: Any) -> None:
+    with discarded(store) as connection:
+        ann = add_account(connection, "Ann")
+        with pytest.raises(InvalidInputError):
+            add_account(connection, name)
+        with pytest.raises(InvalidInputError):
+            accounts.rename(connection, ann.id, name)
+
+
+def test_a_name_is_taken_once(store: Store) -> None:
+    with discarded(store) as connection:
+        add_account(connection, "Ann")
+        bob = add_account(connection, "Bob")
+        with pytest.raises(ConflictError, match="taken"):
+            add_account(connection, "ANN")
+        with pytest.raises(ConflictError, match="taken"):
+            accounts.rename(connection, bob.id, "ann")
+        accounts.rename(connection, bob.id, "BOB")
+        found = accounts.by_name(connection, "bob")
+        assert found is not None
+        assert found.name == "BOB"
+
+
+def test_threads_that_want_one_name_get_it_once(store: Store) -> None:
+    outcomes: list[str] = []
+
+    def work() -> None:
+        try:
+            with store.writing() as connection:
+                add_account(connection, "Ann")
+            outcomes.append("made")
+        except ConflictError:
+            outcomes.append("taken")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["made", "taken", "taken", "taken"]
+
+
+def test_admins_who_remove_each_other_leave_one(store: Store) -> None:
+    with store.writing() as connection:
+        admins = [add_account(connection, name, "admin") for name in ("Ann", "Bob")]
+    outcomes: list[str] = []
+
+    def work(account: str) -> None:
+        try:
+            with store.writing() as connection:
+                accounts.delete(connection, account)
+            outcomes.append("removed")
+        except ConflictError:
+            outcomes.append("kept")
+
+    threads = [threading.Thread(target=work, args=[admin.id]) for admin in admins]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["kept", "removed"]
+
+
+WAYS_OUT: list[Callable[[Connection, str], None]] = [
+    accounts.delete,
+    lambda connection, account: accounts.set_disabled(connection, account, disabled=True),
+    lambda connection, account: accounts.set_role(connection, account, "listener"),
+    lambda connection, account: accounts.set_password(connection, account, None),
+]
+
+
+@pytest.mark.parametrize("way_out", WAYS_OUT)
+def test_the_last_admin_who_can_log_in_stays(
+    store: Store, way_out: Callable[[Connection, str], None]
+) -> None:
+    with discarded(store) as connection:
+        ann = add_account(connection, "Ann", "admin")
+        # None of these can look after the others.
+        add_account(connection, "Listener")
+        disabled = add_account(connection, "Disabled", "admin")
+        accounts.set_disabled(connection, disabled.id, disabled=True)
+        accounts.create(connection, name="Bare", role="admin", password_hash=None, now=NOW)
+        with pytest.raises(ConflictError, match="another admin"):
+            way_out(connection, ann.id)
+        before = accounts.get(connection, ann.id)
+        assert before == ann
+        add_account(connection, "Bob", "admin")
+        way_out(connection, ann.id)
+        assert accounts.get(connection, ann.id) != before
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3), st.sampled_from(["delete", "off", "on", "down", "up", "bare"])
+        ),
+        max_size=12,
+    )
+)
+@some_examples
+def test_whatever_is_changed_somebody_can_look_after_the_others(
+    shared: Store, changes: list[tuple[int, str]]
+) -> None:
+    with discarded(shared) as connection:
+        people = [
+            add_account(connection, f"p{number}", "admin" if number < 2 else "listener").id
+            for number in range(4)
+        ]
+        for who, what in changes:
+            try:
+                match what:
+                    case "delete":
+                        accounts.delete(connection, people[who])
+                    case "off" | "on":
+                        accounts.set_disabled(connection, people[who], disabled=what == "off")
+                    case "down":
+                        accounts.set_role(connection, people[who], "listener")
+                    case "up":
+                        accounts.set_role(connection, people[who], "admin")
+                    case _:
+                        accounts.set_password(connection, people[who], None)
+            except (ConflictError, NotFoundError):
+                pass
+            assert any(one.is_working_admin for one in accounts.all_accounts(connection))
+
+
+def test_what_is_asked_of_nobody_is_refused(store: Store) -> None:
+    changes: list[Callable[[Connection], object]] = [
+        lambda it: accounts.delete(it, NOBODY),
+        lambda it: accounts.set_role(it, NOBODY, "admin"),
+        lambda it: accounts.set_disabled(it, NOBODY, disabled=True),
+        lambda it: accounts.set_password(it, NOBODY, "hash"),
+        lambda it: accounts.rename(it, NOBODY, "Ann"),
+        lambda it: accounts.settings(it, NOBODY),
+        lambda it: accounts.change_settings(it, NOBODY, {}),
+        lambda it: accounts.delete(it, "\0"),
+    ]
+    for change in changes:
+        with discarded(store) as connection, pytest.raises((NotFoundError, InvalidInputError)):
+            change(connection)
+
+
+def test_a_role_that_is_none_is_refused(store: Store) -> None:
+    with discarded(store) as connection:
+        with pytest.raises(InvalidInputError, match="listener or admin"):
+            add_account(connection, "Ann", "king")  # type: ignore[arg-type]
+        ann = add_account(connection, "Ann")
+        with pytest.raises(InvalidInputError, match="listener or admin"):
+            accounts.set_role(connection, ann.id, "king")  # type: ignore[arg-type]
+
+
+def test_another_password_ends_the_other_sessions(store: Store) -> None:
+    with discarded(store) as connection:
+        life = add_account(connection, "Ann")
+        other = add_account(connection, "Bob")
+
+        def session(account: str) -> str:
+            return sessions.create(
+                connection, account=account, now=NOW, expires_at=NOW + 9, client=""
+            )
+
+        mine, elsewhere, of_bob = session(life.id), session(life.id), session(other.id)
+        accounts.set_password(connection, life.id, "new", keep=mine)
+        assert sessions.account_of(connection, elsewhere, now=NOW) is None
+        assert sessions.account_of(connection, mine, now=NOW) is not None
+        assert sessions.account_of(connection, of_bob, now=NOW) == other
+        accounts.set_password(connection, life.id, "newer")
+        assert sessions.account_of(connection, mine, now=NOW) is None
+        assert accounts.password_hash(connection, life.id) == "newer"
+
+
+def test_a_hash_is_renewed_without_logging_anybody_out(store: Store) -> None:
+    with discarded(store) as connection:
+        ann = add_account(connection, "Ann")
+        token = sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW + 9, client="")
+        accounts.renew_hash(connection, ann.id, old="another", new="never")
+        assert accounts.password_hash(connection, ann.id) == "argon2id-of-Ann"
+        accounts.renew_hash(connection, ann.id, old="argon2id-of-Ann", new="stronger")
+        assert accounts.password_hash(connection, ann.id) == "stronger"
+        assert sessions.account_of(connection, token, now=NOW) is not None
+
+
+def test_nothing_is_left_of_an_account_that_is_deleted(store: Store) -> None:
+    life = add_life(store)
+    with store.writing() as connection:
+        add_account(connection, "Carl", "admin")
+        accounts.delete(connection, life.ann.id)
+    owners = (EVENT, LOG_END, SESSION, SNAPSHOT, PLAYLIST)
+    with store.reading() as connection:
+        for table in owners:
+            mine = select(func.count()).where(table.c.account_id == life.ann.id)
+            assert connection.scalar(mine) == 0
+        assert connection.scalar(select(func.count()).select_from(PLAYLIST_SONG)) == 0
+        assert accounts.get(connection, life.ann.id) is None
+        assert events.end(connection, life.bob.id).seq == 20
+        assert events.check_chain(connection, life.bob.id) == []
+
+
+json_values = st.recursive(
+    st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inside: (
+        st.lists(inside, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inside, max_size=3)
+    ),
+    max_leaves=5,
+)
+setting_names = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+
+
+@given(st.lists(st.dictionaries(setting_names, st.none() | json_values, max_size=4), max_size=4))
+@some_examples
+def test_settings_are_what_the_changes_made_them(
+    shared: Store, changes: list[dict[str, Any]]
+) -> None:
+    expected: dict[str, Any] = {}
+    with discarded(shared) as connection:
+        ann, bob = add_account(connection, "Ann"), add_account(connection, "Bob")
+        for change in changes:
+            expected |= change
+            expected = {name: value for name, value in expected.items() if value is not None}
+            assert accounts.change_settings(connection, ann.id, change) == expected
+        assert accounts.settings(connection, ann.id) == expected
+        assert accounts.settings(connection, bob.id) == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"a": float("nan")}, {"a": object()}, {1: 2}, {"a": "x" * 70_000}, {"a": "\ud800"}],
+)
+def test_settings_that_are_no_json_are_refused(store: Store, changes: dict[Any, Any]) -> None:
+    with discarded(store) as connection:
+        ann = add_account(connection, "Ann")
+        with pytest.raises(InvalidInputError):
+            accounts.change_settings(connection, ann.id, changes)
+        assert accounts.settings(connection, ann.id) == {}
+
+
+def test_settings_changed_by_threads_lose_nothing(store: Store) -> None:
+    with store.writing() as connection:
+        ann = add_account(connection, "Ann").id
+
+    def work(name: str) -> None:
+        for number in range(10):
+            with store.writing() as connection:
+                accounts.change_settings(connection, ann, {f"{name}{number}": number})
+
+    threads = [threading.Thread(target=work, args=[name]) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.reading() as connection:
+        assert len(accounts.settings(connection, ann)) == 30
+
+
+def test_the_table_holds_no_password_of_those_without_one(store: Store) -> None:
+    with discarded(store) as connection:
+        bare = accounts.create(connection, name="x", role="admin", password_hash=None, now=NOW)
+        assert not bare.has_password
+        assert accounts.get(connection, bare.id) == bare
+        assert connection.scalar(select(ACCOUNT.c.password)) is None

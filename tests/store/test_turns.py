@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from bandstand.store import scans
+from bandstand.store.connection import open_store
+from bandstand.store.turns import Turns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECONDS = 60
+
+
+def wait_for(turns: Turns, number: int) -> None:
+    """Return when so many wait for their turn."""
+    while len(turns._waiting) < number:
+        time.sleep(0.001)
+
+
+def test_a_turn_is_given_once() -> None:
+    turns = Turns()
+    assert turns.take(wait=0)
+    assert not turns.take(wait=0)
+    assert not turns.take(wait=0.01)
+    turns.give_back()
+    assert turns.take(wait=0)
+
+
+def test_who_waited_longest_is_next_also_before_one_who_never_pauses() -> None:
+    turns = Turns()
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        assert turns.take(wait=SECONDS)
+        order.append(number)
+        turns.give_back()
+
+    assert turns.take(wait=0)
+    with ThreadPoolExecutor(5) as pool:
+        for number in range(5):
+            pool.submit(work, number)
+            wait_for(turns, number + 1)
+        turns.give_back()
+        assert turns.take(wait=SECONDS)  # at once, and yet behind all of them
+        assert order == [0, 1, 2, 3, 4]
+        turns.give_back()
+
+
+def test_who_gave_up_is_passed_over() -> None:
+    turns = Turns()
+    assert turns.take(wait=0)
+    with ThreadPoolExecutor(2) as pool:
+        impatient = pool.submit(turns.take, wait=0.05)
+        wait_for(turns, 1)
+        patient = pool.submit(turns.take, wait=SECONDS)
+        assert not impatient.result(SECONDS)
+        turns.give_back()
+        assert patient.result(SECONDS)
+    turns.give_back()
+    assert turns.take(wait=0)
+
+
+def test_many_threads_that_give_up_now_and_then_never_share_a_turn() -> None:
+    turns = Turns()
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(200):
+            if turns.take(wait=0.0005 * (number % 3)):
+                inside.append(number)
+                most.append(len(inside))
+                inside.pop()
+                turns.give_back()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert set(most) == {1}
+    assert turns.take(wait=0)
+
+
+def test_a_thread_that_writes_without_a_pause_keeps_nobody_out(tmp_path: Path) -> None:
+    leave = threading.Event()
+    with open_store(str(tmp_path / "radio.db"), wait=SECONDS) as store:
+
+        def greedy() -> int:
+            turns = 0
+            while not leave.is_set():
+                with store.writing() as connection:
+                    scans.begin(connection, now=1)
+                turns += 1
+            return turns
+
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(greedy)
+            for _ in range(20):
+                with store.writing() as connection:
+                    scans.begin(connection, now=1)
+            leave.set()
+            assert other.result(SECONDS) > 0
