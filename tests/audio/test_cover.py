@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.audio.cover import LARGEST, embedded_cover, media_type
+from bandstand.audio.cover import LARGEST, embedded_cover
+from bandstand.audio.picture_size import media_type
 from bandstand.errors import UnreadableAudioError
 from tests.audio.listening import read_file
 from tests.audio.making import apic, id3, make, picture

@@ -285,3 +285,18 @@ def test_a_rendered_piece_survives_the_encoder() -> None:
     assert decoded.shape == sound.shape
     assert np.abs(decoded).max() <= 10 ** (-1 / 20)
     assert np.sqrt((decoded**2).mean()) == pytest.approx(np.sqrt((sound**2).mean()), rel=0.05)
+
+
+# ── A few at a time ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("few")
+def test_some_pieces_of_different_styles_can_be_had_first(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    first = demo_library(tmp_path, at_least=2, progress=lambda *now: told.append(now))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert len(first) == 2
+    assert len({path.parent.parent for path in first}) == 2  # artists
+    assert demo_library(tmp_path, at_least=2) == first
+    assert set(first) < set(demo_library(tmp_path))
+    assert len(demo_library(tmp_path, at_least=2)) == FEW

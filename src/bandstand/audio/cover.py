@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from av.stream import Disposition
 
 from bandstand.audio.containers import opened
+from bandstand.audio.picture_size import media_type
 from bandstand.audio.source import Source
 
 if TYPE_CHECKING:
@@ -45,21 +46,6 @@ def pictures(container: InputContainer) -> list[int]:
     """Return which streams are pictures, the front cover first."""
     attached = [stream for stream in container.streams.video if _is_attached(stream)]
     return [stream.index for stream in sorted(attached, key=_is_no_front)]
-
-
-def media_type(image: bytes) -> str | None:
-    """Return what kind of picture begins like this, if it is one that we show.
-
-    >>> media_type(bytes.fromhex("ffd8ffe0")), media_type(b"<svg>")
-    ('image/jpeg', None)
-    """
-    if image.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if image.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if image.startswith(b"RIFF") and image[8:12] == b"WEBP":
-        return "image/webp"
-    return None
 
 
 def _is_attached(stream: Stream) -> bool:

@@ -7,10 +7,15 @@ import select
 import shutil
 import subprocess
 import time
+from contextlib import contextmanager
 from functools import cache
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TIME_LIMIT: Final = 60.0  # seconds
+_BLOCK: Final = 1 << 18  # bytes of sound, a bit more than a second
 # The file is standard input, and no name of it reaches the command line. It is opened anew
 # from there, since a demuxer that wants to know the size refuses a pipe.
 _INPUT: Final = "file:/dev/fd/0"
@@ -52,8 +57,34 @@ def decoded(ffmpeg: str, demuxer: str, file: BinaryIO, *, start: float, samples:
     return _output(arguments, file, limit=2 * samples, errors=False)
 
 
+def played(
+    ffmpeg: str, demuxer: str, file: BinaryIO, *, rate: int, seconds: int
+) -> Iterator[bytes]:
+    """Yield the sound from its beginning, at most so many seconds: stereo, 16 bits, little-endian.
+
+    Each block is a whole number of samples for both channels.
+    """
+    arguments = [ffmpeg, *_ALWAYS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
+    arguments += ["-i", _INPUT, "-t", str(seconds), "-map", "0:a:0", "-ac", "2", "-ar", str(rate)]
+    arguments += ["-f", "s16le", "pipe:1"]
+    with _running(arguments, file, errors=False) as process:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        while block := _read(process.stdout.fileno(), _BLOCK):
+            yield block[: len(block) // 4 * 4]
+
+
 def _output(arguments: list[str], file: BinaryIO | None, *, limit: int, errors: bool) -> bytes:
     """Return the first bytes that a program writes before it ends or its time is up."""
+    with _running(arguments, file, errors=errors) as process:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        return _read(process.stdout.fileno(), limit)
+
+
+@contextmanager
+def _running(
+    arguments: list[str], file: BinaryIO | None, *, errors: bool
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a program that runs until the end of the block."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     with subprocess.Popen(  # noqa: S603 - fixed arguments, and no shell
         arguments,
@@ -64,8 +95,7 @@ def _output(arguments: list[str], file: BinaryIO | None, *, limit: int, errors: 
         env={**kept, "LC_ALL": "C"},
     ) as process:
         try:
-            assert process.stdout is not None  # noqa: S101 - it was asked for
-            return _read(process.stdout.fileno(), limit)
+            yield process
         finally:
             process.kill()
 

@@ -27,7 +27,7 @@ HEAD: Final = 1084  # bytes, in which every kind of module shows what it is
 EXTENSIONS: Final = frozenset(
     {".669", ".it", ".med", ".mod", ".mptm", ".mtm", ".oct", ".okt", ".s3m", ".stm", ".ult", ".xm"}
 )
-_PLAYERS: Final = ("libopenmpt", "libmodplug")
+PLAYERS: Final = ("libopenmpt", "libmodplug")
 _MARKS: Final = (
     (0, b"Extended Module: "),
     (0, b"IMPM"),
@@ -72,7 +72,7 @@ def read_module(file: BinaryIO, *, allow_programs: bool) -> tuple[Sound, Tags]:
     if file.seek(0, io.SEEK_END) > LARGEST:
         msg = f"expected a tracker module of at most {LARGEST >> 20} MB, got a larger one"
         raise UnreadableAudioError(msg)
-    found = ffmpeg_with(_PLAYERS)
+    found = ffmpeg_with(PLAYERS)
     if found is None:
         msg = "tracker modules need an ffmpeg with libopenmpt on the PATH"
         raise UnreadableAudioError(msg)

@@ -42,8 +42,9 @@ class LocalAnalyser:
     (tracker modules) wait until there are many of them, or nothing else, for children that can.
     """
 
-    def __init__(self, *, workers: int | None = None) -> None:
+    def __init__(self, *, workers: int | None = None, niceness: int = 0) -> None:
         self._workers = workers or available_cores()
+        self._niceness = niceness
         self._open = ExitStack()
         self._pools: dict[bool, Pool] = {}
         self._was_needed = False
@@ -85,9 +86,14 @@ class LocalAnalyser:
         """Return in words what confines the children; None if none was needed so far."""
         return self._pool(programs=False).isolation() if self._was_needed else None
 
+    def interrupt(self) -> None:
+        """Kill the children, from any thread, so that a run ends soon: see `Pool.interrupt`."""
+        for pool in tuple(self._pools.values()):
+            pool.interrupt()
+
     def _pool(self, *, programs: bool) -> Pool:
         if programs not in self._pools:
-            limits = Limits(may_start_programs=programs)
+            limits = Limits(may_start_programs=programs, niceness=self._niceness)
             pool = Pool(TASK, workers=self._workers, limits=limits)
             self._pools[programs] = self._open.enter_context(pool)
         return self._pools[programs]

@@ -18,6 +18,8 @@ from bandstand.store.values import LONGEST_PATH
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
+
 _SOUND: Final = (
     b"aac ac3 adts aif aifc aiff alac amr ape au caf dsf dts eac3 flac m4a m4b m4p mka mp2 mp3 mpc "
     b"oga ogg opus snd spx tta w64 wav wave weba wma wv"
@@ -68,19 +70,23 @@ def library_roots(folders: Sequence[str | bytes | os.PathLike[str]]) -> tuple[by
     return tuple(path for path in real if not any(_inside(path, other) for other in real))
 
 
-def walk(roots: Sequence[bytes]) -> Iterator[Folder]:
+def walk(roots: Sequence[bytes], *, rng: np.random.Generator | None = None) -> Iterator[Folder]:
     """Yield every folder below the roots that holds music or something refused.
 
     A link to something inside the roots is left out, since it is met by its own name;
-    a link out of them, or to nothing, is refused.
+    a link out of them, or to nothing, is refused. With `rng` the folders come in random order,
+    so that whoever stops early has seen something of everything.
     """
-    for root in roots:
-        waiting = [root]
-        while waiting:  # a list rather than recursion: folders may be nested very deeply
-            folder, inner = _listed(root, waiting.pop(), roots)
-            waiting.extend(reversed(inner))
-            if folder.files or folder.refused:
-                yield folder
+    waiting = [(root, root) for root in reversed(roots)]
+    while waiting:  # a list rather than recursion: folders may be nested very deeply
+        if rng is not None:
+            drawn = int(rng.integers(len(waiting)))
+            waiting[drawn], waiting[-1] = waiting[-1], waiting[drawn]
+        root, path = waiting.pop()
+        folder, inner = _listed(root, path, roots)
+        waiting.extend((root, below) for below in reversed(inner))
+        if folder.files or folder.refused:
+            yield folder
 
 
 def shown(path: bytes) -> str:

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bandstand.errors import BandstandError
@@ -44,6 +45,7 @@ def main(told: str) -> NoReturn:
     # Standard output leads nowhere. Standard error is for native code that gives up.
     sys.stderr = sys.stdout
     limits = Limits(**settings["limits"])
+    _stand_back(limits.niceness)  # before the imports, which are the most work of all
     with contextlib.suppress(BrokenPipeError):
         task, measures = _prepared(settings, limits)
         _send(settings["replies"], encoded({"ready": measures}))
@@ -57,6 +59,14 @@ def _be_stopped_by_signals() -> None:
     for number in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _stand_back(niceness: int) -> None:
+    """Give way to other processes, also where the system weighs sessions: each child is one."""
+    if niceness:
+        os.nice(niceness)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(niceness), encoding="ascii")
 
 
 def _prepared(settings: dict[str, Any], limits: Limits) -> tuple[Task, list[str]]:

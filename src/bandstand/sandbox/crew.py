@@ -77,6 +77,11 @@ class Crew:
         if worker.end() is None:
             self._lingering.append(worker)
 
+    def interrupt(self) -> None:
+        """Kill all workers, from any thread; they are replaced when there is work for them."""
+        for worker in tuple(self._members):
+            worker.interrupt()
+
     def close(self) -> None:
         """End all workers, busy or not."""
         self._is_closed = True

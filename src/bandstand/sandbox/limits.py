@@ -34,6 +34,7 @@ class Limits:
     open_files: int = 64
     reply_bytes: int = 1 << 20
     may_start_programs: bool = False
+    niceness: int = 0  # how far the child stands back for other processes: 0 not at all, 19 most
 
     def __post_init__(self) -> None:
         """Refuse limits that nothing could work under."""
@@ -42,6 +43,7 @@ class Limits:
             "written_bytes": 0,
             "open_files": _FEWEST_FILES,
             "reply_bytes": _SMALLEST_REPLY,
+            "niceness": 0,
         }
         for name, value in least.items():
             if getattr(self, name) < value:

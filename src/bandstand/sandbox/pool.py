@@ -66,6 +66,13 @@ class Pool:
         """Return in words what confines the children on this system, as one of them found."""
         return in_words(self._limits, self._crew.measures())
 
+    def interrupt(self) -> None:
+        """Kill the children, from any thread: jobs that were at work end as failures.
+
+        For whoever wants a run to end soon, and has its `jobs` raise when they are asked next.
+        """
+        self._crew.interrupt()
+
     def close(self) -> None:
         """End all children, busy or not; a run that is under way ends with an error."""
         self._is_closed = True

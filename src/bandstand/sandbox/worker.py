@@ -156,6 +156,11 @@ class Worker:
         self._pipes.close()
         return status
 
+    def interrupt(self) -> None:
+        """Kill the child, from any thread; whoever waits for its answer sees that it has ended."""
+        if not self.is_ended:
+            self._process.kill()
+
     def reap(self, patience: float) -> int | None:
         """Return the status of the child once it has ended, None if it takes longer."""
         with contextlib.suppress(subprocess.TimeoutExpired):

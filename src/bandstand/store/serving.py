@@ -84,8 +84,8 @@ def _take(lock: int, location: SqliteLocation) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         msg = (
-            f"the store {location} must be served by one server, "
-            f"got a second: {_holder(lock)} serves it"
+            f"the store {location} must not be in use, "
+            f"but {_holder(lock)} serves it; stop that one first"
         )
         raise StoreLockedError(msg) from None
     except OSError as problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
@@ -16,6 +17,7 @@ from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
+    from io import FileIO
 
     from bandstand.audio.synthesis.pieces import Piece
 
@@ -26,14 +28,21 @@ _WORKER: Final = "bandstand.audio.synthesis.worker"
 _MOST_WORKERS: Final = 8
 # A worker needs half a second to start, as long as two pieces take.
 _LEAST_SHARE: Final = 4
+_SILENCE: Final = 0.25  # seconds
 
 
 def demo_library(
-    folder: Path, *, seed: int = 1, progress: Callable[[int, int], None] | None = None
+    folder: Path,
+    *,
+    seed: int = 1,
+    at_least: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Return the files of the demo library in `folder`, after making those that are missing.
 
-    progress: is told how many pieces are there, and how many there will be.
+    at_least: so many pieces are enough for now, of as many styles as possible; all unless given.
+    progress: is told how many pieces are there, and how many there will be; also now and then
+        while nothing is finished, so that whoever has had enough can raise.
 
     A marker says which library the folder holds. Where it names another version or seed, the
     files that it lists are replaced; no other file is touched.
@@ -45,14 +54,23 @@ def demo_library(
         _prepare(folder, seed, paths)
         missing = [p for p, path in zip(wanted, paths, strict=True) if not _is_there(path)]
     there = len(wanted) - len(missing)
-    report(there, len(wanted))
+    if at_least is not None:
+        missing = _style_by_style(missing)[: max(0, at_least - there)]
+    total = there + len(missing)
+    report(there, total)
     with closing(_make(folder, seed, missing)) as making:
-        for done, _ in enumerate(making, start=1):
-            report(there + done, len(wanted))
+        for made in making:
+            there += made is not None
+            report(there, total)
     if missing:
         with _explained(folder):
             _sweep(paths)
-    return paths
+    return paths if at_least is None else [path for path in paths if _is_there(path)]
+
+
+def _style_by_style(missing: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces in an order in which each style has its turn."""
+    return sorted(missing, key=lambda piece: (piece.variant, piece.number))
 
 
 @contextmanager
@@ -85,8 +103,11 @@ def _sweep(paths: Sequence[Path]) -> None:
             left.unlink(missing_ok=True)
 
 
-def _make(folder: Path, seed: int, missing: Sequence[Piece]) -> Generator[int, None, None]:
-    """Yield the number of each piece when it is made, by several processes where that helps."""
+def _make(folder: Path, seed: int, missing: Sequence[Piece]) -> Generator[int | None, None, None]:
+    """Yield the number of each piece when it is made, by several processes where that helps.
+
+    None is yielded while they are all at work.
+    """
     made = set()
     workers = min(_cores(), _MOST_WORKERS, len(missing) // _LEAST_SHARE)
     if workers > 1 and sys.executable:
@@ -103,8 +124,10 @@ def _make(folder: Path, seed: int, missing: Sequence[Piece]) -> Generator[int, N
             yield piece.number
 
 
-def _shared(folder: Path, seed: int, missing: Sequence[Piece], workers: int) -> Iterator[int]:
-    """Yield the numbers of pieces as worker processes make them.
+def _shared(
+    folder: Path, seed: int, missing: Sequence[Piece], workers: int
+) -> Iterator[int | None]:
+    """Yield the numbers of pieces as worker processes make them; None where that takes a while.
 
     Programs rather than `multiprocessing`, which would run the caller's main module again.
     All of them write to one pipe, a line for a piece; a pipe keeps short lines whole.
@@ -112,19 +135,34 @@ def _shared(folder: Path, seed: int, missing: Sequence[Piece], workers: int) -> 
     reading, writing = os.pipe()
     started: list[subprocess.Popen[bytes]] = []
     try:
-        with os.fdopen(reading) as lines:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
             try:
                 for turn in range(workers):
                     numbers = [str(piece.number) for piece in missing[turn::workers]]
                     started.append(_start([str(folder.absolute()), str(seed), *numbers], writing))
             finally:
                 os.close(writing)
-            for line in lines:
-                yield int(line)
+            yield from _numbers(pipe)
     finally:
         for process in started:
             process.kill()
             process.wait()
+
+
+def _numbers(pipe: FileIO) -> Iterator[int | None]:
+    """Yield the number on each line of a pipe; None whenever it has been silent for a while."""
+    rest = b""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(pipe, selectors.EVENT_READ)
+        while True:
+            if not waiting.select(_SILENCE):
+                yield None
+                continue
+            data = pipe.read(4_096)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            yield from map(int, lines)
 
 
 def _start(arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:

@@ -1,0 +1,43 @@
+"""Tracker modules played from beginning to end, as Opus; see `trackers` for how they are played."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import numpy as np
+from av.audio.frame import AudioFrame
+
+from bandstand.audio.opus import RATE, encoded
+from bandstand.audio.programs import ffmpeg_with, played
+from bandstand.audio.trackers import LARGEST, PLAYERS, NeedsProgramError
+from bandstand.errors import UnreadableAudioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Some modules go round in circles.
+LONGEST: Final = 3_600  # seconds
+
+
+def module_chunks(file: BinaryIO, *, size: int, allow_programs: bool) -> Iterator[bytes]:
+    """Yield a module as Ogg Opus, in pieces of at least `size` bytes but for the last."""
+    if not allow_programs:
+        msg = "tracker modules need another program, and none may be started here"
+        raise NeedsProgramError(msg)
+    if file.seek(0, io.SEEK_END) > LARGEST:
+        msg = f"expected a tracker module of at most {LARGEST >> 20} MB, got a larger one"
+        raise UnreadableAudioError(msg)
+    found = ffmpeg_with(PLAYERS)
+    if found is None:
+        msg = "tracker modules can be played where there is an ffmpeg with libopenmpt, got none"
+        raise UnreadableAudioError(msg)
+    blocks = played(*found, file, rate=RATE, seconds=LONGEST)
+    return encoded(map(_frame, blocks), layout="stereo", size=size)
+
+
+def _frame(block: bytes) -> AudioFrame:
+    samples = np.frombuffer(block, dtype="<i2").reshape(1, -1)
+    frame = AudioFrame.from_ndarray(samples, format="s16", layout="stereo")
+    frame.sample_rate = RATE
+    return frame

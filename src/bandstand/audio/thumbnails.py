@@ -1,0 +1,76 @@
+"""Pictures made small, for a page; only in a limited child process, since they are strangers'.
+
+A picture is examined before it is decoded: what claims more pixels than any cover has is refused
+by its header, in which a picture of a few kilobytes can claim gigabytes.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+import av
+
+from bandstand.audio.containers import SURPRISES
+from bandstand.audio.picture_size import claimed_size, media_type
+from bandstand.errors import UnreadableAudioError
+
+MOST_PIXELS: Final = 36_000_000  # 6,000 by 6,000
+LONGEST_SIDE: Final = 10_000
+_DECODERS: Final = {"image/jpeg": "mjpeg", "image/png": "png", "image/webp": "webp"}
+_QUALITY: Final = "4"  # of a JPEG, as ffmpeg counts: 2 is best, 31 worst
+
+
+def checked_picture(image: bytes) -> str:
+    """Return the media type of a picture that a cover may be; refuse all others."""
+    kind, size = media_type(image), claimed_size(image)
+    if kind is None or size is None:
+        msg = "expected a JPEG, PNG or WebP picture, got something else"
+        raise UnreadableAudioError(msg)
+    _check_size(*size)
+    return kind
+
+
+def thumbnail(image: bytes, side: int) -> bytes:
+    """Return the picture as a JPEG whose longer side is at most `side` pixels."""
+    kind = checked_picture(image)
+    try:
+        frame = _decoded(image, _DECODERS[kind])
+        scale = min(1.0, side / max(frame.width, frame.height))
+        width, height = (max(1, round(scale * n)) for n in (frame.width, frame.height))
+        return _jpeg(frame.reformat(width, height, format="yuvj420p", interpolation="AREA"))
+    except SURPRISES:
+        msg = "expected a picture, got one that is damaged"
+        raise UnreadableAudioError(msg) from None
+
+
+def _check_size(width: int, height: int) -> None:
+    sides_fit = 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
+    if not sides_fit or width * height > MOST_PIXELS:
+        msg = (
+            f"expected a picture of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side, "
+            f"got {width:,} × {height:,}"
+        )
+        raise UnreadableAudioError(msg)
+
+
+def _decoded(image: bytes, codec: str) -> av.VideoFrame:
+    decoder: Any = av.CodecContext.create(codec, "r")
+    decoder.thread_count = 1
+    packets = (av.Packet(image), None)
+    frames = [frame for packet in packets for frame in decoder.decode(packet)]
+    if not frames:
+        raise EOFError
+    # What the picture itself says may be another size than its header.
+    frame: av.VideoFrame = frames[0]
+    _check_size(frame.width, frame.height)
+    return frame
+
+
+def _jpeg(frame: av.VideoFrame) -> bytes:
+    encoder: Any = av.CodecContext.create("mjpeg", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = frame.width, frame.height, "yuvj420p"
+    encoder.time_base = Fraction(1, 25)
+    encoder.options = {"qmin": _QUALITY, "qmax": _QUALITY}
+    frame.pts = 0
+    return b"".join(bytes(packet) for packet in [*encoder.encode(frame), *encoder.encode(None)])

@@ -1,0 +1,77 @@
+"""How a listener wants the radio: the dial, the algorithm, whether it may learn.
+
+What is stored is only what a listener has changed, so a better default reaches everybody else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.algorithms.registry import ALGORITHMS, DEFAULT
+from bandstand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerSettings:
+    """One listener's choices."""
+
+    algorithm: str = DEFAULT
+    dial: float = 0.0  # from -1, what is known to please, to 1, discover; 0 is the paper's
+    intercept: bool = True  # whether a liking for music as such is learnt beside its features
+    private: bool = False  # nothing is learnt, and nothing that is heard is noted
+
+
+_KINDS: Final = {"algorithm": str, "dial": float, "intercept": bool, "private": bool}
+
+
+def settings_from(stored: Mapping[str, Any]) -> ListenerSettings:
+    """Return the settings that a store keeps; what it does not name, or no longer fits, is default.
+
+    >>> settings_from({"dial": 0.5, "algorithm": "of another time"}).dial
+    0.5
+    """
+    known = {field.name for field in fields(ListenerSettings)}
+    fitting = {
+        name: value for name, value in stored.items() if name in known and _fits(name, value)
+    }
+    return ListenerSettings(**fitting)
+
+
+def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes of some settings by name, as they are stored."""
+    for name, value in changes.items():
+        if name not in _KINDS:
+            msg = f"a setting must be one of {', '.join(_KINDS)}, got {name!r}"
+            raise InvalidInputError(msg)
+        if not _fits(name, value):
+            msg = f"{name} must be {_expected(name)}, got {value!r}"
+            raise InvalidInputError(msg)
+    return {name: float(value) if name == "dial" else value for name, value in changes.items()}
+
+
+def as_json(settings: ListenerSettings) -> dict[str, Any]:
+    """Return the settings by name."""
+    return asdict(settings)
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "dial":
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and -1 <= value <= 1
+    if name == "algorithm":
+        return isinstance(value, str) and value in ALGORITHMS
+    return isinstance(value, _KINDS[name])
+
+
+def _expected(name: str) -> str:
+    match name:
+        case "dial":
+            return "a number from -1 to 1"
+        case "algorithm":
+            return f"one of {', '.join(ALGORITHMS)}"
+        case _:
+            return "true or false"

@@ -1,0 +1,1 @@
+"""What a listener's log says: evidence, the ledger, its snapshots, and rebuilding all of it."""

@@ -1,0 +1,1 @@
+"""Songs on their way out: files, conversion for browsers, covers, playlist files."""

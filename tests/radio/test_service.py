@@ -1,0 +1,328 @@
+"""The radio on both databases: what is told counts for the very next song, and only once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand.library.catalogue import refreshed
+from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.log.ledger import fold
+from bandstand.radio.log.ledger_bytes import VERSION
+from bandstand.radio.service import Radio
+from bandstand.store import accounts, events, snapshots
+from bandstand.store.events import NewEvent
+from bandstand.store.recording import record_analyses
+from tests.store.examples import analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.radio.offers import Offer
+    from bandstand.store.connection import Store
+    from bandstand.store.events import Appended
+
+MINUTE = 60_000
+SONGS = 40
+
+
+@dataclass(slots=True)
+class Clock:
+    """UTC milliseconds; it stands still until it is moved."""
+
+    now: int = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def add_songs(store: Store, count: int, *, fit: bool = True) -> None:
+    with store.writing() as connection:
+        found = [(f"/music/{number}.ogg".encode(), analysis(number)) for number in range(count)]
+        record_analyses(connection, found, scan=0, now=0)
+    if fit:
+        refreshed(store, now=0)
+
+
+@dataclass(slots=True)
+class Listener:
+    """Somebody at the radio, whose time passes."""
+
+    radio: Radio
+    clock: Clock
+    account: str
+    told: int = 0
+
+    def hears(self, song: str, stars: int, *, key: str | None = None) -> Appended | None:
+        self.clock.now += 4 * MINUTE
+        self.told += 1
+        new = NewEvent(
+            account=self.account,
+            key=key or f"key {self.told}",
+            kind="rating",
+            song=song,
+            stars=stars,
+            played_ms=3 * MINUTE,
+        )
+        return self.radio.submit(new).result()
+
+    def takes_back(self, seq: int) -> None:
+        self.told += 1
+        new = NewEvent(account=self.account, key=f"key {self.told}", kind="retract", retracts=seq)
+        self.radio.submit(new).result()
+
+    def next(self, **wishes: object) -> Offer:
+        return self.radio.next(self.account, **wishes)  # type: ignore[arg-type]
+
+    def listens(self, count: int) -> list[str]:
+        """Rate what is played, by its place in the alphabet, and return it."""
+        heard = []
+        for _ in range(count):
+            song = self.next().song.id
+            heard.append(song)
+            self.hears(song, 1 + int(song[0], 16) % 5)
+        return heard
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def radio(store: Store, clock: Clock) -> Iterator[Radio]:
+    add_songs(store, SONGS)
+    opened = Radio(store, clock=clock)
+    yield opened
+    opened.close()
+
+
+def somebody(radio: Radio, clock: Clock, name: str = "ann") -> Listener:
+    with radio.store.writing() as connection:
+        account = accounts.create(connection, name=name, role="listener", password_hash=None, now=0)
+    return Listener(radio=radio, clock=clock, account=account.id)
+
+
+@pytest.fixture
+def ann(radio: Radio, clock: Clock) -> Listener:
+    return somebody(radio, clock)
+
+
+def test_the_next_song_knows_every_rating_before_it(ann: Listener) -> None:
+    assert ann.next().seq == 0
+    for number in range(1, 12):
+        ann.hears(ann.next().song.id, 4)
+        offer = ann.next()
+        assert (offer.seq, offer.step) == (number, number + 1)
+
+
+def test_nothing_is_changed_by_asking(ann: Listener) -> None:
+    ann.listens(3)
+    assert ann.next() == ann.next()
+
+
+def test_what_another_process_wrote_counts_too(ann: Listener, store: Store, clock: Clock) -> None:
+    ann.listens(3)
+    other = Radio(store, clock=clock)
+    try:
+        there = Listener(radio=other, clock=clock, account=ann.account, told=100)
+        there.hears(there.next().song.id, 5)
+        assert there.next().seq == 4
+    finally:
+        other.close()
+    assert ann.next().seq == 4
+
+
+def test_a_seat_that_was_cleared_makes_no_difference(ann: Listener, radio: Radio) -> None:
+    ann.listens(20)
+    before = ann.next()
+    radio.drop(ann.account)
+    after = ann.next()
+    assert after.song == before.song
+    assert after.why.score == pytest.approx(before.why.score, rel=1e-9)
+
+
+def test_a_rating_that_is_taken_back_was_never_given(ann: Listener) -> None:
+    ann.listens(10)
+    before = ann.next()
+    appended = ann.hears(before.song.id, 5)
+    assert appended is not None
+    ann.clock.now -= 4 * MINUTE  # so that both are asked at the same time
+    ann.takes_back(appended.event.seq)
+    after = ann.radio.ledger(ann.account)
+    assert len(after.plays) == 10
+    assert ann.next().step == before.step
+
+
+def test_the_same_key_counts_once(ann: Listener) -> None:
+    song = ann.next().song.id
+    ann.hears(song, 4, key="once")
+    ann.clock.now -= 4 * MINUTE
+    again = ann.hears(song, 4, key="once")
+    assert again is not None
+    assert not again.is_new
+    assert ann.next().seq == 1
+
+
+def test_private_mode_learns_nothing_and_keeps_nothing(ann: Listener, radio: Radio) -> None:
+    ann.listens(5)
+    before = radio.ledger(ann.account).digest()
+    radio.change_settings(ann.account, {"private": True}).result()
+    assert ann.hears(ann.next().song.id, 5) is None
+    assert radio.ledger(ann.account).digest() == before
+    radio.change_settings(ann.account, {"private": False}).result()
+    assert ann.hears(ann.next().song.id, 5) is not None
+
+
+def test_songs_that_are_playing_are_not_offered_again(ann: Listener) -> None:
+    ann.listens(5)
+    first = ann.next()
+    second = ann.next(after=[first.song.id])
+    assert second.song.id != first.song.id
+    assert second.at == first.at + round(first.song.duration * 1_000)
+
+
+def test_a_banned_song_is_never_offered(ann: Listener, radio: Radio) -> None:
+    ann.listens(5)
+    for number in range(30):
+        song = ann.next().song.id
+        new = NewEvent(
+            account=ann.account, key=f"ban {number}", kind="ban", scope="song", target=song
+        )
+        radio.submit(new).result()
+        assert ann.next().song.id != song
+        assert song not in {offer.song.id for offer in radio.playlist(ann.account, count=5)}
+
+
+def test_listeners_do_not_touch_each_other(ann: Listener, radio: Radio, clock: Clock) -> None:
+    ann.listens(5)
+    before = ann.next()
+    ben = somebody(radio, clock, "ben")
+    then = clock.now
+    ben.listens(5)
+    clock.now = then
+    assert ann.next() == before
+
+
+def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: Store) -> None:
+    song = ann.next().song.id
+    for number in range(70):
+        ann.hears(song, 1 + number % 5)
+    ann.next()
+    radio.write(lambda _: None).result()  # behind the snapshot in the queue
+    with store.reading() as connection:
+        snapshot = snapshots.get(connection, ann.account, VERSION)
+        whole = fold(events.after(connection, ann.account))
+    assert snapshot is not None
+    assert snapshot.seq == 70
+    radio.drop(ann.account)
+    assert radio.ledger(ann.account).digest() == whole.digest()
+
+
+def snapshot_seq(radio: Radio, account: str) -> int:
+    """Return the event of an account's snapshot, or 0."""
+    radio.write(lambda _: None).result()  # behind the snapshot in the queue
+    with radio.store.reading() as connection:
+        snapshot = snapshots.get(connection, account, VERSION)
+    return 0 if snapshot is None else snapshot.seq
+
+
+def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
+    song = ann.next().song.id
+    for _ in range(3):
+        for number in range(30):
+            ann.hears(song, 1 + number % 5)
+        radio.drop(ann.account)
+        ann.next()
+    assert snapshot_seq(radio, ann.account) == 90
+
+
+def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio: Radio) -> None:
+    song = ann.next().song.id
+    for number in range(70):
+        ann.hears(song, 1 + number % 5)
+    ann.next()
+    radio.submit(NewEvent(account=ann.account, key="undo", kind="retract", retracts=1)).result()
+    radio.drop(ann.account)
+    ann.next()
+    assert snapshot_seq(radio, ann.account) == 71
+
+
+def test_forgetting_a_period_leaves_the_rest(ann: Listener, radio: Radio) -> None:
+    ann.listens(3)
+    start = ann.clock.now + 1
+    before = radio.ledger(ann.account).learnt_digest()
+    ann.listens(4)
+    end = ann.clock.now + 1
+    forget = radio.forget(ann.account, start=start, end=end, key="forget").result()
+    assert forget == 4
+    assert radio.ledger(ann.account).learnt_digest() == before
+    assert radio.forget(ann.account, start=start, end=end, key="again").result() == 0
+
+
+def test_a_wish_is_granted(ann: Listener, radio: Radio) -> None:
+    wanted = radio.shelf.ids[7]
+    offer = ann.next(wish=Wish(song=wanted))
+    assert (offer.song.id, offer.how) == (wanted, "wish")
+
+
+def test_new_songs_are_found_after_a_refresh(ann: Listener, radio: Radio, store: Store) -> None:
+    ann.listens(5)
+    add_songs(store, SONGS + 20)
+    assert len(radio.shelf) == SONGS
+    radio.refresh()
+    assert len(radio.shelf) == SONGS + 20
+    assert ann.next().seq == 5
+
+
+def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> None:
+    heard = ann.listens(10)
+    view = radio.view(ann.account, heard[-1])
+    assert view.heard_at == ann.clock.now
+    assert view.novelty == pytest.approx(0.0, abs=1e-9)
+    fresh = next(song for song in radio.shelf.ids if song not in heard)
+    assert radio.view(ann.account, fresh).heard_at is None
+    with pytest.raises(NotFoundError, match="there must be a song"):
+        radio.view(ann.account, "0" * 16)
+
+
+def test_every_algorithm_can_be_chosen(ann: Listener, radio: Radio) -> None:
+    ann.listens(3)
+    for name in ("random", "linucb-cn", "thompson-cn-x", "bayes-ucb-cn-v", "bayes-ucb-cn-x"):
+        radio.change_settings(ann.account, {"algorithm": name}).result()
+        assert ann.next().seq == 3
+    with pytest.raises(InvalidInputError, match="algorithm must be one of"):
+        radio.change_settings(ann.account, {"algorithm": "none"})
+
+
+def test_nobody_has_a_next_song(radio: Radio) -> None:
+    with pytest.raises(NotFoundError, match="there must be an account"):
+        radio.next("0" * 16)
+
+
+def test_a_library_that_is_not_analysed_is_played_at_random(store: Store, clock: Clock) -> None:
+    add_songs(store, 10, fit=False)
+    radio = Radio(store, clock=clock)
+    try:
+        ann = somebody(radio, clock)
+        offer = ann.next()
+        assert offer.how == "random"
+        assert offer.note is not None
+        assert "analysed" in offer.note
+        heard = ann.listens(8)
+        assert len(set(heard)) >= 3  # two others come between a song and itself
+    finally:
+        radio.close()
+
+
+def test_an_empty_library_has_nothing_to_play(store: Store, clock: Clock) -> None:
+    radio = Radio(store, clock=clock)
+    try:
+        ann = somebody(radio, clock)
+        with pytest.raises(NotFoundError):
+            ann.next()
+    finally:
+        radio.close()

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bandstand.algorithms.situation import Catalogue
+from bandstand.audio.descriptors import VERSION
+from bandstand.library.catalogue import refreshed
+from bandstand.radio.choice.shelf import load_shelf, shelf_of
+from bandstand.radio.sound import load_sound
+from bandstand.store import songs
+from bandstand.store.connection import open_store
+from bandstand.store.recording import record_analyses
+from tests.audio.libraries import library
+from tests.radio.shelving import features, matrix, record, shelf, song_id
+from tests.store.examples import analysis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bandstand.store.connection import Store
+    from bandstand.store.songs import SongRecord
+
+DESCRIPTORS = library(1, 40)
+
+
+@pytest.fixture
+def music(tmp_path: Path) -> Iterator[Store]:
+    """A store for songs; that it may be on PostgreSQL is for the tests of the store to try."""
+    with open_store(str(tmp_path / "radio.db")) as opened:
+        yield opened
+
+
+def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
+    found = [
+        (b"/music/%d.mp3" % row, analysis(row, descriptors=DESCRIPTORS[row], version=version))
+        for row in range(first, last)
+    ]
+    with store.writing() as connection:
+        record_analyses(connection, found, scan=1, now=1)
+
+
+def test_an_empty_library_is_an_empty_shelf(music: Store) -> None:
+    empty = load_shelf(music)
+    assert len(empty) == 0
+    assert empty.catalogue is None
+    assert empty.table is None
+    assert empty.bare is None
+    assert empty.rows_of("artist", "The Band").tolist() == []
+
+
+def test_songs_can_be_played_before_anything_is_projected(music: Store) -> None:
+    add(music, 0, 10)
+    found = load_shelf(music)
+    assert len(found) == 10
+    assert found.catalogue is None
+    assert not found.has_features.any()
+    assert found.stamp == {}
+    assert found.rows_of("artist", "the  BAND").tolist() == list(range(10))
+
+
+def test_a_shelf_has_the_projected_features_and_a_column_of_ones(music: Store) -> None:
+    add(music, 0, 30)
+    stored = refreshed(music, now=1)
+    found = load_shelf(music)
+    assert stored is not None
+    assert found.catalogue is not None
+    assert found.ids == tuple(sorted(found.ids))
+    assert found.catalogue.features[:, :-1] == pytest.approx(stored.features)
+    assert (found.catalogue.features[:, -1] == 1).all()
+    assert found.has_features.all()
+    assert found.stamp["projection"] == 1
+    assert found.minutes == pytest.approx([record.duration / 60 for record in _records(music)])
+
+
+def test_songs_of_other_descriptors_are_playable_without_features(music: Store) -> None:
+    add(music, 0, 20)
+    refreshed(music, now=1)
+    add(music, 20, 25, version=VERSION + 1)
+    found = load_shelf(music)
+    assert len(found) == 25
+    assert found.has_features.sum() == 20
+    assert found.catalogue is not None
+    assert (found.catalogue.features[~found.has_features] == 0).all()
+    # What is a typical distance is judged by the songs that have features.
+    analysed = Catalogue.of(found.catalogue.features[found.has_features])
+    assert found.catalogue.typical_distance == analysed.typical_distance
+
+
+def test_features_of_songs_that_are_gone_are_those_they_had_on_the_shelf(music: Store) -> None:
+    add(music, 0, 20)
+    refreshed(music, now=1)
+    found, sound = load_shelf(music), load_sound(music)
+    assert sound is not None
+    assert found.catalogue is not None
+    for song, vector in sound.features(found.ids).items():
+        assert (vector == found.catalogue.features[found.row_of[song], :-1]).all()
+
+
+def test_without_the_column_of_ones_nothing_else_changes() -> None:
+    whole = shelf(30)
+    assert whole.bare is not None
+    assert whole.catalogue is not None
+    bare, table = whole.bare
+    assert (bare.features == whole.catalogue.features[:, :-1]).all()
+    norms = (bare.features**2).sum(axis=1)
+    assert bare.squared_norms == pytest.approx(norms)
+    assert bare.typical_distance == whole.catalogue.typical_distance
+    assert table.largest_norm == pytest.approx(np.sqrt(norms.max()))
+
+
+def test_bans_mean_songs_by_folded_names() -> None:
+    found = shelf_of(
+        [
+            record(0, artist="Björk", genre="Pop/Rock"),
+            record(1, artist="Guest", album_artist="BJÖRK"),
+            record(2, artist="Bjo\u0308rk feat. Thom", genre="Art-Pop; rock"),
+            record(3, artist="Bjorn", album="Debut"),
+            record(4, artist=None, album=" debut ", genre=None),
+        ]
+    )
+    assert found.rows_of("artist", "björk").tolist() == [0, 1, 2]
+    assert found.rows_of("genre", "ROCK").tolist() == [0, 2]
+    assert found.rows_of("genre", "pop/rock").tolist() == [0]
+    assert found.rows_of("album", "Debut").tolist() == [3, 4]
+    assert found.rows_of("song", song_id(3)).tolist() == [3]
+    assert found.rows_of("song", "no such song").tolist() == []
+    assert found.artist_codes.tolist() == [0, 1, 0, 2, -1]
+    assert found.artist_names == ("Björk", "Guest", "Bjorn")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan"), 1e300, 1e-300])
+def test_any_length_is_a_length_to_plan_with(seconds: float) -> None:
+    [minutes] = shelf_of([record(0, duration=seconds)]).minutes
+    assert 0 < minutes <= 1_440
+
+
+def test_ids_that_only_one_of_both_has_are_no_trouble() -> None:
+    rows = features(3)
+    found = shelf_of([record(1), record(5)], matrix(rows, [song_id(n) for n in (0, 1, 2)]))
+    assert found.has_features.tolist() == [True, False]
+    none = shelf_of([record(8)], matrix(rows))
+    assert none.catalogue is None
+
+
+def test_a_damaged_row_of_features_is_as_good_as_none() -> None:
+    rows = features(4)
+    rows[1, 2], rows[3, 0] = np.nan, 1e30
+    with np.errstate(all="raise"):
+        found = shelf_of([record(row) for row in range(4)], matrix(rows))
+    assert found.has_features.tolist() == [True, False, True, False]
+    assert found.catalogue is not None
+    assert np.isfinite(found.catalogue.features).all()
+
+
+def _records(store: Store) -> list[SongRecord]:
+    with store.reading() as connection:
+        return list(songs.present(connection))
