@@ -1,0 +1,125 @@
+"""What every request can reach: the radio, the store, the sessions, the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from fastapi import Depends, Request
+
+from bandstand.settings import Settings
+from bandstand.web.access import Access, access_from
+from bandstand.web.passwords_desk import PasswordDesk
+from bandstand.web.session_cache import SessionCache
+from bandstand.web.setup_token import SetupToken
+from bandstand.web.throttle import Throttle
+from bandstand.web.turns import Turns
+from bandstand.web.workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from bandstand.radio.clock import Clock
+    from bandstand.radio.media.media import Media
+    from bandstand.radio.scanning.scanner import Scanner
+    from bandstand.radio.service import Radio
+    from bandstand.store.connection import Store
+
+T = TypeVar("T")
+
+_LOOKING = 2  # threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Everything that outlives a request. `make_context` makes one, `close` ends its threads."""
+
+    store: Store
+    radio: Radio
+    clock: Clock
+    access: Access
+    workers: Workers
+    # For looks at the store that take no time: nobody who rates waits for those who choose songs.
+    looks: Workers
+    turns: Turns  # for questions about what is known of a listener
+    desk: PasswordDesk
+    sessions: SessionCache
+    throttle: Throttle
+    setup: SetupToken
+    # The account that a request without a cookie acts as: only where a demo serves this computer.
+    guest: str | None = None
+    scanner: Scanner | None = None
+    media: Media | None = None
+    settings: Settings
+    started_at: int
+    # Set when the server is told to stop, so that answers without an end can end.
+    stopping: threading.Event
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Return what a change of the store returns; it is on the disk by then."""
+        return await asyncio.wrap_future(self.radio.write(work))
+
+    def close(self) -> None:
+        """End the threads; the radio and the store belong to somebody else."""
+        self.workers.close()
+        self.looks.close()
+        self.desk.close()
+
+
+def make_context(
+    store: Store,
+    radio: Radio,
+    *,
+    clock: Clock,
+    access: Access | None = None,
+    settings: Settings | None = None,
+    guest: str | None = None,
+    scanner: Scanner | None = None,
+    media: Media | None = None,
+) -> Context:
+    """Return a context with its own threads, caches and limits.
+
+    Without `access` it is the one that the settings describe.
+    """
+    settings = settings or Settings()
+    workers, looks = Workers(), Workers(_LOOKING, name="looks")
+    return Context(
+        store=store,
+        radio=radio,
+        clock=clock,
+        access=access or _described(settings),
+        workers=workers,
+        looks=looks,
+        turns=Turns(workers),
+        desk=PasswordDesk(),
+        sessions=SessionCache(store, looks, clock),
+        throttle=Throttle(),
+        setup=SetupToken(),
+        guest=guest,
+        scanner=scanner,
+        media=media,
+        settings=settings,
+        started_at=clock(),
+        stopping=threading.Event(),
+    )
+
+
+def _described(settings: Settings) -> Access:
+    return access_from(
+        public_url=settings.public_url,
+        host_names=settings.hosts,
+        trusted_proxies=settings.trusted_proxies,
+    )
+
+
+async def context_of(request: Request) -> Context:
+    """Return the context of the app that serves a request."""
+    context: Context = request.app.state.context
+    return context
+
+
+ContextDep = Annotated[Context, Depends(context_of)]

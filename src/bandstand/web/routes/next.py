@@ -1,0 +1,56 @@
+"""The next song."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+
+from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.offers import Offer
+from bandstand.radio.reasons.why import as_json
+from bandstand.web.context import Context, ContextDep
+from bandstand.web.guards import LISTENER, Me
+from bandstand.web.queries import Id, Text
+from bandstand.web.song_json import song_json
+
+router = APIRouter(tags=["listening"])
+
+Name = Annotated[Text, Query(min_length=1, max_length=500)]
+
+
+@router.get("/api/next", dependencies=[LISTENER], operation_id="next_song")
+async def next_song(
+    context: ContextDep,
+    me: Me,
+    after: Annotated[list[Id], Query(max_length=50)] = [],  # noqa: B006  # FastAPI copies it
+    song: Id | None = None,
+    artist: Name | None = None,
+    genre: Name | None = None,
+) -> Response:
+    """Name the song to play now, and why.
+
+    `after` are songs that are about to be heard before it. `song`, `artist` or `genre` is where
+    to start from. Asking changes nothing: only what is told (`/api/events`) does.
+    """
+    wish = wish_of(song=song, artist=artist, genre=genre)
+    offer = await context.turns.run(me.id, context.radio.next, me.id, after=after, wish=wish)
+    return JSONResponse(offer_json(offer, context))
+
+
+def wish_of(*, song: str | None, artist: str | None, genre: str | None) -> Wish | None:
+    """Return where to start from; None for nowhere in particular."""
+    if song is None and artist is None and genre is None:
+        return None
+    return Wish(song=song, artist=artist, genre=genre)
+
+
+def offer_json(offer: Offer, context: Context) -> dict[str, Any]:
+    """Return an offer as it is told: the song, why, and what of the log it takes into account."""
+    return {
+        "song": song_json(offer.song, context.media),
+        "why": as_json(offer.why),
+        "step": offer.step,
+        "seq": offer.seq,
+        "mode": offer.how,
+        "note": offer.note,
+    }

@@ -1,0 +1,64 @@
+"""What the radio would play next, as a playlist."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.offers import Offer
+from bandstand.web.context import Context, ContextDep
+from bandstand.web.guards import LISTENER, Me
+from bandstand.web.playlist_answer import (
+    DESCRIBED,
+    Paths,
+    PlaylistFormat,
+    check_paths,
+    playlist_file,
+)
+from bandstand.web.queries import Id, Whole
+from bandstand.web.routes.next import Name, offer_json, wish_of
+
+router = APIRouter(tags=["playlists"])
+
+_MOST: Final = 100  # some seconds of work for a listener of whom little is known
+_TITLE: Final = "Bandstand"
+
+
+@router.get("/api/playlist", dependencies=[LISTENER], operation_id="playlist", responses=DESCRIBED)
+async def playlist(
+    request: Request,
+    context: ContextDep,
+    me: Me,
+    count: Annotated[Whole, Query(ge=1, le=_MOST)] = 20,
+    form: PlaylistFormat = "json",
+    after: Annotated[list[Id], Query(max_length=50)] = [],  # noqa: B006  # FastAPI copies it
+    song: Id | None = None,
+    artist: Name | None = None,
+    genre: Name | None = None,
+    paths: Paths = "false",
+) -> Response:
+    """Name the songs to play next, each as if those before it had been heard.
+
+    As JSON with the reasons, or as a file for another player. The addresses in such a file need
+    this browser's login; `paths=true`, for administrators, names the files instead, for a player
+    on the same computer.
+    """
+    check_paths(me, paths)
+    wish = wish_of(song=song, artist=artist, genre=genre)
+    offers = await context.turns.run(me.id, _offers, context, me.id, count, after, wish)
+    if form == "json":
+        body = await context.workers.run(_json, context, offers)
+        return JSONResponse({"songs": body})
+    songs = [offer.song for offer in offers]
+    return playlist_file(context, request, songs, form=form, title=_TITLE, paths=paths)
+
+
+def _offers(
+    context: Context, account: str, count: int, after: list[str], wish: Wish | None
+) -> list[Offer]:
+    return context.radio.playlist(account, count=count, after=after, wish=wish)
+
+
+def _json(context: Context, offers: list[Offer]) -> list[dict[str, Any]]:
+    return [{**offer_json(offer, context), "at": offer.at} for offer in offers]

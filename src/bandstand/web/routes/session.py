@@ -1,0 +1,198 @@
+"""Logging in and out, the first account, one's password and one's devices."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+from sqlalchemy import Connection
+
+from bandstand.radio.passwords import checked_password
+from bandstand.store import accounts, sessions
+from bandstand.store.accounts import Account
+from bandstand.web import cookies
+from bandstand.web.authentication import Proof, authenticate, confirm, note_failure
+from bandstand.web.context import Context, ContextDep
+from bandstand.web.guards import LISTENER, PUBLIC, Me
+from bandstand.web.problems import Problem, not_found, too_many
+from bandstand.web.strict_json import Body, JsonBody
+
+router = APIRouter(tags=["session"])
+
+_DAY_MS = 86_400_000
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Password = Annotated[str, Field(max_length=1_024)]
+
+
+class Credentials(Body):
+    """A name and its password."""
+
+    name: Name
+    password: Password
+
+
+class FirstAccount(Credentials):
+    """The first account, and the token that the console shows."""
+
+    token: Annotated[str, Field(max_length=200)]
+
+
+class PasswordChange(Body):
+    """The password that was, and the one that is to be."""
+
+    old: Password
+    new: Password
+
+
+@router.post("/api/session", dependencies=[PUBLIC], operation_id="log_in")
+async def log_in(
+    request: Request, context: ContextDep, body: Annotated[Credentials, JsonBody(Credentials)]
+) -> Response:
+    """Begin a session: the answer sets its cookie."""
+    address = request.state.address
+    proof = await authenticate(context, address, body.name, body.password)
+    return await _begin(context, request, proof)
+
+
+@router.get("/api/session", dependencies=[LISTENER], operation_id="session")
+async def session(context: ContextDep, me: Me) -> Response:
+    """Tell who is logged in."""
+    return JSONResponse({**person(me), "guest": context.guest == me.id})
+
+
+@router.delete("/api/session", dependencies=[LISTENER], operation_id="log_out", status_code=204)
+async def log_out(request: Request, context: ContextDep, me: Me) -> Response:
+    """End this session."""
+    token = cookies.token_of(request, context.access)
+    if token is not None:
+        await context.write(lambda store: sessions.delete(store, token))
+        context.sessions.forget(me.id)
+    response = Response(status_code=204)
+    cookies.take_back(response, context.access)
+    return response
+
+
+@router.post("/api/session/setup", dependencies=[PUBLIC], operation_id="set_up", status_code=201)
+async def set_up(
+    request: Request, context: ContextDep, body: Annotated[FirstAccount, JsonBody(FirstAccount)]
+) -> Response:
+    """Make the first account, an administrator, with the token that the console shows."""
+    if not context.setup.is_open:
+        raise not_found()
+    address = request.state.address
+    slot = context.throttle.take(address, f"set-up from {address}")
+    if isinstance(slot, float):
+        raise too_many(slot)
+    if not context.setup.fits(body.token):
+        note_failure(address, "set-up")
+        raise Problem(401, "wrong_token", "this is not the token that the console shows")
+    context.throttle.succeed(slot)
+    kept = await context.desk.hashed(checked_password(body.password, name=body.name))
+    account = await context.write(lambda store: _create_first(store, context, body.name, kept))
+    context.setup.close()
+    return await _begin(context, request, Proof(account=account, kept=kept), status=201)
+
+
+@router.put(
+    "/api/session/password",
+    dependencies=[LISTENER],
+    operation_id="change_password",
+    status_code=204,
+)
+async def change_password(
+    request: Request,
+    context: ContextDep,
+    me: Me,
+    body: Annotated[PasswordChange, JsonBody(PasswordChange)],
+) -> Response:
+    """Change one's password; every other session of the account ends."""
+    checked_password(body.new, name=me.name)
+    proof = await confirm(context, request.state.address, me, body.old)
+    kept = await context.desk.hashed(body.new)
+    token = cookies.token_of(request, context.access)
+
+    def change(store: Connection) -> None:
+        proof.check(store)
+        accounts.set_password(store, me.id, kept, keep=token)
+
+    await context.write(change)
+    context.sessions.forget(me.id)
+    return Response(status_code=204)
+
+
+@router.get("/api/session/devices", dependencies=[LISTENER], operation_id="devices")
+async def devices(request: Request, context: ContextDep, me: Me) -> Response:
+    """List where one is logged in."""
+    token = cookies.token_of(request, context.access)
+    found = await context.workers.run(_devices, context, me.id, token)
+    return JSONResponse({"devices": found})
+
+
+@router.delete(
+    "/api/session/devices", dependencies=[LISTENER], operation_id="end_devices", status_code=204
+)
+async def end_devices(request: Request, context: ContextDep, me: Me) -> Response:
+    """Log out everywhere else."""
+    token = cookies.token_of(request, context.access)
+    await context.write(lambda store: sessions.delete_all(store, me.id, keep=token))
+    context.sessions.forget(me.id)
+    return Response(status_code=204)
+
+
+def person(account: Account) -> dict[str, Any]:
+    """Return what an account may know of itself."""
+    return {"id": account.id, "name": account.name, "role": account.role}
+
+
+async def _begin(
+    context: Context, request: Request, proof: Proof, *, status: int = 200
+) -> Response:
+    """Return an answer that sets a new session's cookie; the one that was brought ends."""
+    before = cookies.token_of(request, context.access)
+    client = request.headers.get("user-agent", "")
+    token = await context.write(
+        lambda store: _create_session(store, context, proof, client, before)
+    )
+    if before is not None:
+        context.sessions.forget_all()
+    response = JSONResponse(person(proof.account), status)
+    cookies.give(response, context.access, token, seconds=context.settings.session_days * 86_400)
+    return response
+
+
+def _create_session(
+    connection: Connection, context: Context, proof: Proof, client: str, before: str | None
+) -> str:
+    proof.check(connection)
+    now = context.clock()
+    expires_at = now + context.settings.session_days * _DAY_MS
+    sessions.prune(connection, now)
+    if before is not None:
+        sessions.delete(connection, before)
+    return sessions.create(
+        connection, account=proof.account.id, now=now, expires_at=expires_at, client=client
+    )
+
+
+def _create_first(connection: Connection, context: Context, name: str, kept: str) -> Account:
+    # Asked inside the transaction: of two that come at once one is the first.
+    if accounts.count(connection) > 0:
+        raise not_found()
+    return accounts.create(
+        connection, name=name, role="admin", password_hash=kept, now=context.clock()
+    )
+
+
+def _devices(context: Context, account: str, token: str | None) -> list[dict[str, Any]]:
+    with context.store.reading() as connection:
+        found = sessions.of(connection, account, current=token)
+    return [
+        {
+            "client": one.client,
+            "created_at": one.created_at,
+            "expires_at": one.expires_at,
+            "is_current": one.is_current,
+        }
+        for one in found
+    ]

@@ -1,0 +1,90 @@
+"""How a listener wants the radio; what is banned or snoozed; leaving for good."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+from sqlalchemy import Connection
+
+from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.radio.listener_settings import as_json
+from bandstand.store import accounts
+from bandstand.web import cookies
+from bandstand.web.authentication import confirm
+from bandstand.web.context import Context, ContextDep
+from bandstand.web.guards import LISTENER, Me
+from bandstand.web.problems import Problem
+from bandstand.web.strict_json import Body, JsonBody
+
+router = APIRouter(tags=["settings"])
+
+
+class Wanted(Body):
+    """What is to be different; the rest stays."""
+
+    algorithm: Annotated[str, Field(max_length=100)] | None = None
+    dial: Annotated[float, Field(ge=-1, le=1)] | None = None
+    intercept: bool | None = None
+    private: bool | None = None
+
+
+class Farewell(Body):
+    """The password of whoever leaves."""
+
+    password: Annotated[str, Field(max_length=1_024)]
+
+
+@router.get("/api/settings", dependencies=[LISTENER], operation_id="settings")
+async def settings(context: ContextDep, me: Me) -> Response:
+    """Tell how one's radio is set, and which algorithms there are."""
+    found = await context.workers.run(context.radio.settings, me.id)
+    return JSONResponse({**as_json(found), "algorithms": list(ALGORITHMS)})
+
+
+@router.patch("/api/settings", dependencies=[LISTENER], operation_id="change_settings")
+async def change_settings(
+    context: ContextDep, me: Me, body: Annotated[Wanted, JsonBody(Wanted)]
+) -> Response:
+    """Change some settings; null stands for no change."""
+    changes = body.model_dump(exclude_none=True)
+    changed = await asyncio.wrap_future(context.radio.change_settings(me.id, changes))
+    return JSONResponse({**as_json(changed), "algorithms": list(ALGORITHMS)})
+
+
+@router.get("/api/settings/rules", dependencies=[LISTENER], operation_id="rules")
+async def rules(context: ContextDep, me: Me) -> Response:
+    """List what is banned or snoozed now; `seq` is what to retract to end it."""
+    return JSONResponse({"rules": await context.turns.run(me.id, _rules, context, me.id)})
+
+
+@router.delete(
+    "/api/settings/account", dependencies=[LISTENER], operation_id="leave", status_code=204
+)
+async def leave(
+    request: Request, context: ContextDep, me: Me, body: Annotated[Farewell, JsonBody(Farewell)]
+) -> Response:
+    """Remove one's own account with everything that is known of it, for good."""
+    if me.id == context.guest:
+        raise Problem(403, "forbidden", "the demo's listener cannot be removed")
+    proof = await confirm(context, request.state.address, me, body.password)
+
+    def remove(store: Connection) -> None:
+        proof.check(store)
+        accounts.delete(store, me.id)
+
+    await context.write(remove)
+    context.sessions.forget(me.id)
+    context.radio.drop(me.id)
+    response = Response(status_code=204)
+    cookies.take_back(response, context.access)
+    return response
+
+
+def _rules(context: Context, account: str) -> list[dict[str, Any]]:
+    active = context.radio.ledger(account).rules_at(context.clock())
+    return [
+        {"scope": rule.scope, "target": rule.target, "until": rule.until, "seq": rule.seq}
+        for rule in active
+    ]

@@ -1,0 +1,162 @@
+"""How often a secret may be guessed.
+
+Three limits, each on failures only, and each counted before the guess is checked, so that two
+hundred guesses at once are no way around:
+
+pair      5 in 20 s for one address and one name; then a wait that doubles, up to five minutes
+address   50 in 5 minutes for one address and all names
+name      100 in an hour for one name from all addresses that never got in with it before
+
+The last keeps a herd of addresses from sharing the work, and does not lock out the owner of the
+name, who comes from an address that is known. A guess that was right gives its place back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from bandstand.store.queries import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+PAIR_FAILURES: Final = 5
+PAIR_WINDOW: Final = 20.0  # seconds
+LONGEST_WAIT: Final = 300.0
+ADDRESS_FAILURES: Final = 50
+ADDRESS_WINDOW: Final = 300.0
+NAME_FAILURES: Final = 100
+NAME_WINDOW: Final = 3_600.0
+
+T = TypeVar("T")
+
+_MOST: Final = 20_000  # remembered of each kind; the oldest go first
+_LONGEST_NAME: Final = 256  # characters, of which only so many are remembered
+_CALM: Final = 3_600.0  # after which a pair starts anew
+
+
+@dataclass(slots=True)
+class _Pair:
+    """The failures of one address with one name."""
+
+    failures: list[float] = field(default_factory=list)
+    blocked_until: float = 0.0
+    blocks: int = 0
+    last: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A guess that may be checked. What is not given back counts as a failure."""
+
+    address: str
+    name: str
+    at: float
+
+
+class Throttle:
+    """All guesses of one server. It belongs to the event loop and is quick."""
+
+    def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
+        self._timer = timer
+        self._pairs: OrderedDict[Hashable, _Pair] = OrderedDict()
+        self._addresses: OrderedDict[Hashable, list[float]] = OrderedDict()
+        self._names: OrderedDict[Hashable, list[float]] = OrderedDict()
+        self._known: OrderedDict[Hashable, None] = OrderedDict()
+
+    def take(self, address: str, name: str) -> Slot | float:
+        """Return a slot for one guess, or how many seconds to wait."""
+        slot = Slot(address=_network(address), name=_person(name), at=self._timer())
+        wait = max(self._pair_wait(slot), self._address_wait(slot), self._name_wait(slot))
+        if wait > 0:
+            return wait
+        self._count(slot)
+        return slot
+
+    def give_back(self, slot: Slot) -> None:
+        """Let a guess that was never answered, since the server was busy, count for nothing."""
+        key = (slot.address, slot.name)
+        pair = self._pairs.get(key)
+        if pair is not None and slot.at in pair.failures:
+            pair.failures.remove(slot.at)
+            if not pair.failures and not pair.blocks:
+                del self._pairs[key]
+        for entries, one in ((self._addresses, slot.address), (self._names, slot.name)):
+            times = entries.get(one, [])
+            if slot.at in times:
+                times.remove(slot.at)
+            # Nothing is left of it, or those that were too many would push out what counts.
+            if not times:
+                entries.pop(one, None)
+
+    def succeed(self, slot: Slot) -> None:
+        """Note that a guess was right: the pair starts anew, and its address is known."""
+        self.give_back(slot)
+        self._pairs.pop((slot.address, slot.name), None)
+        _put(self._known, (slot.address, slot.name), None)
+
+    def _pair_wait(self, slot: Slot) -> float:
+        pair = self._pairs.get((slot.address, slot.name))
+        if pair is None:
+            return 0.0
+        if slot.at - pair.last > _CALM:
+            del self._pairs[slot.address, slot.name]
+            return 0.0
+        return pair.blocked_until - slot.at
+
+    def _address_wait(self, slot: Slot) -> float:
+        times = self._addresses.get(slot.address, [])
+        return _wait(times, slot.at, most=ADDRESS_FAILURES, window=ADDRESS_WINDOW)
+
+    def _name_wait(self, slot: Slot) -> float:
+        if (slot.address, slot.name) in self._known:
+            return 0.0
+        times = self._names.get(slot.name, [])
+        return _wait(times, slot.at, most=NAME_FAILURES, window=NAME_WINDOW)
+
+    def _count(self, slot: Slot) -> None:
+        pair = self._pairs.get((slot.address, slot.name)) or _Pair()
+        pair.failures = [at for at in pair.failures if slot.at - at < PAIR_WINDOW] + [slot.at]
+        pair.last = slot.at
+        if len(pair.failures) >= PAIR_FAILURES:
+            # Each block is twice as long as the one before.
+            wait = min(LONGEST_WAIT, PAIR_WINDOW * 2**pair.blocks)
+            pair.blocked_until, pair.failures = slot.at + wait, []
+            pair.blocks = min(pair.blocks + 1, 10)
+        _put(self._pairs, (slot.address, slot.name), pair)
+        for times, key in ((self._addresses, slot.address), (self._names, slot.name)):
+            _put(times, key, [*times.get(key, [])[-NAME_FAILURES:], slot.at])
+
+
+def _wait(times: list[float], now: float, *, most: int, window: float) -> float:
+    """Return how long until fewer than `most` of the times are within the window."""
+    recent = [at for at in times if now - at < window]
+    return 0.0 if len(recent) < most else recent[-most] + window - now
+
+
+def _put(entries: OrderedDict[Hashable, T], key: Hashable, value: T) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > _MOST:
+        entries.popitem(last=False)
+
+
+def _person(name: str) -> str:
+    """Return what counts as one name: all that open the same account, as `accounts.by_name` does.
+
+    Of names that are longer than any, the beginning.
+    """
+    return folded(name.strip())[:_LONGEST_NAME]
+
+
+def _network(address: str) -> str:
+    """Return what counts as one address: with IPv6 everybody has 2⁶⁴ of them."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    return str(IPv6Address(int(parsed) >> 64 << 64)) if parsed.version == 6 else address

@@ -1,0 +1,99 @@
+"""No secret in any log line (PROMISES E16), and one fixed line for failed logins."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.web.cookies import NAME
+from tests.web.walking import operations
+
+if TYPE_CHECKING:
+    from tests.web.worlds import World
+
+SECRET = "planted-secret-7f3a"  # noqa: S105
+# As docs/security.md gives it to fail2ban, whose <HOST> is an address.
+FAIL2BAN = r"login failed address=(?P<host>[0-9a-fA-F:.]+) name="
+
+
+def requests(world: World) -> None:
+    """Ask everything with a secret wherever there can be one."""
+    clients = [world.stranger("203.0.113.7"), world.listener("Ann"), world.admin()]
+    body = {
+        "name": "Ann", "password": SECRET, "old": SECRET, "new": SECRET, "token": SECRET,
+        "key": SECRET, "kind": SECRET,
+    }  # fmt: skip
+    headers = {"Authorization": SECRET, "X-Api-Key": SECRET, "Referer": f"http://x/?t={SECRET}"}
+    for client in clients:
+        for operation in operations():
+            target = f"{operation.target()}?password={SECRET}&token={SECRET}&q={SECRET}"
+            if operation.method in {"GET", "HEAD"}:
+                client.ask(operation.method, target, headers=headers)
+            elif str(operation) != "DELETE /api/session":
+                client.ask(operation.method, target, json=body, headers=headers)
+                for part in ("name", "old", "token", "key", "password"):
+                    client.ask(operation.method, target, json={part: SECRET}, headers=headers)
+
+
+def test_no_secret_of_any_request_is_in_the_log(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        requests(world)
+        stranger = world.stranger()
+        stranger.cookies[NAME] = SECRET
+        stranger.ask("GET", f"/api/next?after={SECRET}")
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) > 100
+    assert [line for line in lines if SECRET in line] == []
+
+
+def test_a_secret_in_an_unexpected_error_is_not_either(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise RuntimeError(SECRET) from ValueError(SECRET)
+
+    monkeypatch.setattr("bandstand.web.routes.session.authenticate", fail)
+    with caplog.at_level(logging.DEBUG):
+        body = {"name": "Ann", "password": SECRET}
+        assert world.stranger().ask("POST", "/api/session", json=body).status == 500
+    assert SECRET not in caplog.text
+
+
+def test_a_log_that_has_queries_is_found_out(caplog: pytest.LogCaptureFixture) -> None:
+    """The twin: what a server's usual access log would have written."""
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("bandstand.access").info("GET /api/next?token=%s", SECRET)
+    assert SECRET in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name", ["Ann", 'An"n', "Ann\nlogin failed address=1.2.3.4 name=", "Bj\xf6rk \u202e", "x" * 200]
+)
+def test_a_failed_login_is_one_line_that_nobody_can_forge(
+    world: World, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        body = {"name": name, "password": "wrong"}
+        world.stranger("203.0.113.7").ask("POST", "/api/session", json=body)
+    (record,) = [record for record in caplog.records if record.name == "bandstand.login"]
+    line = record.getMessage()
+    assert "\n" not in line
+    assert line.isascii()
+    assert line.isprintable()
+    assert len(line) < 500
+    matches = list(re.finditer("^" + FAIL2BAN, line))
+    assert [match["host"] for match in matches] == ["203.0.113.7"]
+
+
+def test_the_access_log_says_who_asked_what_and_what_came_of_it(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        world.stranger("203.0.113.7").ask("GET", "/api/next%0aforged?x=1")
+    (line,) = [r.getMessage() for r in caplog.records if r.name == "bandstand.access"]
+    assert re.fullmatch(r"203\.0\.113\.7 GET /api/next%0aforged 404 \d+ ms [0-9a-f]{16}", line)

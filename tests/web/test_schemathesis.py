@@ -1,0 +1,103 @@
+"""Schemathesis against the real server: as nobody, as a listener, as an administrator (C3).
+
+Every check that it has, but one: it also holds that whatever fits the description must be taken.
+Ours says no more of a password, a song's id or a wish than a description can; the server may
+know better, and says so with 422.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.web.serving import Server, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+EXAMPLES = 2
+MANY_EXAMPLES = 100
+WHO = [None, "ben", "ann"]
+
+# Logging out would end the session that all other requests need; nobody can try it instead.
+_LEFT_OUT = ("log_out",)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("schemathesis"), invented=40) as running:
+        yield running
+
+
+def schemathesis(
+    server: Server, folder: Path, who: str | None, *options: str, song: str | None = None
+) -> str:
+    """Return what schemathesis has to say; it must have found nothing.
+
+    With `song`, that is the song in every path that names one.
+    """
+    known = "" if song is None else f'[parameters]\nsong_id = "{song}"\n'
+    token = "" if who is None else f'[auth.openapi.session]\napi_key = "{server.tokens[who]}"\n'
+    refused = '[checks]\nnegative_data_rejection.expected-statuses = ["4xx"]\n'
+    (folder / "schemathesis.toml").write_text(token + refused + known, encoding="utf-8")
+    left_out = () if who is None else [f"--exclude-operation-id={name}" for name in _LEFT_OUT]
+    command = [
+        *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
+        *("--config-file", "schemathesis.toml", "run", f"{server.address}/openapi.json"),
+        *("--checks", "all", "--exclude-checks", "positive_data_acceptance"),
+        *("--generation-database", "none", "--suppress-health-check", "all"),
+        *("--request-timeout", "60", "--continue-on-failure", "--no-color", *left_out, *options),
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert server.client().get("/health").json()["status"] == "ok"
+    return done.stdout
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_a_few_examples_of_every_operation(server: Server, tmp_path: Path, who: str | None) -> None:
+    options = ["--max-examples", str(EXAMPLES), "--phases", "fuzzing", "--seed", "1"]
+    said = schemathesis(server, tmp_path, who, *options)
+    assert "Failures:" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("who", WHO)
+def test_a_hundred_examples_of_every_operation(
+    server: Server, tmp_path: Path, who: str | None
+) -> None:
+    phases = "examples,coverage,fuzzing,stateful"
+    said = schemathesis(
+        server, tmp_path, who, "--max-examples", str(MANY_EXAMPLES), "--phases", phases
+    )
+    print(said[-2_000:])  # noqa: T201  # with the seed, for whoever wants to see it again
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("who", WHO)
+def test_a_hundred_examples_with_a_song_that_is_there(
+    server: Server, tmp_path: Path, who: str | None
+) -> None:
+    song = server.client("ben").get("/api/songs?limit=1").json()["songs"][0]["id"]
+    options = ["--max-examples", str(MANY_EXAMPLES), "--include-path-regex", "song_id"]
+    schemathesis(server, tmp_path, who, *options, song=song)
+
+
+def test_an_api_that_fails_is_found_out(server: Server, tmp_path: Path) -> None:
+    """The twin: of a description that promises another answer schemathesis says so."""
+    described = server.client().get("/openapi.json").json()
+    health = {**described["paths"]["/health"]["get"], "responses": {"204": {"description": "-"}}}
+    described["paths"] = {"/health": {"get": health}}
+    (tmp_path / "wrong.json").write_text(json.dumps(described), encoding="utf-8")
+    command = [
+        *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
+        *("run", "wrong.json", "--url", server.address, "--max-examples", "1", "--no-color"),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Undocumented" in done.stdout
