@@ -1,250 +1,129 @@
-"""`bandstand demo` as a person meets it: in a terminal, in a pipe, and interrupted."""
-
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
-from bandstand.algorithms.registry import DEFAULT
-from bandstand.cli.demo import demo
-from bandstand.simulation import learning
-from tests.cli.running import Outcome, assert_refused, environment, run, run_apart
+from bandstand.audio.synthesis.pieces import pieces
+from bandstand.cli import demo as demo_command
+from bandstand.store import accounts, events
+from bandstand.store.connection import open_store
+from bandstand.web.exposure import listening_socket
+from tests.cli.running import environment, run_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.simulation.learning import Glimpse
-
-SHORT = ("demo", "--fast", "--songs", "30", "--steps", "25")
-ALTERNATE_SCREEN = "\x1b[?1049h"
+PATIENCE = 120.0
 
 
-# ── In a pipe ────────────────────────────────────────────────────────────────────────────
+@dataclass
+class Demo:
+    process: subprocess.Popen[str]
+    client: httpx.Client
+
+    def stop(self) -> str:
+        """Stop it, and return what it said last."""
+        self.process.send_signal(signal.SIGINT)
+        out, _ = self.process.communicate(timeout=30)
+        assert self.process.returncode == 0
+        return out
 
 
-def test_in_a_pipe_it_prints_plain_lines_and_the_summary() -> None:
-    code, out, err = run(*SHORT)
-    assert (code, err) == (0, "")
-    assert "\x1b" not in out
-    progress, head, *rest = out.splitlines()
-    assert progress.startswith(" 20 songs: the last 20 got ")
-    assert head.startswith("After 25 songs, ")
-    assert [line.split()[0] for line in rest] == ["mean", "recovery", "liking"]
-
-
-def test_a_pipe_gets_no_escape_codes_even_where_colours_are_forced() -> None:
-    code, out, err = run_apart(*SHORT, FORCE_COLOR="1", CLICOLOR_FORCE="1")
-    assert (code, err) == (0, "")
-    assert "\x1b" not in out
-
-
-def test_the_same_seed_shows_the_same_and_another_seed_another_listener() -> None:
-    assert run(*SHORT) == run(*SHORT)
-    assert run(*SHORT).out != run(*SHORT, "--seed", "2").out
-
-
-@pytest.mark.parametrize("seed", range(1, 6))
-def test_bandstand_is_liked_better_than_random_songs(seed: int) -> None:
-    _, out, _ = run("demo", "--fast", "--songs", "100", "--steps", "60", "--seed", str(seed))
-    bandstand, random, best = map(float, re.findall(r"\d\.\d", out.splitlines()[-3]))
-    assert random + 0.4 < bandstand < best + 0.2
-
-
-# ── In a terminal ────────────────────────────────────────────────────────────────────────
-
-
-def run_in_terminal(*args: str, columns: int = 80, interrupt_at: str = "") -> Outcome:
-    """Run the command in a terminal of its own; press Ctrl-C once something is to be seen."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    variables = environment(TERM="xterm-256color", PYTHONIOENCODING="utf-8")
+@contextmanager
+def playing(home: Path, *options: str) -> Iterator[Demo]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "bandstand", *args],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        # The terminal has its own size, whatever the test runner says of its.
-        env={name: each for name, each in variables.items() if name not in {"COLUMNS", "LINES"}},
-        start_new_session=True,
-    )
-    os.close(theirs)
-    text = "".join(_pieces(ours, process, interrupt_at))
-    os.close(ours)
-    return Outcome(process.wait(), text, "")
-
-
-def _pieces(terminal: int, process: subprocess.Popen[bytes], interrupt_at: str) -> Iterator[str]:
-    seen = ""
-    while True:
-        try:
-            piece = os.read(terminal, 65_536)
-        except OSError:  # how Linux says that the other end is closed
-            return
-        if not piece:
-            return
-        text = piece.decode("utf-8", errors="ignore")
-        seen += text
-        if interrupt_at and interrupt_at in seen:
-            process.send_signal(signal.SIGINT)
-            interrupt_at = ""
-        yield text
-
-
-def test_in_a_terminal_it_draws_the_picture_and_leaves_it_with_the_summary() -> None:
-    code, out, _ = run_in_terminal(*SHORT)
-    assert code == 0
-    assert ALTERNATE_SCREEN in out
-    live, left = out.rsplit("\x1b[?1049l", maxsplit=1)
-    assert "Ctrl-C ends it" in live
-    assert "Ctrl-C" not in left
-    assert "song 25 of 25" in left
-    assert "After 25 songs, " in left
-    assert left.count("\n") < 24
-    # A screen that is cleared between two pictures flickers.
-    assert out.count("\x1b[2J") <= 1
-
-
-def test_ctrl_c_ends_it_politely_with_the_summary() -> None:
-    code, out, _ = run_in_terminal("demo", "--songs", "30", interrupt_at="song 2 of 200")
-    assert code == 0
-    assert "Traceback" not in out
-    assert re.search(r"After \d+ songs, ", out.rsplit("\x1b[?1049l", maxsplit=1)[1])
-
-
-def test_a_terminal_that_is_too_small_gets_plain_lines() -> None:
-    code, out, _ = run_in_terminal(*SHORT, columns=79)
-    assert code == 0
-    assert "\x1b" not in out
-    assert "After 25 songs, " in out
-
-
-# ── Interrupted ──────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("songs", [0, 3])
-def test_an_interruption_ends_with_what_was_learnt_so_far(
-    songs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watch: Callable[..., Iterator[Glimpse]] = learning.watch
-
-    def interrupted(*args: object, **settings: object) -> Iterator[Glimpse]:
-        session = watch(*args, **settings)
-        for _ in range(songs):
-            yield next(session)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(learning, "watch", interrupted)
-    code, out, err = run(*SHORT)
-    assert (code, err) == (0, "")
-    assert out.startswith("After 3 songs, " if songs else "Ended before the first song.")
-
-
-# ── Options ──────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_default_algorithm_is_the_package_s() -> None:
-    defaults = {option.name: option.default for option in demo.params}
-    assert defaults["algorithm"] == DEFAULT
-
-
-def test_an_algorithm_can_be_chosen() -> None:
-    code, out, _ = run(*SHORT, "--algorithm", "linucb-c")
-    assert code == 0
-    assert "not learnt" in out
-
-
-def test_the_picture_is_written(tmp_path: Path) -> None:
-    place = tmp_path / "learning.png"
-    code, out, err = run(*SHORT, "--picture", place)
-    assert (code, err) == (0, "")
-    assert out.splitlines()[-1].endswith(str(place))
-    assert place.read_bytes().startswith(b"\x89PNG")
-
-
-def test_an_unknown_algorithm_is_refused() -> None:
-    assert_refused(run("demo", "--algorithm", "magic"), "bayes-ucb-cn-x", "got 'magic'")
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("--songs", "9"), ("--steps", "0"), ("--seed", "-1"), ("--songs", "x")]
-)
-def test_a_number_out_of_range_is_refused(option: str, value: str) -> None:
-    assert_refused(run("demo", option, value), option)
-
-
-def test_a_picture_that_could_not_be_written_is_refused_before_anything_is_played(
-    tmp_path: Path,
-) -> None:
-    assert_refused(run("demo", "--picture", tmp_path / "a.gif"), "must end in .png, got 'a.gif'")
-    assert_refused(run("demo", "--picture", tmp_path / "no" / "a.png"), "a folder that is there")
-    (tmp_path / "folder.png").mkdir()
-    assert_refused(run("demo", "--picture", tmp_path / "folder.png"), "--picture")
-
-
-def test_without_matplotlib_the_picture_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("bandstand.cli.demo.find_spec", lambda _: None)
-    outcome = run("demo", "--picture", tmp_path / "a.png")
-    assert_refused(outcome, "needs matplotlib", "bandstand[report]", code=1)
-
-
-def test_help_waits_for_nothing_heavy() -> None:
-    program = (
-        "import sys; from bandstand.cli import main; main(['demo', '--help']); print(*sys.modules)"
-    )
-    out = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(),
-        capture_output=True,
+        [sys.executable, "-m", "bandstand", "demo", "--no-browser", *options],
+        env=environment(XDG_DATA_HOME=str(home)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
-        check=True,
-    ).stdout
-    assert {"numpy", "scipy", "rich", "matplotlib"}.isdisjoint(out.split())
+    )
+    assert process.stdout is not None
+    try:
+        found = re.fullmatch(r"Bandstand plays at (\S+)\n", process.stdout.readline())
+        assert found is not None
+        with httpx.Client(base_url=found[1], timeout=30) as client:
+            yield Demo(process, client)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
-# ── Pace ─────────────────────────────────────────────────────────────────────────────────
+def test_the_demo_composes_plays_learns_and_remembers(tmp_path: Path) -> None:
+    with playing(tmp_path, "--port", "0") as demo:
+        assert demo.client.get("/").status_code == 200
+        offer = demo.client.get("/api/next").json()
+        part = demo.client.get(offer["song"]["audio"], headers={"Range": "bytes=0-999"})
+        assert (part.status_code, len(part.content)) == (206, 1_000)
+        event = {"key": "k", "kind": "rating", "song": offer["song"]["id"], "stars": 5}
+        assert demo.client.post("/api/events", json=event).status_code == 201
+        assert demo.client.get("/api/admin/status").status_code == 403
+        assert_refuses_another(tmp_path, demo)
+        assert "Stopped." in demo.stop()
+    assert_is_whole(tmp_path / "bandstand" / "demo-library")
+    # A port in use is no reason not to play.
+    with listening_socket("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with playing(tmp_path, "--port", str(port)) as demo:
+            assert demo.client.base_url.host == "127.0.0.1"
+            assert demo.client.base_url.port != port
+            assert demo.client.get("/api/next").json()["seq"] == 1
+            demo.stop()
+    with (
+        open_store(str(tmp_path / "bandstand" / "demo.db")) as store,
+        store.reading() as connection,
+    ):
+        (listener,) = accounts.all_accounts(connection)
+        assert not listener.has_password
+        assert [event.stars for event in events.after(connection, listener.id)] == [5]
 
 
-def total_pause(monkeypatch: pytest.MonkeyPatch, *args: str) -> float:
-    """Return how many seconds a run of the command would have waited, on a clock of our own."""
-    from bandstand.cli.demo import _Pace  # noqa: PLC0415
-
-    now = 0.0
-
-    def sleep(seconds: float) -> None:
-        nonlocal now
-        now += seconds
-
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    monkeypatch.setattr(time, "sleep", sleep)
-    steps = int(args[0])
-    pace = _Pace(steps=steps, fast="--fast" in args)
-    for number in range(1, steps + 1):
-        pace.is_time_to_draw(number)
-        pace.wait(number)
-    return now
+def assert_is_whole(library: Path) -> None:
+    """Check that composing was stopped, and that no piece is half of one."""
+    there = list(library.rglob("*.opus"))
+    assert 3 <= len(there) < len(pieces(1))
+    assert all(path.stat().st_size > 100_000 for path in there)
 
 
-def test_the_default_takes_about_half_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 20 < total_pause(monkeypatch, "200") < 30
+def assert_refuses_another(home: Path, demo: Demo) -> None:
+    other = run_apart("demo", "--no-browser", "--port", "0", XDG_DATA_HOME=str(home))
+    assert other.code == 1
+    assert f"process {demo.process.pid}" in other.err
 
 
-def test_a_long_session_takes_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 20 < total_pause(monkeypatch, "5000") < 30
+@pytest.mark.long
+def test_all_pieces_are_there_in_the_end(tmp_path: Path) -> None:
+    with playing(tmp_path, "--port", "0") as demo:
+        until = time.monotonic() + PATIENCE
+        while len(demo.client.get("/api/songs?limit=100").json()["songs"]) < len(pieces(1)):
+            assert time.monotonic() < until
+            time.sleep(0.5)
+        demo.stop()
 
 
-def test_fast_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert total_pause(monkeypatch, "200", "--fast") == 0
+def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    demo_command._open_browser("http://nowhere/")
+    assert opened == []
+    monkeypatch.setenv("DISPLAY", ":0")
+    demo_command._open_browser("http://here/")
+    until = time.monotonic() + PATIENCE
+    while not opened and time.monotonic() < until:
+        time.sleep(0.01)
+    assert opened == ["http://here/"]

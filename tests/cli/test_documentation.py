@@ -8,22 +8,16 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
 from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.cli import COMMANDS
-from bandstand.cli.bench import bench
-from bandstand.cli.demo import demo
-from bandstand.cli.features import features
+from bandstand.cli import COMMANDS, bandstand
 from bandstand.cli.recommend import recommend
-from bandstand.cli.scan import scan
-from bandstand.cli.similar import similar
 from tests.cli.running import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import click
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "recommend.md").read_text(encoding="utf-8")
@@ -77,18 +71,25 @@ def test_every_option_is_on_the_page() -> None:
     assert sorted(documented) == sorted(option.opts[0] for option in recommend.params)
 
 
-OTHERS = [bench, demo, features, scan, similar]
-
-
 def test_every_command_is_on_a_page() -> None:
-    assert {command.name for command in [recommend, *OTHERS]} == set(COMMANDS)
     for name in COMMANDS:
         assert f"| `bandstand {name}` |" in COMMANDS_PAGE
 
 
-@pytest.mark.parametrize("command", OTHERS, ids=lambda command: command.name)
-def test_every_option_of_the_other_commands_is_on_their_page(command: click.Command) -> None:
-    section = COMMANDS_PAGE.split(f"\n## {command.name}\n")[1].split("\n## ")[0]
+def options_of(command: click.Command) -> set[str]:
+    """Return the options of a command and of the commands inside it."""
+    own = {option.opts[0] for option in command.params if option.param_type_name == "option"}
+    inside = command.commands.values() if isinstance(command, click.Group) else ()
+    return own.union(*(options_of(part) for part in inside))
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"recommend"}))
+def test_every_option_of_the_other_commands_is_on_their_page(name: str) -> None:
+    command = bandstand.get_command(click.Context(bandstand), name)
+    assert command is not None
+    section = COMMANDS_PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
     documented = re.findall(r"^\| `(--[a-z-]+)", section, re.MULTILINE)
-    options = [option for option in command.params if option.param_type_name == "option"]
-    assert sorted(documented) == sorted(option.opts[0] for option in options)
+    assert sorted(documented) == sorted(options_of(command))
+    if isinstance(command, click.Group):
+        for part in command.commands:
+            assert f"`bandstand {name} {part}" in section

@@ -36,18 +36,33 @@ class _Command(NamedTuple):
 
 
 COMMANDS: Final = {
+    "backup": _Command("bandstand.cli.backup:backup", "Write a safety copy of the store."),
     "bench": _Command(
         "bandstand.cli.bench:bench", "Measure training times and one online step, as ratios."
     ),
-    "demo": _Command("bandstand.cli.demo:demo", "Follow a simulated listener as it is learnt."),
+    "demo": _Command(
+        "bandstand.cli.demo:demo", "Try the radio with music that it composes itself."
+    ),
+    "export": _Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
     "features": _Command(
         "bandstand.cli.features:features", "Write the 159 raw descriptors of audio files."
+    ),
+    "import": _Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
+    "playlist": _Command(
+        "bandstand.cli.playlist:playlist", "Write the next songs for a listener as a playlist."
+    ),
+    "rebuild": _Command(
+        "bandstand.cli.rebuild:rebuild", "Make anew what is derived from the listeners' logs."
     ),
     "recommend": _Command(
         "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
     ),
+    "restore": _Command("bandstand.cli.restore:restore", "Make a store of a backup."),
     "scan": _Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
+    "serve": _Command("bandstand.cli.serve:serve", "Play music to everybody who may log in."),
     "similar": _Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
+    "user": _Command("bandstand.cli.user:user", "Add, list, change and remove accounts."),
+    "verify": _Command("bandstand.cli.verify:verify", "Check that the store is whole."),
 }
 
 

@@ -82,6 +82,11 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
     metavar="DIR",
     help="Instead: decode and describe the tracks in a folder; --json goes with it.",
 )
+@click.option(
+    "--radio",
+    is_flag=True,
+    help="Instead: a server under load; --quick, --json and --songs go with it.",
+)
 @click.pass_context
 def bench(
     ctx: click.Context,
@@ -91,6 +96,7 @@ def bench(
     json_file: str | None,
     plot_file: Path | None,
     audio: Path | None,
+    radio: bool,
     **settings: Any,
 ) -> None:
     """Measure speed: training times, and one online step beside LinUCB.
@@ -102,6 +108,12 @@ def bench(
     from bandstand.reports.timing import run_pinned  # noqa: PLC0415
 
     given = {name: value for name, value in settings.items() if value is not None}
+    if radio:
+        if audio or plot_file or given.keys() - {"songs"}:
+            msg = "--radio goes with --quick, --json and --songs only"
+            raise click.UsageError(msg)
+        wanted = {"quick": quick, "json": json_file, **given}
+        ctx.exit(run_pinned("bandstand.reports.radio_bench", json.dumps(wanted)))
     if audio is not None:
         if quick or plot_file or given:
             msg = "--audio goes with --json only"

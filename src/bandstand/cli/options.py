@@ -46,3 +46,10 @@ def store_exists(url: str | None) -> bool:
     except OSError:  # opening it says what is wrong
         return True
     return True
+
+
+def require_store(url: str | None) -> None:
+    """Refuse an address where there is no store, for a command that only reads one."""
+    if not store_exists(url):
+        msg = "a store was expected, found none; `bandstand scan DIR` makes one"
+        raise click.UsageError(msg)

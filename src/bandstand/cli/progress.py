@@ -24,13 +24,13 @@ class Progress(Protocol):
 
 
 @contextmanager
-def counting(what: str, *, lasting: bool = True) -> Iterator[Progress]:
+def counting(what: str, *, lasting: bool = True, of: str = "files") -> Iterator[Progress]:
     """Yield a function that shows how many of all are done, how fast, and how long it takes.
 
     What is not `lasting` leaves the screen when it is done.
     """
     if not sys.stderr.isatty():
-        yield _lines(what)
+        yield _lines(what, of)
         return
     # Imported here: it takes a while, and is not needed without a terminal.
     from rich.console import Console  # noqa: PLC0415
@@ -45,16 +45,16 @@ def counting(what: str, *, lasting: bool = True) -> Iterator[Progress]:
     from rich.progress import Progress as Bar  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    class FilesPerSecond(ProgressColumn):
+    class PerSecond(ProgressColumn):
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.1f} files/s", style="cyan")
+            return Text("" if speed is None else f"{speed:,.1f} {of}/s", style="cyan")
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        FilesPerSecond(),
+        PerSecond(),
         TimeRemainingColumn(),
         TextColumn("left"),
     )
@@ -63,7 +63,7 @@ def counting(what: str, *, lasting: bool = True) -> Iterator[Progress]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _lines(what: str) -> Progress:
+def _lines(what: str, of: str) -> Progress:
     last, done_then = time.monotonic(), 0
 
     def line(done: int, total: int | None) -> None:
@@ -71,7 +71,7 @@ def _lines(what: str) -> Progress:
         now = time.monotonic()
         if now - last >= _LINE_EVERY:
             # By the pace since the last line: what was passed over at first says nothing.
-            pace = "" if total is None else _pace(done - done_then, total - done, now - last)
+            pace = "" if total is None else _pace(done - done_then, total - done, now - last, of)
             of_all = "" if total is None else f" of {total:,}"
             last, done_then = now, done
             click.echo(f"{what}: {done:,}{of_all}{pace}", err=True)
@@ -79,13 +79,13 @@ def _lines(what: str) -> Progress:
     return line
 
 
-def _pace(done: int, left: int, seconds: float) -> str:
+def _pace(done: int, left: int, seconds: float, of: str) -> str:
     """Return how fast it goes and how long it will take, if that can be told.
 
-    >>> _pace(300, 2_100, 30.0), _pace(0, 2_400, 30.0)
+    >>> _pace(300, 2_100, 30.0, "files"), _pace(0, 2_400, 30.0, "files")
     (', 10.0 files/s, 210 s left', '')
     """
     if not done:
         return ""
     speed = done / seconds
-    return f", {speed:.1f} files/s, {left / speed:,.0f} s left"
+    return f", {speed:.1f} {of}/s, {left / speed:,.0f} s left"

@@ -12,17 +12,12 @@ of threads has to be set before NumPy is loaded:
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.reports.bench_asked import asked_figures
@@ -36,8 +31,8 @@ from bandstand.reports.efficiency import (
     measure_training,
 )
 from bandstand.reports.import_time import ImportTime, measure_import, unwanted_among
+from bandstand.reports.machine import machine
 from bandstand.reports.online_step import StepPlan, measure_own, measure_random
-from bandstand.reports.timing import THREAD_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +101,7 @@ class BenchResult:
         """Return the whole result, ready to be written."""
         return {
             "request": asdict(self.request),
-            "machine": _machine(),
+            "machine": machine(),
             "seconds": self.seconds,
             "asked": [figure.as_json() for figure in asked_figures(self)],
             "training": [
@@ -206,28 +201,6 @@ def _training_ratios(study: TrainingStudy) -> list[dict[str, Any]]:
         for above, below in pairs
         for size in study.sizes
     ]
-
-
-def _machine() -> dict[str, Any]:
-    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
-    return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": _version("scipy"),
-        "bandstand": _version("bandstand"),
-        "system": platform.system(),
-        "processor": platform.machine(),
-        "cores": os.cpu_count(),
-        "load_at_the_end": [round(value, 2) for value in load],
-        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
-    }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # run from a source tree
-        return None
 
 
 def main(order: str) -> None:

@@ -4,5 +4,4 @@ listener   people with a known taste, so that learning can be judged
 clock      when each song is played
 session    one radio and one listener, song by song, with the regret
 catalogue  made-up songs with names
-learning   the same session with a glimpse into what has been learnt after each song
 """

@@ -1,0 +1,88 @@
+"""`bandstand export`: the store as lines of JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import click
+
+from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.store.connection import Store
+
+_BEGINNING: Final = b'{"type":"header","bandstand":"export"'
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--user", "name", metavar="NAME", help="Only what this account has.")
+@store_option
+def export(*, file: str, name: str | None, store: str | None) -> None:
+    """Write the store to FILE as lines of JSON; - is standard output.
+
+    Songs, files, accounts without their passwords, logs and playlists, as of one moment;
+    `bandstand import` reads it into an empty store of either kind. The export of one account
+    has no paths, and is for its owner.
+    """
+    from bandstand.store.exchange import export_lines  # noqa: PLC0415
+
+    require_store(store)
+    with opened_store(store) as opened:
+        account = None if name is None else _account(opened, name)
+        with _written(file) as out:
+            for line in export_lines(opened, account=account):
+                out.write(line.encode() + b"\n")
+    if file != "-":
+        click.echo(f"Exported to {file}.")
+
+
+def _account(store: Store, name: str) -> str:
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    with store.reading() as connection:
+        found = accounts.by_name(connection, name) or accounts.get(connection, name)
+    if found is None:
+        msg = f"the name of an account was expected, got {name!r}, which nobody has"
+        raise NotFoundError(msg)
+    return found.id
+
+
+@contextmanager
+def _written(file: str) -> Iterator[BinaryIO]:
+    """Give what to write to: a file that appears when it is complete, or standard output."""
+    from bandstand.cli.replacing import check_place  # noqa: PLC0415
+    from bandstand.store.safety_copy import written_beside  # noqa: PLC0415
+
+    check_place(file, option="FILE")
+    place = Path(os.path.realpath(file))
+    if file == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif place.exists() and not place.is_file():  # a pipe or a device is written to, not replaced
+        with place.open("wb") as out:
+            yield out
+    else:
+        _refuse_other_files(place)
+        with written_beside(place) as unfinished, unfinished.open("wb") as out:
+            yield out
+            out.flush()
+
+
+def _refuse_other_files(place: Path) -> None:
+    """Refuse to write over anything but an older export: the store itself is easily named."""
+    if not place.exists():
+        return
+    with place.open("rb") as file:
+        start = file.read(len(_BEGINNING))
+    if start not in {b"", _BEGINNING}:
+        msg = f"FILE must be a new file or an older export, got {str(place)!r}, something else"
+        raise InvalidInputError(msg)

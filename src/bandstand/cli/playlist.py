@@ -1,0 +1,123 @@
+"""`bandstand playlist`: the next songs for a listener, as a file for any player."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli.replacing import check_place, replace_file
+from bandstand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from bandstand.radio.choice.wishes import Wish
+    from bandstand.radio.service import Radio
+    from bandstand.store.accounts import Account
+    from bandstand.store.connection import Store
+
+# As radio.media.playlist_formats has them, which takes a while to import.
+_FORMATS: Final = ("m3u8", "xspf", "jspf")
+_MOST: Final = 1_000
+
+
+@click.command()
+@store_option
+@click.option("--listener", metavar="NAME", help="For whom; needed if there are several.")
+@click.option(
+    "--count",
+    type=click.IntRange(1, _MOST),
+    default=20,
+    metavar="N",
+    show_default=True,
+    help="How many songs.",
+)
+@click.option("--song", metavar="SONG", help="Start from this song: an id, a file, or a name.")
+@click.option("--artist", metavar="NAME", help="Start from this artist.")
+@click.option("--genre", metavar="NAME", help="Start from this genre.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="By the ending of OUT unless given."
+)
+@click.option("--out", default="-", metavar="OUT", help="File; standard output unless given.")
+def playlist(
+    *,
+    store: str | None,
+    listener: str | None,
+    count: int,
+    song: str | None,
+    artist: str | None,
+    genre: str | None,
+    form: str | None,
+    out: str,
+) -> None:
+    """Write the next songs for a listener as a playlist of files.
+
+    They are chosen as if each had been heard when the next begins. Nothing is learnt from it.
+    """
+    require_store(store)
+    check_place(out, option="--out")
+    chosen = form or _form_of(out)
+    # Imported here, so that other commands start without it.
+    from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand.radio.media.playlist_formats import by_path, write  # noqa: PLC0415
+    from bandstand.radio.service import Radio  # noqa: PLC0415
+
+    with opened_store(store) as opened:
+        account = _account(opened, listener)
+        wish = _wish(opened, song=song, artist=artist, genre=genre)
+        radio = Radio(opened, clock=system_clock)
+        try:
+            _check_songs(radio)
+            offers = radio.playlist(account.id, count=count, wish=wish)
+        finally:
+            radio.close()
+        songs = [offer.song for offer in offers]
+        content = write(chosen, by_path(songs), title=f"Bandstand for {account.name}")
+    replace_file(out, content)
+
+
+def _form_of(out: str) -> str:
+    """Return the format that a file's name asks for.
+
+    >>> _form_of("evening.xspf"), _form_of("-")
+    ('xspf', 'm3u8')
+    """
+    ending = out.rpartition(".")[2].lower()
+    return ending if ending in _FORMATS else _FORMATS[0]
+
+
+def _account(store: Store, name: str | None) -> Account:
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    with store.reading() as connection:
+        known = accounts.all_accounts(connection)
+        found = None if name is None else accounts.by_name(connection, name)
+    if found is None and name is None and len(known) == 1:
+        return known[0]
+    if found is None:
+        names = ", ".join(account.name for account in known[:8]) or "none"
+        got = "nothing" if name is None else repr(name)
+        msg = f"--listener must name an account of the store ({names}), got {got}"
+        raise InvalidInputError(msg)
+    return found
+
+
+def _wish(store: Store, *, song: str | None, artist: str | None, genre: str | None) -> Wish | None:
+    from bandstand.radio.choice.wishes import Wish  # noqa: PLC0415
+    from bandstand.store import songs  # noqa: PLC0415
+
+    if song is not None:
+        with store.reading() as connection:
+            found = songs.find(connection, song, limit=2)
+        if len(found) != 1:
+            many = "several" if found else "none"
+            msg = f"--song must be one song's id, file or name, got {song!r}, which fits {many}"
+            raise InvalidInputError(msg)
+        song = found[0].id
+    return Wish(song=song, artist=artist, genre=genre) or None
+
+
+def _check_songs(radio: Radio) -> None:
+    if not len(radio.shelf):
+        msg = "the store must hold songs that can be played, found none; `bandstand scan` adds some"
+        raise InvalidInputError(msg)

@@ -1,0 +1,49 @@
+"""`bandstand rebuild`: make anew what is derived from the listeners' logs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from bandstand.cli.options import opened_store, require_store, store_option
+
+if TYPE_CHECKING:
+    from bandstand.radio.log.rebuild import Rebuilt
+
+
+@click.command()
+@click.option("--catalogue", is_flag=True, help="Make the matrix of all songs anew too.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the counts and digests as JSON.")
+def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
+    """Make anew what is derived from the listeners' logs.
+
+    The logs themselves are only read. The same logs give the same digest, at any time and
+    on every machine.
+    """
+    # Imported here, so that other commands start without it.
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.radio.log.rebuild import rebuild as rebuild_all  # noqa: PLC0415
+
+    require_store(store)
+    with opened_store(store) as opened, counting("Rebuilding", of="events") as progress:
+        rebuilt = rebuild_all(opened, catalogue=catalogue, progress=progress)
+    click.echo(_in_json(rebuilt) if as_json else _in_words(rebuilt))
+
+
+def _in_json(rebuilt: Rebuilt) -> str:
+    report = {
+        "listeners": rebuilt.listeners,
+        "events": rebuilt.events,
+        "digest": rebuilt.digest,
+        "digests": dict(rebuilt.digests),
+    }
+    return json.dumps(report, indent=2)
+
+
+def _in_words(rebuilt: Rebuilt) -> str:
+    listeners = "1 listener" if rebuilt.listeners == 1 else f"{rebuilt.listeners:,} listeners"
+    events = "1 event" if rebuilt.events == 1 else f"{rebuilt.events:,} events"
+    return f"{listeners}, {events}, digest {rebuilt.digest}"

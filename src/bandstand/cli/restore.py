@@ -1,0 +1,30 @@
+"""`bandstand restore`: a store from a safety copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bandstand.cli.options import store_option
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--replace", is_flag=True, help="In place of a store that is there; it is kept.")
+@store_option
+def restore(*, file: Path, replace: bool, store: str | None) -> None:
+    """Make a store of the backup in FILE.
+
+    A backup that is damaged, cut short, foreign or of a newer version is refused, and so is a
+    store that a server uses; nothing is changed then. With --replace the store that was there is
+    kept beside the new one.
+    """
+    from bandstand.store.location import parse_location  # noqa: PLC0415
+    from bandstand.store.restore import restore as make  # noqa: PLC0415
+
+    location = parse_location(store)
+    kept = make(file, location, replace=replace)
+    click.echo(f"Restored {location} from {file}.")
+    if kept is not None:
+        click.echo(f"The store that was there is kept as {kept}.")

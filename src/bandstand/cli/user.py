@@ -1,0 +1,225 @@
+"""`bandstand user`: who may listen, from the console."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bandstand.cli.options import opened_store, require_store, store_exists, store_option
+from bandstand.errors import InvalidInputError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from bandstand.store.accounts import Account
+
+_ROLES: Final = ("listener", "admin")  # as store.accounts has them, which takes a while to import
+_LONGEST_INPUT: Final = 4_096  # characters, far beyond any password that is taken
+
+_from_input: Final = click.option(
+    "--password-stdin",
+    "from_input",
+    is_flag=True,
+    help="Read the password from standard input, up to the end of its first line.",
+)
+
+
+@click.group()
+def user() -> None:
+    """Add, list, change and remove the accounts of listeners and admins."""
+
+
+@user.command()
+@click.argument("name")
+@click.option("--admin", is_flag=True, help="An admin, who looks after accounts and scans.")
+@_from_input
+@store_option
+def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
+    """Add an account; the password is asked for twice."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    accounts.checked_name(name)
+    with opened_store(store) as opened:
+        with opened.reading() as connection:
+            if accounts.by_name(connection, name) is not None:
+                msg = f"a name that nobody has was expected, got {_shown(name)}, which is taken"
+                raise InvalidInputError(msg)
+        hashed = _hashed(name, from_input=from_input)
+        with opened.writing() as connection:
+            made = accounts.create(
+                connection,
+                name=name,
+                role="admin" if admin else "listener",
+                password_hash=hashed,
+                now=time.time_ns() // 1_000_000,
+            )
+    click.echo(f"Added the {made.role} {_shown(made.name)}.")
+
+
+@user.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+@store_option
+def list_(*, as_json: bool, store: str | None) -> None:
+    """List all accounts by name."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    found: list[Account] = []
+    if store_exists(store):
+        with opened_store(store) as opened, opened.reading() as connection:
+            found = accounts.all_accounts(connection)
+    if as_json:
+        click.echo(json.dumps([_plain(account) for account in found], indent=2))
+    elif not found:
+        click.echo("There is no account yet; `bandstand user add NAME --admin` adds the first.")
+    else:
+        for account in found:
+            click.echo(f"{account.id}  {account.role:8}  {_shown(account.name)}{_state(account)}")
+
+
+@user.command()
+@click.argument("name")
+@_from_input
+@store_option
+def password(*, name: str, from_input: bool, store: str | None) -> None:
+    """Give an account another password, and log it out everywhere."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    require_store(store)
+    with opened_store(store) as opened:
+        with opened.reading() as connection:
+            account = _named(connection, name)
+        hashed = _hashed(account.name, from_input=from_input)
+        with opened.writing() as connection:
+            accounts.set_password(connection, account.id, hashed)
+    click.echo(f"{_shown(account.name)} has another password and is logged out everywhere.")
+
+
+@user.command()
+@click.argument("name")
+@click.argument("new_name")
+@store_option
+def rename(*, name: str, new_name: str, store: str | None) -> None:
+    """Give an account another name."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    _change(store, name, lambda it, account: accounts.rename(it, account.id, new_name))
+    click.echo(f"{_shown(name)} is called {_shown(new_name.strip())} now.")
+
+
+@user.command()
+@click.argument("name")
+@click.argument("role", type=click.Choice(_ROLES))
+@store_option
+def role(*, name: str, role: Any, store: str | None) -> None:
+    """Make an account a listener or an admin."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    account = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
+    click.echo(f"{_shown(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
+
+
+@user.command()
+@click.argument("name")
+@store_option
+def disable(*, name: str, store: str | None) -> None:
+    """Keep somebody out, at once; nothing of theirs is lost."""
+    account = _set_disabled(store, name, disabled=True)
+    click.echo(f"{_shown(account.name)} is logged out everywhere and cannot log in any more.")
+
+
+@user.command()
+@click.argument("name")
+@store_option
+def enable(*, name: str, store: str | None) -> None:
+    """Let somebody in again who was disabled."""
+    account = _set_disabled(store, name, disabled=False)
+    click.echo(f"{_shown(account.name)} can log in again.")
+
+
+@user.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Without asking.")
+@store_option
+def remove(*, name: str, yes: bool, store: str | None) -> None:
+    """Remove an account with its whole log and its playlists, for good."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    if not yes:
+        question = f"Remove {_shown(name)} with all ratings and playlists, for good?"
+        click.confirm(question, abort=True, err=True)
+    account = _change(store, name, lambda it, account: accounts.delete(it, account.id))
+    click.echo(f"{_shown(account.name)} is removed, with everything that was known of them.")
+
+
+def _change(store: str | None, name: str, change: Callable[[Connection, Account], None]) -> Account:
+    require_store(store)
+    with opened_store(store) as opened, opened.writing() as connection:
+        account = _named(connection, name)
+        change(connection, account)
+    return account
+
+
+def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    return _change(
+        store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=disabled)
+    )
+
+
+def _named(connection: Connection, name: str) -> Account:
+    """Return the account with a name or an id."""
+    from bandstand.store import accounts  # noqa: PLC0415
+
+    found = accounts.by_name(connection, name) or accounts.get(connection, name)
+    if found is None:
+        msg = f"the name of an account was expected, got {_shown(name)}, which nobody has"
+        raise NotFoundError(msg)
+    return found
+
+
+def _hashed(name: str, *, from_input: bool) -> str:
+    """Return the hash of a password that is asked for, and that is good enough for `name`."""
+    from bandstand.radio.passwords import checked_password, hashed  # noqa: PLC0415
+
+    given = _from_standard_input() if from_input else _asked()
+    return hashed(checked_password(given, name=name))
+
+
+def _from_standard_input() -> str:
+    try:
+        return sys.stdin.readline(_LONGEST_INPUT).rstrip("\r\n")
+    except UnicodeDecodeError:
+        msg = "a password must be text in UTF-8, got other bytes"
+        raise InvalidInputError(msg) from None
+
+
+def _asked() -> str:
+    if not sys.stdin.isatty():
+        msg = "a password is asked for on a terminal; without one, use --password-stdin"
+        raise click.UsageError(msg)
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _plain(account: Account) -> dict[str, Any]:
+    return {name: value for name, value in asdict(account).items() if name != "seed"}
+
+
+def _state(account: Account) -> str:
+    if account.disabled:
+        return "  (disabled)"
+    return "" if account.has_password else "  (has no password yet)"
+
+
+def _shown(name: str) -> str:
+    """Return a name as it can be printed on one line."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name
+    )

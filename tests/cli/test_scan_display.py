@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from bandstand.cli.scan_display import in_words, showing
+from bandstand.radio.scanning.scan_progress import Board, Progress
+from bandstand.store.scans import ScanCounts
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class FakeScanner:
+    """A scanner whose progress the test decides."""
+
+    has_folders = True
+
+    def __init__(self) -> None:
+        self.board = Board()
+
+    @property
+    def progress(self) -> Progress:
+        return self.board.progress
+
+
+def test_the_end_of_each_scan_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    scanner: Any = FakeScanner()
+    with showing(scanner):
+        scanner.board.note(state="scanning", total=2, done=1)
+        time.sleep(0.6)
+        counts = ScanCounts(found=2, added=1, failed=1)
+        scanner.board.note(state="idle", finished_at=5, counts=counts, songs=1)
+        time.sleep(1.0)
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["Scanned 2 files: 1 added, 1 failed. 1 songs can be played."]
+
+
+def test_nothing_is_said_where_nothing_is_scanned(capsys: pytest.CaptureFixture[str]) -> None:
+    with showing(None):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_a_problem_is_said_in_place_of_the_counts() -> None:
+    assert in_words(Progress(problem="the disk is away")) == "Scan: the disk is away"
+    assert in_words(Progress()) == "Scanned 0 files: nothing new. 0 songs can be played."

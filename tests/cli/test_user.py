@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bandstand.radio.passwords import check
+from bandstand.store import accounts, sessions
+from bandstand.store.connection import open_store
+from tests.cli.running import Outcome, assert_refused, environment, run
+
+SECRET = "correct horse battery"  # noqa: S105
+OTHER = "another staple entirely"
+QUESTIONS = (b"Password:", b"confirmation:", b"[y/N]:")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return str(tmp_path / "radio.db")
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what puts text on standard input."""
+    return lambda text: monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def listed(store: str) -> list[dict[str, Any]]:
+    outcome = run("user", "list", "--json", "--store", store)
+    assert outcome.code == 0, outcome.err
+    found: list[dict[str, Any]] = json.loads(outcome.out)
+    return found
+
+
+def add(typed: Any, store: str, name: str, *options: str, password: str = SECRET) -> Outcome:
+    typed(f"{password}\n")
+    return run("user", "add", name, "--password-stdin", "--store", store, *options)
+
+
+def matches(store: str, name: str, password: str) -> bool:
+    with open_store(store) as opened, opened.reading() as connection:
+        account = accounts.by_name(connection, name)
+        assert account is not None
+        return check(accounts.password_hash(connection, account.id), password).matches
+
+
+def test_an_account_is_added_and_listed(store: str, typed: Any) -> None:
+    assert add(typed, store, " Ann ", "--admin").out == "Added the admin Ann.\n"
+    assert add(typed, store, "Bob").out == "Added the listener Bob.\n"
+    ann, bob = listed(store)
+    assert (ann["name"], ann["role"], ann["has_password"]) == ("Ann", "admin", True)
+    assert (bob["name"], bob["role"], bob["disabled"]) == ("Bob", "listener", False)
+    assert "seed" not in ann
+    assert matches(store, "ann", SECRET)
+    assert SECRET.encode() not in Path(store).read_bytes()
+    table = run("user", "list", "--store", store).out
+    assert table.splitlines()[0] == f"{ann['id']}  admin     Ann"
+
+
+def test_a_store_without_accounts_says_how_to_add_one(store: str) -> None:
+    assert "user add NAME --admin" in run("user", "list", "--store", store).out
+    assert listed(store) == []
+
+
+@pytest.mark.parametrize("password", ["", "short", "password123", "\0" * 20])
+def test_a_bad_password_is_refused(store: str, typed: Any, password: str) -> None:
+    outcome = add(typed, store, "Ann", password=password)
+    assert_refused(outcome, "password")
+    assert password == "" or password not in outcome.err
+    assert listed(store) == []
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a\nb"])
+def test_a_bad_name_is_refused_before_a_password_is_asked_for(store: str, name: str) -> None:
+    assert_refused(run("user", "add", name, "--store", store), "a name must")
+
+
+def test_a_name_that_is_taken_is_refused(store: str, typed: Any) -> None:
+    add(typed, store, "Ann")
+    assert_refused(add(typed, store, "ANN"), "taken")
+
+
+def test_bytes_that_are_no_text_are_no_password(store: str) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "bandstand",
+            "user",
+            "add",
+            "A",
+            "--password-stdin",
+            "--store",
+            store,
+        ],
+        input=b"\xff\xfe secret bytes\n",
+        env=environment(PYTHONUTF8="1", PYTHONIOENCODING="utf-8:strict"),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == b"Error: a password must be text in UTF-8, got other bytes\n"
+
+
+def test_without_a_terminal_a_password_must_come_otherwise(store: str, typed: Any) -> None:
+    typed(f"{SECRET}\n")
+    assert_refused(run("user", "add", "Ann", "--store", store), "--password-stdin")
+
+
+def test_another_password_logs_out(store: str, typed: Any) -> None:
+    add(typed, store, "Ann")
+    with open_store(store) as opened, opened.writing() as connection:
+        account = accounts.by_name(connection, "Ann")
+        assert account is not None
+        token = sessions.create(connection, account=account.id, now=1, expires_at=9, client="")
+    typed(f"{OTHER}\nand more that nobody reads")
+    assert run("user", "password", "ann", "--password-stdin", "--store", store).code == 0
+    assert matches(store, "Ann", OTHER)
+    assert not matches(store, "Ann", SECRET)
+    with open_store(store) as opened, opened.reading() as connection:
+        assert sessions.account_of(connection, token, now=2) is None
+
+
+def test_accounts_are_renamed_promoted_disabled_and_removed(store: str, typed: Any) -> None:
+    add(typed, store, "Ann", "--admin")
+    add(typed, store, "Bob")
+    ann, bob = (one["id"] for one in listed(store))
+    for words in (
+        ("rename", "bob", "Robert"),
+        ("role", "Robert", "admin"),
+        ("disable", bob),
+        ("enable", "robert"),
+        ("role", "Ann", "listener"),
+        ("disable", "Ann"),
+    ):
+        outcome = run("user", *words, "--store", store)
+        assert outcome.code == 0, outcome
+        assert len(outcome.out.splitlines()) == 1
+    assert [(one["name"], one["role"], one["disabled"]) for one in listed(store)] == [
+        ("Ann", "listener", True),
+        ("Robert", "admin", False),
+    ]
+    assert "(disabled)" in run("user", "list", "--store", store).out
+    assert run("user", "remove", ann, "--yes", "--store", store).code == 0
+    assert [one["id"] for one in listed(store)] == [bob]
+
+
+def test_the_last_admin_stays(store: str, typed: Any) -> None:
+    add(typed, store, "Ann", "--admin")
+    for words in (("remove", "Ann", "--yes"), ("disable", "Ann"), ("role", "Ann", "listener")):
+        assert_refused(run("user", *words, "--store", store), "another admin")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("password", "Nobody", "--password-stdin"),
+        ("rename", "Nobody", "Ann"),
+        ("role", "Nobody", "admin"),
+        ("disable", "Nobody"),
+        ("enable", "Nobody"),
+        ("remove", "Nobody", "--yes"),
+    ],
+)
+def test_who_is_not_there_is_refused(store: str, words: tuple[str, ...]) -> None:
+    assert_refused(run("user", *words, "--store", store), "a store was expected")
+    assert not Path(store).exists()
+    open_store(store).close()
+    assert_refused(run("user", *words, "--store", store), "Nobody", "nobody has")
+
+
+def test_a_role_that_is_none_is_refused(store: str, typed: Any) -> None:
+    add(typed, store, "Ann")
+    assert_refused(run("user", "role", "Ann", "king", "--store", store), "king")
+
+
+def on_a_terminal(answers: list[bytes], *words: str) -> tuple[int, str]:
+    """Return the exit code of a command on a terminal of its own, and what that showed."""
+    ours, its = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "bandstand", *words],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+        env=environment(),
+    ) as process:
+        os.close(its)
+        shown, asked = b"", 0
+        try:
+            for answer in answers:
+                # What is typed before the question is thrown away.
+                while not shown[asked:].rstrip().endswith(QUESTIONS):
+                    shown += os.read(ours, 1_000)
+                asked = len(shown)
+                os.write(ours, answer + b"\n")
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+    with os.fdopen(ours, "rb") as rest, suppress(OSError):  # raised at the end of a terminal
+        shown += rest.read()
+    return process.returncode, shown.decode(errors="replace")
+
+
+def test_a_password_is_asked_for_twice_and_never_shown(store: str) -> None:
+    twice = [SECRET.encode()] * 2
+    code, shown = on_a_terminal(twice, "user", "add", "Ann", "--store", store)
+    assert code == 0, shown
+    assert SECRET not in shown
+    assert matches(store, "Ann", SECRET)
+
+
+def test_a_password_that_differs_is_asked_for_again(store: str) -> None:
+    answers = [it.encode() for it in (SECRET, OTHER, OTHER, OTHER)]
+    code, shown = on_a_terminal(answers, "user", "add", "Ann", "--store", store)
+    assert code == 0, shown
+    assert matches(store, "Ann", OTHER)
+
+
+def test_to_remove_somebody_is_asked_first(store: str, typed: Any) -> None:
+    add(typed, store, "Ann")
+    code, _ = on_a_terminal([b"n"], "user", "remove", "Ann", "--store", store)
+    assert code == 130
+    assert len(listed(store)) == 1
+    code, _ = on_a_terminal([b"y"], "user", "remove", "Ann", "--store", store)
+    assert code == 0
+    assert listed(store) == []
