@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -20,14 +23,23 @@ def require_program(name: str) -> str:
     """
     found = shutil.which(name)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get") is not None:
-        _install(PACKAGES.get(name, name))
-        found = shutil.which(name)
+        found = _installed(name)
     if found is not None:
         return found
     reason = f"this test needs the program {name}, found none and could not install it"
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+def _installed(name: str) -> str | None:
+    """Return the path of a program after installing it, one process of the tests at a time."""
+    # apt-get does not wait for another one that runs, but gives up.
+    with (Path(tempfile.gettempdir()) / "bandstand-tests-install.lock").open("ab") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if shutil.which(name) is None:
+            _install(PACKAGES.get(name, name))
+    return shutil.which(name)
 
 
 def _install(package: str) -> None:
