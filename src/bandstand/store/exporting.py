@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import or_, select
 
 from bandstand.store import accounts, events, playlists
+from bandstand.store.event_digest import DIGESTED
 from bandstand.store.exchange_lines import (
     ONE_ACCOUNT,
     WHOLE,
@@ -45,21 +46,6 @@ SONG_FACTS: Final = ("fingerprint", "content_size", "duration", "descriptor_vers
 SCAN_FACTS: Final = tuple(column.name for column in SCAN.columns)
 PROJECTION_FACTS: Final = ("version", "created_at", "descriptor_version", "songs", "columns")
 ACCOUNT_FACTS: Final = ("id", "name", "role", "disabled", "seed", "created_at")
-EVENT_FACTS: Final = (
-    "account",
-    "seq",
-    "key",
-    "at",
-    "kind",
-    "song",
-    "stars",
-    "played_ms",
-    "since_heard_ms",
-    "scope",
-    "target",
-    "until",
-    "retracts",
-)
 
 
 def export_lines(store: Store, *, account: str | None = None) -> Iterator[str]:
@@ -145,7 +131,7 @@ def _person(connection: Connection, row: Mapping[Any, Any]) -> Iterator[dict[str
 
 
 def _event(event: Event) -> dict[str, Any]:
-    given = {name: getattr(event, name) for name in EVENT_FACTS}
+    given = {name: getattr(event, name) for name in DIGESTED}
     said = {name: value for name, value in given.items() if value is not None}
     return {**said, "digest": event.digest.hex()}
 
