@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 from av.audio.frame import AudioFrame
 
 from bandstand.audio.opus import RATE, encoded
-from bandstand.audio.programs import ffmpeg_with, played
-from bandstand.audio.trackers import LARGEST, PLAYERS, NeedsProgramError
-from bandstand.errors import UnreadableAudioError
+from bandstand.audio.programs import played
+from bandstand.audio.trackers import player_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,16 +20,7 @@ LONGEST: Final = 3_600  # seconds
 
 def module_chunks(file: BinaryIO, *, size: int, allow_programs: bool) -> Iterator[bytes]:
     """Yield a module as Ogg Opus, in pieces of at least `size` bytes but for the last."""
-    if not allow_programs:
-        msg = "tracker modules need another program, and none may be started here"
-        raise NeedsProgramError(msg)
-    if file.seek(0, io.SEEK_END) > LARGEST:
-        msg = f"expected a tracker module of at most {LARGEST >> 20} MB, got a larger one"
-        raise UnreadableAudioError(msg)
-    found = ffmpeg_with(PLAYERS)
-    if found is None:
-        msg = "tracker modules can be played where there is an ffmpeg with libopenmpt, got none"
-        raise UnreadableAudioError(msg)
+    found = player_for(file, allow_programs=allow_programs)
     blocks = played(*found, file, rate=RATE, seconds=LONGEST)
     return encoded(map(_frame, blocks), layout="stereo", size=size)
 

@@ -64,8 +64,8 @@ def is_module(file: BinaryIO, extension: str = "") -> bool:
     return extension.lower() in EXTENSIONS and not is_something_else
 
 
-def read_module(file: BinaryIO, *, allow_programs: bool) -> tuple[Sound, Tags]:
-    """Return the middle of a module, played, and its title."""
+def player_for(file: BinaryIO, *, allow_programs: bool) -> tuple[str, str]:
+    """Return the ffmpeg that can play a module, and by which of its demuxers."""
     if not allow_programs:
         msg = "tracker modules need another program, and none may be started here"
         raise NeedsProgramError(msg)
@@ -76,6 +76,12 @@ def read_module(file: BinaryIO, *, allow_programs: bool) -> tuple[Sound, Tags]:
     if found is None:
         msg = "tracker modules need an ffmpeg with libopenmpt on the PATH"
         raise UnreadableAudioError(msg)
+    return found
+
+
+def read_module(file: BinaryIO, *, allow_programs: bool) -> tuple[Sound, Tags]:
+    """Return the middle of a module, played, and its title."""
+    found = player_for(file, allow_programs=allow_programs)
     description = described(*found, file)
     duration = _duration(description)
     pulses = decoded(*found, file, start=clip_start(duration), samples=CLIP_SAMPLES)

@@ -30,12 +30,6 @@ class Sound:
     projection: Projection
     version: int  # of the projection
 
-    def descriptors(self, song: str) -> Vector | None:
-        """Return the raw descriptors of a song (159,), if there are any."""
-        with self.store.reading() as connection:
-            found = dict(songs.descriptors_of(connection, [song], VERSION))
-        return found.get(song)
-
     def features(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the features of those of the songs that have any, present or not."""
         with self.store.reading() as connection:
