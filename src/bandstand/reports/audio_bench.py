@@ -26,6 +26,7 @@ from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioE
 from bandstand.library.opening import open_beneath
 from bandstand.library.walk import library_roots, walk
 from bandstand.reports.audio_speed import measure
+from bandstand.reports.program import run_as_program
 from bandstand.reports.timing import Spread, timed
 
 if TYPE_CHECKING:
@@ -154,13 +155,4 @@ def main(order: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1])
-    except InvalidInputError as refusal:
-        sys.stderr.write(f"Error: {refusal}\n")
-        sys.exit(2)
-    except (BandstandError, OSError) as problem:
-        sys.stderr.write(f"Error: {problem}\n")
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_program(main)

@@ -17,10 +17,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.reports.bench_table import progress
 from bandstand.reports.latencies import latencies_of
 from bandstand.reports.machine import machine
+from bandstand.reports.program import run_as_program
 from bandstand.reports.radio_study import RadioRequest, RadioResult, measure, quick_request
 
 if TYPE_CHECKING:
@@ -192,13 +192,4 @@ def main(order: str) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1])
-    except InvalidInputError as refusal:
-        sys.stderr.write(f"Error: {refusal}\n")
-        sys.exit(2)
-    except (BandstandError, OSError) as problem:
-        sys.stderr.write(f"Error: {problem}\n")
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_as_program(main)
