@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.audio.picture_size import claimed_size, media_type
-from bandstand.audio.thumbnails import checked_picture, thumbnail
+from bandstand.audio.picture_size import checked_picture, claimed_size, media_type
+from bandstand.audio.thumbnails import thumbnail
 from bandstand.errors import UnreadableAudioError
 from tests.audio.making import huge_png, picture
 from tests.library.pictures import jpeg

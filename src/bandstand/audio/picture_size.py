@@ -5,6 +5,11 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from bandstand.errors import UnreadableAudioError
+
+MOST_PIXELS: Final = 36_000_000  # 6,000 by 6,000
+LONGEST_SIDE: Final = 10_000
+
 # Of a JPEG: frames of any kind (SOF), but not tables (DHT, JPG, DAC) with numbers among them.
 _FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH: Final = frozenset({0x01, *range(0xD0, 0xD9)})
@@ -37,6 +42,27 @@ def claimed_size(image: bytes) -> tuple[int, int] | None:
     if image.startswith(b"RIFF") and image[8:12] == b"WEBP":
         return _webp(image)
     return _jpeg(image) if image.startswith(b"\xff\xd8") else None
+
+
+def checked_picture(image: bytes) -> str:
+    """Return the media type of a picture that a cover may be; refuse all others."""
+    kind, size = media_type(image), claimed_size(image)
+    if kind is None or size is None:
+        msg = "expected a JPEG, PNG or WebP picture, got something else"
+        raise UnreadableAudioError(msg)
+    check_size(*size)
+    return kind
+
+
+def check_size(width: int, height: int) -> None:
+    """Refuse what has more pixels than any cover."""
+    sides_fit = 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
+    if not sides_fit or width * height > MOST_PIXELS:
+        msg = (
+            f"expected a picture of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side, "
+            f"got {width:,} × {height:,}"
+        )
+        raise UnreadableAudioError(msg)
 
 
 def _png(image: bytes) -> tuple[int, int] | None:

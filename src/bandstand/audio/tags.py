@@ -10,6 +10,7 @@ from tinytag import TinyTag
 from bandstand.audio.containers import opened
 from bandstand.audio.cover import embedded_cover, pictures
 from bandstand.audio.id3 import recording_identifier
+from bandstand.audio.picture_size import checked_picture
 from bandstand.audio.source import Source
 from bandstand.audio.tag_values import (
     gain_of,
@@ -101,7 +102,7 @@ def _tags(found: _Found, *, cover: str | None) -> Tags:
 def _cover(file: BinaryIO) -> str | None:
     with suppress(UnreadableAudioError):  # a damaged picture is no reason to lose a song
         found = embedded_cover(file)
-        return found[0] if found else None
+        return checked_picture(found[1]) if found else None
     return None
 
 

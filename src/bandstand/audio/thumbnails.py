@@ -12,23 +12,11 @@ from typing import Any, Final
 import av
 
 from bandstand.audio.containers import SURPRISES
-from bandstand.audio.picture_size import claimed_size, media_type
+from bandstand.audio.picture_size import check_size, checked_picture
 from bandstand.errors import UnreadableAudioError
 
-MOST_PIXELS: Final = 36_000_000  # 6,000 by 6,000
-LONGEST_SIDE: Final = 10_000
 _DECODERS: Final = {"image/jpeg": "mjpeg", "image/png": "png", "image/webp": "webp"}
 _QUALITY: Final = "4"  # of a JPEG, as ffmpeg counts: 2 is best, 31 worst
-
-
-def checked_picture(image: bytes) -> str:
-    """Return the media type of a picture that a cover may be; refuse all others."""
-    kind, size = media_type(image), claimed_size(image)
-    if kind is None or size is None:
-        msg = "expected a JPEG, PNG or WebP picture, got something else"
-        raise UnreadableAudioError(msg)
-    _check_size(*size)
-    return kind
 
 
 def thumbnail(image: bytes, side: int) -> bytes:
@@ -44,16 +32,6 @@ def thumbnail(image: bytes, side: int) -> bytes:
         raise UnreadableAudioError(msg) from None
 
 
-def _check_size(width: int, height: int) -> None:
-    sides_fit = 0 < width <= LONGEST_SIDE and 0 < height <= LONGEST_SIDE
-    if not sides_fit or width * height > MOST_PIXELS:
-        msg = (
-            f"expected a picture of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side, "
-            f"got {width:,} × {height:,}"
-        )
-        raise UnreadableAudioError(msg)
-
-
 def _decoded(image: bytes, codec: str) -> av.VideoFrame:
     decoder: Any = av.CodecContext.create(codec, "r")
     decoder.thread_count = 1
@@ -63,7 +41,7 @@ def _decoded(image: bytes, codec: str) -> av.VideoFrame:
         raise EOFError
     # What the picture itself says may be another size than its header.
     frame: av.VideoFrame = frames[0]
-    _check_size(frame.width, frame.height)
+    check_size(frame.width, frame.height)
     return frame
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     # Colour numbers, (side, side), and their red, green and blue, (colours, 3).
     Picture: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
-SIDE: Final = 256
-_COLOURS: Final = 8
+SIDE: Final = 600
+_BANDS: Final = 8
+_STEPS: Final = 4  # from the colour of one band to that of the next, for smooth edges
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 
@@ -24,8 +25,7 @@ def cover(rng: np.random.Generator) -> bytes:
     """Return an abstract picture as a PNG file: bands of colour along the contours of a field."""
     field = _field(rng)
     low, high = field.min(), field.max()
-    shades = np.minimum((field - low) / (high - low) * _COLOURS, _COLOURS - 1)
-    return png(shades.astype(np.uint8), _palette(rng))
+    return png(_shades(_BANDS * (field - low) / (high - low)), _palette(rng))
 
 
 def png(picture: Picture, palette: Picture) -> bytes:
@@ -61,10 +61,22 @@ def _field(rng: np.random.Generator) -> Matrix:
     return result
 
 
+def _shades(height: Matrix) -> Picture:
+    """Return the colour numbers of heights from 0 to the number of bands.
+
+    A pixel through which the edge between two bands runs gets a colour between theirs, by how
+    much of it lies on either side.
+    """
+    edge = np.clip(np.round(height), 1, _BANDS - 1)
+    steepness = np.hypot(*np.gradient(height)) + 1e-9  # in bands per pixel
+    above = np.clip((height - edge) / steepness, -0.5, 0.5)
+    return np.round(_STEPS * (edge - 0.5 + above)).astype(np.uint8)
+
+
 def _palette(rng: np.random.Generator) -> Picture:
     """Return colours from dark to light between two neighbouring hues."""
     start, turn = rng.random(), rng.choice([-1.0, 1.0]) * rng.uniform(0.08, 0.3)
-    steps = np.linspace(0.0, 1.0, _COLOURS)
+    steps = np.linspace(0.0, 1.0, _STEPS * (_BANDS - 1) + 1)
     colours = [
         colorsys.hls_to_rgb((start + turn * step) % 1.0, 0.22 + 0.6 * step, 0.62) for step in steps
     ]

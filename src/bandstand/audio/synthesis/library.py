@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bandstand.audio.synthesis.pieces import Piece
 
 # Of the music: a library of another version is made again.
-VERSION: Final = 1
+VERSION: Final = 2
 MARKER: Final = ".bandstand-demo.json"
 _WORKER: Final = "bandstand.audio.synthesis.worker"
 _MOST_WORKERS: Final = 8

@@ -15,8 +15,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.audio.picture_size import media_type
-from bandstand.errors import UnreadableAudioError
+from bandstand.audio.picture_size import checked_picture, media_type
+from bandstand.errors import BandstandError, UnreadableAudioError
+from bandstand.library.opening import open_beneath
 from bandstand.radio.media.conversion import BusyError, request_for
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ SHOWN: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
 _STEMS: Final = ("cover", "folder", "front", "album")
 _ENDINGS: Final = (".jpg", ".jpeg", ".png", ".webp")
 NAMES_BESIDE: Final = frozenset(stem + ending for stem in _STEMS for ending in _ENDINGS)
+_BEGINNING: Final = 500_000  # bytes in which a picture says how large it is
 _REMEMBERED_SECONDS: Final = 300.0
 _MOST_REMEMBERED: Final = 4_096
 
@@ -75,13 +77,14 @@ class Covers:
         self._look(key, path, root, side, done)
         return done
 
-    def names_beside(self, path: bytes) -> list[bytes]:
-        """Return the names of pictures in the folder of a song, the likeliest first."""
+    def is_beside(self, path: bytes, root: bytes) -> bool:
+        """Return whether a picture that can be shown lies in the folder of a song."""
         folder = os.path.dirname(path)  # noqa: PTH120 - bytes
         with self._lock:
-            known: list[bytes] | None = self._folders.get(folder)
+            known: bool | None = self._folders.get(folder)
         if known is None:
-            known = _pictures_in(folder)
+            places = (os.path.join(folder, name) for name in _pictures_in(folder))  # noqa: PTH118
+            known = any(_seems_shown(root, place) for place in places)
             with self._lock:
                 self._folders.put(folder, known)
         return known
@@ -131,6 +134,16 @@ def _pictures_in(folder: bytes) -> list[bytes]:
         return []
     fitting = [name for name in names if name.decode("latin-1").lower() in NAMES_BESIDE]
     return sorted(fitting, key=lambda name: (_STEMS.index(_stem(name)), name))
+
+
+def _seems_shown(root: bytes, path: bytes) -> bool:
+    """Return whether a file begins like a picture that is shown, whatever it is called."""
+    try:
+        with open_beneath(root, path) as file:
+            checked_picture(file.read(_BEGINNING))
+    except BandstandError:
+        return False
+    return True
 
 
 def _stem(name: bytes) -> str:

@@ -116,7 +116,9 @@ class Media:
 
     def has_cover(self, song: SongRecord) -> bool:
         """Return whether there seems to be a cover, inside the song's file or beside it."""
-        return song.tags.cover in SHOWN or bool(self._covers.names_beside(song.path))
+        if song.tags.cover in SHOWN:
+            return True
+        return self._covers.is_beside(song.path, self.root_of(song.path))
 
     def root_of(self, path: bytes) -> bytes:
         """Return the folder beneath which a file of the library is opened."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.audio.cover import embedded_cover
 from bandstand.audio.opus import codec_of
-from bandstand.audio.thumbnails import checked_picture, thumbnail
+from bandstand.audio.picture_size import checked_picture
+from bandstand.audio.thumbnails import thumbnail
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.library.opening import open_beneath
 
