@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # draw them again.
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("nightly", deadline=None, print_blob=True, database=None)
+# At once: what other modules set on import builds on the profile of that moment.
+hypothesis.settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -159,3 +159,23 @@ def test_a_damaged_row_of_features_is_as_good_as_none() -> None:
 def _records(store: Store) -> list[SongRecord]:
     with store.reading() as connection:
         return list(songs.present(connection))
+
+
+def test_how_much_music_there_is() -> None:
+    written: list[dict[str, str | None]] = [
+        {"artist": "Björk", "album": "Hits", "genre": "Rock/Pop"},
+        {"artist": "BJÖRK", "album": "hits", "genre": "pop"},
+        {"artist": "Abba", "album": "Hits", "genre": None},
+        {"artist": None, "album": "Hits", "album_artist": "ABBA", "genre": "Jazz"},
+        {"artist": None, "album": None, "genre": ";"},
+    ]
+    found = shelf_of([record(row, **tags) for row, tags in enumerate(written)]).tally
+    assert (found.songs, found.artists, found.albums, found.genres) == (5, 2, 2, 3)
+    assert found.duration == 1_000.0
+    nothing = shelf_of([]).tally
+    assert (nothing.songs, nothing.artists, nothing.duration) == (0, 0, 0)
+
+
+def test_no_song_makes_the_library_endless() -> None:
+    found = shelf_of([record(row, duration=1.7e308) for row in range(3)]).tally
+    assert found.duration == 3 * 86_400

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
 from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.radio.log.ledger import fold
-from bandstand.radio.reasons.favourites import favourites
-from bandstand.radio.reasons.habits import counts, ratings_over_time, repeats, running_mean
-from bandstand.radio.reasons.leanings import leanings
+from bandstand.radio.reasons.favourites import Favourites, favourites
+from bandstand.radio.reasons.habits import counts, ratings_over_time, repeats, running_mean, zipf
+from bandstand.radio.reasons.leanings import Leaning, leanings
 from bandstand.radio.reasons.taste import Taste, as_json, taste_of
 from bandstand.radio.reasons.taste_text import sentences
 from tests.radio.choices import projected
@@ -74,6 +76,42 @@ def test_songs_that_come_back() -> None:
     assert found is not None
     assert found.share == pytest.approx(2 / 5)
     assert found.plays_by_rank == (2, 2, 1)
+
+
+@given(
+    exponent=st.floats(min_value=0.05, max_value=3),
+    first=st.floats(min_value=0.5, max_value=1e4),
+    songs=st.integers(min_value=5, max_value=200),
+)
+def test_a_power_law_is_found_as_it_is(exponent: float, first: float, songs: int) -> None:
+    found = zipf(first * np.arange(1.0, songs + 1) ** -exponent)
+    assert found is not None
+    assert found.exponent == pytest.approx(exponent, rel=1e-6)
+    assert found.first == pytest.approx(first, rel=1e-6)
+    assert found.r_squared == pytest.approx(1)
+
+
+@given(st.lists(st.integers(min_value=1, max_value=500), min_size=5, max_size=60))
+def test_the_line_is_that_of_least_squares(plays: list[int]) -> None:
+    ranked = np.array(sorted(plays, reverse=True), dtype=float)
+    found = zipf(ranked)
+    if ranked[0] == ranked[-1]:
+        assert found is None
+        return
+    assert found is not None
+    across, up = np.log(np.arange(1.0, len(ranked) + 1)), np.log(ranked)
+    slope, level = np.polyfit(across, up, 1)
+    assert found.exponent == pytest.approx(-slope, abs=1e-9)
+    assert found.first == pytest.approx(np.exp(level), rel=1e-9)
+    residuals = up - level - slope * across
+    unexplained = np.sum(residuals**2) / np.sum((up - up.mean()) ** 2)
+    assert found.r_squared == pytest.approx(1 - unexplained, abs=1e-9)
+
+
+def test_through_few_songs_there_is_no_line() -> None:
+    assert zipf(np.array([])) is None
+    assert zipf(np.array([9.0, 5.0, 2.0, 1.0])) is None
+    assert zipf(np.ones(50)) is None
 
 
 def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() -> None:
@@ -184,12 +222,12 @@ def test_without_an_intercept_it_works_too() -> None:
 
 def test_it_says_in_words_what_it_shows() -> None:
     said = taste(400).sentences
-    assert said[0].startswith("You have heard 40 songs in ")
-    assert said[1] in {
+    assert said[-1].startswith("You have heard 40 songs in ")
+    assert said[-3] in {
         f"A song is fresh again for you after about {hours} hours." for hours in range(18, 30)
     }
     assert any(sentence.startswith("Of all artists you should like") for sentence in said)
-    assert said[-1].startswith("I know what a new song is worth to you to within about 0.")
+    assert said[-2].startswith("I know what a new song is worth to you to within about 0.")
 
 
 def test_a_guess_is_called_a_guess() -> None:
@@ -204,9 +242,62 @@ def test_a_guess_is_called_a_guess() -> None:
         curve=replace(known.recovery.curve, standard_deviation=(0.3,) * 61),
     )
     said = sentences(replace(known, recovery=doubtful))
-    assert said[1].endswith("hours, but I am far from sure of it.")
+    assert said[-3].endswith("hours, but I am far from sure of it.")
     never = sentences(replace(known, recovery=replace(known.recovery, fresh_after=None)))
-    assert never[1] == "A song takes more than three months to be fresh again for you."
+    assert never[-3] == "A song takes more than three months to be fresh again for you."
+
+
+def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) -> Leaning:
+    return Leaning(
+        group="",
+        likes=likes,
+        dislikes=dislikes,
+        stars=stars,
+        standard_deviation=None,
+        certainty=certainty,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((), []),
+        ((leaning("fast", "slow", 0.09, 1.0), leaning("dark", "bright", 0.5, 0.79)), []),
+        (
+            (leaning("fast", "slow", 0.44, None),),
+            ["You rate fast songs higher than slow ones: a clearly fast one gets 0.4 stars more"],
+        ),
+        (
+            (
+                leaning("slow", "fast", 0.9, 0.9),
+                leaning("dark", "bright", 0.52, 0.99),
+                leaning("dense", "sparse", 0.4, 0.98),
+            ),
+            [
+                "You rate dark and dense songs higher than bright and sparse ones: a clearly dark",
+                "You probably rate slow songs higher than fast ones: a clearly slow one gets 0.9",
+            ],
+        ),
+    ],
+)
+def test_leanings_are_said_together_the_sure_ones_first(
+    found: tuple[Leaning, ...], said: list[str]
+) -> None:
+    known = replace(taste(2), leanings=found)
+    told = [sentence for sentence in sentences(known) if " songs higher than " in sentence]
+    assert len(told) == len(said)
+    assert all(sentence.startswith(begin) for sentence, begin in zip(told, said, strict=True))
+
+
+def test_favourite_artists_and_genres_share_a_sentence() -> None:
+    known = taste(400)
+    best, worst = known.artists.most[0].name, known.artists.least[0].name
+    artists = f"Of all artists you should like {best} best and {worst} least"
+    best, worst = known.genres.most[0].name, known.genres.least[0].name
+    assert f"{artists}, of all genres {best} best and {worst} least." in known.sentences
+    assert f"{artists}." in sentences(replace(known, genres=Favourites()))
+    only = sentences(replace(known, artists=Favourites()))
+    assert f"Of all genres you should like {best} best and {worst} least." in only
 
 
 def certainties_about_nothing() -> list[tuple[float, float]]:

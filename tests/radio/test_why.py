@@ -250,5 +250,6 @@ def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
         "novelty": None,
         "minutes_since_heard": None,
         "mainly_to_learn": False,
+        "answers": 0,
         "sentence": "The first song is drawn at random.",
     }

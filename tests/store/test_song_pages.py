@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import NotFoundError
-from bandstand.store import files, songs
+from bandstand.store import files, song_pages, songs
 from bandstand.store.recording import record_analyses
-from bandstand.store.songs import Filter
+from bandstand.store.song_pages import Filter
 from tests.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def fill(connection: Connection, artists: list[str | None]) -> list[str]:
 
 
 def artists(connection: Connection, wanted: Filter) -> list[str | None]:
-    return [song.tags.artist for song in songs.page(connection, wanted, after=None, limit=100)]
+    return [song.tags.artist for song in song_pages.page(connection, wanted, after=None, limit=100)]
 
 
 @some_examples
@@ -44,11 +44,11 @@ def test_pages_hold_every_song_once_in_the_order_of_names(
         ids = fill(connection, given_artists)
         found: list[str] = []
         after = None
-        while page := songs.page(connection, Filter(), after=after, limit=limit):
+        while page := song_pages.page(connection, Filter(), after=after, limit=limit):
             found += [song.id for song in page]
             after = page[-1].id
         assert sorted(found) == sorted(ids)
-        whole = songs.page(connection, Filter(), after=None, limit=100)
+        whole = song_pages.page(connection, Filter(), after=None, limit=100)
         assert [song.id for song in whole] == found
 
 
@@ -89,7 +89,7 @@ def test_songs_whose_files_are_gone_are_not_listed(store: Store) -> None:
     with store.writing() as connection:
         ids = fill(connection, ["a", "b"])
         files.mark_missing(connection, b"/music", 2)
-        assert songs.page(connection, Filter(), after=None, limit=9) == []
+        assert song_pages.page(connection, Filter(), after=None, limit=9) == []
         assert [song.id for song in songs.many(connection, ids)] == ids
 
 
@@ -98,7 +98,7 @@ def test_a_page_must_go_on_behind_a_song(store: Store) -> None:
         fill(connection, ["a"])
         for after in ("0123456789abcdef", "", "\0", "\ud800"):
             with pytest.raises(NotFoundError):
-                songs.page(connection, Filter(), after=after, limit=9)
+                song_pages.page(connection, Filter(), after=after, limit=9)
 
 
 def test_many_songs_come_in_the_order_that_was_asked_for(store: Store) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bandstand import __version__
+
 if TYPE_CHECKING:
     from tests.web.asking import Answer, Client
     from tests.web.worlds import World
@@ -57,6 +59,19 @@ def test_a_wish_is_where_it_starts(world: World) -> None:
         assert ann.ask("GET", f"/api/next?{bad}").status in {404, 422}, bad
 
 
+def test_what_is_meant_for_somebody_else_is_refused(world: World) -> None:
+    ann, ben = world.listener("ann"), world.listener("ben")
+    own, others = (one.ask("GET", "/api/session").json()["id"] for one in (ann, ben))
+    event = {"key": "k", "kind": "rating", "song": world.songs[0], "stars": 5}
+    refused = ann.ask("POST", "/api/events", json={**event, "account": others})
+    assert (refused.status, refused.json()["error"]["code"]) == (409, "another_account")
+    assert ann.ask("POST", "/api/events", json={**event, "account": "junk"}).status == 422
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+    told = ann.ask("POST", "/api/events", json={**event, "account": own})
+    assert (told.status, "account" in told.json()) == (201, False)
+    assert ann.ask("POST", "/api/events", json=event).status == 200  # the same event
+
+
 KINDS: list[dict[str, Any]] = [
     {"kind": "rating", "song": "SONG", "stars": 5, "played_seconds": 12.5},
     {"kind": "skip", "song": "SONG", "played_seconds": 3},
@@ -98,7 +113,10 @@ def test_bans_and_snoozes_are_listed_until_they_end(world: World) -> None:
         ("artist", "Artist 1"),
         ("album", "Album 2"),
     ]
+    assert rules[0]["until"] is None
     assert rules[1]["until"] == world.clock() + 30 * 86_400_000
+    assert {rule["at"] for rule in rules} == {world.clock()}
+    assert all("title" not in rule for rule in rules)
     world.clock.now += 30 * 86_400_000
     assert len(ann.ask("GET", "/api/settings/rules").json()["rules"]) == 1
     heard = [ann.ask("GET", "/api/next").json()["song"]]
@@ -106,6 +124,23 @@ def test_bans_and_snoozes_are_listed_until_they_end(world: World) -> None:
         query = "&".join(f"after={song['id']}" for song in heard)
         heard.append(ann.ask("GET", f"/api/next?{query}").json()["song"])
     assert "Artist 1" not in {song["artist"] for song in heard}
+
+
+def test_a_banned_song_is_listed_by_its_name(world: World) -> None:
+    ann, song = world.listener(), world.songs[0]
+    ban = {"key": "b", "kind": "ban", "scope": "song", "target": song}
+    assert ann.ask("POST", "/api/events", json=ban).status == 201
+    [rule] = ann.ask("GET", "/api/settings/rules").json()["rules"]
+    named = ann.ask("GET", f"/api/songs/{song}").json()["song"]
+    assert (rule["target"], rule["seq"], rule["until"]) == (song, 1, None)
+    assert (rule["title"], rule["artist"]) == (named["title"], named["artist"])
+
+
+def test_settings_describe_every_algorithm(world: World) -> None:
+    settings = world.listener().ask("GET", "/api/settings").json()
+    assert list(settings["summaries"]) == settings["algorithms"]
+    assert all(settings["summaries"].values())
+    assert settings["version"] == __version__
 
 
 def test_private_mode_stores_nothing_that_is_heard(world: World) -> None:

@@ -206,6 +206,12 @@ class Radio:
                 seq=model.ledger.seq,
             )
 
+    def expected(self, account: str) -> dict[str, float | None]:
+        """Return what a listener should give each song that may be played now, in stars."""
+        with self._seats.taken(account) as seat:
+            model, _ = self._caught_up(seat)
+            return model.expected(now=self.clock())
+
     def taste(self, account: str) -> Taste:
         """Return what has been learnt about a listener."""
         # Imported here: only this page needs it.

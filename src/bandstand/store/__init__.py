@@ -8,6 +8,9 @@ files         the files of the library: seen, changed, moved, missing, unreadabl
 recording     what an analysis found goes in, and files get their songs
 moving        a file that turns up elsewhere keeps its song
 songs         songs by id, path or name; their descriptors
+song_pages    lists of songs: filters, orders, pages
+song_names    the artists, albums and genres there are
+names         when two names are the same name (pure)
 scans         which scans there were
 projections   how descriptors were turned into features, version by version
 events        the log of each account: append, read, check that it is whole

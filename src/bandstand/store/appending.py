@@ -210,13 +210,14 @@ def _check_taking_back(seq: int, row: Sequence[Any] | None) -> None:
         msg = f"retracts must be an event that is not a retract itself, got event {seq}"
         raise ConflictError(msg)
     if is_taken_back:
-        msg = f"retracts must be an event that is not taken back yet, got event {seq}"
+        msg = f"event {seq} was taken back already; only one that counts can be"
         raise ConflictError(msg)
 
 
 def _values(new: NewEvent, found: _Found, before: _Before | None, now: int) -> dict[str, Any]:
     """Return what the new event says, by name."""
-    at = max(now, found.end.at)
+    # An event that was on its way for long keeps its time, unless others were quicker.
+    at = max(now - new.age_ms, found.end.at)
     since = None
     if new.kind in HEARD and new.song is not None:
         since = since_heard_ms(

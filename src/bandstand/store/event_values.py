@@ -28,6 +28,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 LONGEST_KEY: Final = 200  # characters
 LONGEST_TARGET: Final = 500
+OLDEST: Final = 7 * 24 * 60 * 60 * 1000  # milliseconds: what came later is of no use for its time
 TEN_YEARS: Final = 3653 * 24 * 60 * 60 * 1000  # milliseconds
 
 # What an event says, beside whose it is and its key.
@@ -64,6 +65,8 @@ class NewEvent:
 
     `key` makes it one event however often it is sent: the sender draws it once. A snooze has an
     end, `until`, or lasts for `for_ms`, which a sender can repeat without looking at the clock.
+    `age_ms` is how long ago it happened, where it could not be sent at once; it says when, not
+    what, and may be another each time that the same event is sent.
     """
 
     account: str
@@ -77,10 +80,12 @@ class NewEvent:
     until: int | None = None
     for_ms: int | None = None
     retracts: int | None = None
+    age_ms: int = 0
 
     def __post_init__(self) -> None:
         checked_id(self.account, "account")
         checked_short_text(self.key, "key", most=LONGEST_KEY)
+        checked_integer(self.age_ms, "age_ms", least=0, most=OLDEST)
         if not isinstance(self.kind, str) or self.kind not in _NEEDS:
             msg = f"kind must be one of {', '.join(KINDS)}, got {shown(self.kind)}"
             raise InvalidInputError(msg)

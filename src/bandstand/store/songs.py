@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import func, or_, select
 
-from bandstand.errors import NotFoundError
 from bandstand.store.files import PRESENT
 from bandstand.store.queries import chunks, folded, in_order
 from bandstand.store.schema import FILE, SONG
@@ -18,7 +17,7 @@ from bandstand.tracks import Tags
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from bandstand.arrays import Vector
 
@@ -44,16 +43,6 @@ class SongRecord:
         return not self.missing and self.problem is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which songs are wanted: all that fit everything that is not None, upper or lower case."""
-
-    text: str | None = None  # words, each in the artist, the title, the album or the file's name
-    artist: str | None = None  # the whole name, as all below
-    album: str | None = None
-    genre: str | None = None
-
-
 _TAGS: Final = tuple(field.name for field in fields(Tags))
 _OTHERS: Final = tuple(field.name for field in fields(SongRecord) if field.name != "tags")
 _FILE_COLUMNS: Final = (FILE.c.path, FILE.c.size, FILE.c.missing, FILE.c.problem)
@@ -62,26 +51,35 @@ _SONG_COLUMNS: Final = [
     for column in SONG.columns
     if column.name not in {"content_size", "descriptors", "folded_name"}
 ]
-_SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
+# All that a `SongRecord` says; to be narrowed, and read by `record_of`.
+SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
 # Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
-_LONGEST_SEARCH: Final = 5_000
-_MOST_WORDS: Final = 10
-# Spellings of one name, or albums with one word in their names: within one statement.
-_MOST_SPELLINGS: Final = 400
+LONGEST_SEARCH: Final = 5_000
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a database can hold a text, and so could have it."""
+    return "\0" not in text and is_unicode(text)
+
+
+def record_of(row: Mapping[Any, Any]) -> SongRecord:
+    """Return the song of a row that `SELECT` gave."""
+    tags = Tags(**{name: row[name] for name in _TAGS})
+    return SongRecord(tags=tags, **{name: row[name] for name in _OTHERS})
 
 
 def get(connection: Connection, song_id: str) -> SongRecord | None:
     """Return a song, also one that is not present; None where there is no such id."""
-    if not _is_storable(song_id):
+    if not is_storable(song_id):
         return None
-    row = connection.execute(_SELECT.where(SONG.c.id == song_id)).mappings().one_or_none()
-    return None if row is None else _record(row)
+    row = connection.execute(SELECT.where(SONG.c.id == song_id)).mappings().one_or_none()
+    return None if row is None else record_of(row)
 
 
 def at_path(connection: Connection, path: bytes) -> SongRecord | None:
     """Return the song of a file, also one that is not present; None where there is none."""
-    row = connection.execute(_SELECT.where(FILE.c.path == path)).mappings().one_or_none()
-    return None if row is None else _record(row)
+    row = connection.execute(SELECT.where(FILE.c.path == path)).mappings().one_or_none()
+    return None if row is None else record_of(row)
 
 
 def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
@@ -95,45 +93,30 @@ def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
     exact = get(connection, text) or _at_named_path(connection, text)
     if exact is not None:
         return [exact][:limit]
-    if not text or len(text) > _LONGEST_SEARCH or not _is_storable(text):
+    if not text or len(text) > LONGEST_SEARCH or not is_storable(text):
         return []
     part = folded(text)
     named = or_(
         SONG.c.folded_name.contains(part, autoescape=True),
         FILE.c.folded_name.contains(part, autoescape=True),
     )
-    best = _SELECT.where(PRESENT, named).order_by(SONG.c.folded_name, SONG.c.id).limit(limit)
-    return [_record(row) for row in connection.execute(best).mappings()]
-
-
-def page(
-    connection: Connection, wanted: Filter, *, after: str | None, limit: int
-) -> list[SongRecord]:
-    """Return the present songs that are wanted, by artist and title, at most `limit`.
-
-    The first ones, or those that come behind the song with the id `after`.
-    """
-    checked_integer(limit, "limit", least=0)
-    found = _SELECT.where(PRESENT, *_conditions(connection, wanted))
-    if after is not None:
-        found = found.where(_is_behind(connection, after))
-    rows = connection.execute(found.order_by(SONG.c.folded_name, SONG.c.id).limit(limit))
-    return [_record(row) for row in rows.mappings()]
+    best = SELECT.where(PRESENT, named).order_by(SONG.c.folded_name, SONG.c.id).limit(limit)
+    return [record_of(row) for row in connection.execute(best).mappings()]
 
 
 def many(connection: Connection, ids: Sequence[str]) -> list[SongRecord]:
     """Return these songs in this order, present or not; ids of no song are left out."""
     found: dict[str, SongRecord] = {}
-    for some in chunks(list({song for song in ids if _is_storable(song)})):
-        rows = connection.execute(_SELECT.where(SONG.c.id.in_(some)))
-        found.update((row["id"], _record(row)) for row in rows.mappings())
+    for some in chunks(list({song for song in ids if is_storable(song)})):
+        rows = connection.execute(SELECT.where(SONG.c.id.in_(some)))
+        found.update((row["id"], record_of(row)) for row in rows.mappings())
     return [found[song] for song in ids if song in found]
 
 
 def present(connection: Connection) -> Iterator[SongRecord]:
     """Yield the songs whose file is there and can be read, in the order of their ids."""
-    for row in in_order(connection, _SELECT.where(PRESENT), SONG.c.id):
-        yield _record(row)
+    for row in in_order(connection, SELECT.where(PRESENT), SONG.c.id):
+        yield record_of(row)
 
 
 def count_present(connection: Connection, version: int) -> int:
@@ -163,55 +146,9 @@ def descriptors_of(
     """
     wanted = SONG.c.descriptor_version == checked_integer(version, "version")
     columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
-    for some in chunks([song for song in ids if _is_storable(song)]):
+    for some in chunks([song for song in ids if is_storable(song)]):
         for row in connection.execute(columns.where(SONG.c.id.in_(some))):
             yield row.id, descriptors_from_bytes(row.descriptors)
-
-
-def _conditions(connection: Connection, wanted: Filter) -> Iterator[ColumnElement[bool]]:
-    for column, name in (
-        (SONG.c.artist, wanted.artist),
-        (SONG.c.album, wanted.album),
-        (SONG.c.genre, wanted.genre),
-    ):
-        if name is not None:
-            yield column.in_(_spellings(connection, column, folded(name), whole=True))
-    for word in folded((wanted.text or "")[:_LONGEST_SEARCH]).split()[:_MOST_WORDS]:
-        # A database that is not PostgreSQL reads no further than a NUL.
-        part = word if _is_storable(word) else "\ufffd"
-        yield or_(
-            SONG.c.folded_name.contains(part, autoescape=True),
-            FILE.c.folded_name.contains(part, autoescape=True),
-            SONG.c.album.in_(_spellings(connection, SONG.c.album, part, whole=False)),
-        )
-
-
-def _spellings(
-    connection: Connection, column: Column[str | None], name: str, *, whole: bool
-) -> list[str]:
-    """Return what is in a column and is, or has in it, a folded name.
-
-    Neither database folds as we do, so that is done here; a library has far fewer names than
-    songs.
-    """
-    names = connection.scalars(select(column).where(column.is_not(None)).distinct())
-    fitting = [it for it in names if it is not None and _fits(folded(it), name, whole=whole)]
-    return sorted(fitting)[:_MOST_SPELLINGS]
-
-
-def _fits(name: str, wanted: str, *, whole: bool) -> bool:
-    return name == wanted if whole else wanted in name
-
-
-def _is_behind(connection: Connection, song_id: str) -> ColumnElement[bool]:
-    """Return the condition that a song comes behind another in the order of names."""
-    own = select(SONG.c.folded_name).where(SONG.c.id == song_id)
-    name = connection.scalar(own) if _is_storable(song_id) else None
-    if name is None:
-        msg = "a song of the library was expected to go on behind, got another id"
-        raise NotFoundError(msg)
-    same = and_(SONG.c.folded_name == name, SONG.c.id > song_id)
-    return or_(SONG.c.folded_name > name, same)
 
 
 def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
@@ -222,12 +159,3 @@ def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
     except UnicodeEncodeError:  # a surrogate that stands for no byte
         return None
     return at_path(connection, path)
-
-
-def _is_storable(text: str) -> bool:
-    return "\0" not in text and is_unicode(text)
-
-
-def _record(row: Mapping[Any, Any]) -> SongRecord:
-    tags = Tags(**{name: row[name] for name in _TAGS})
-    return SongRecord(tags=tags, **{name: row[name] for name in _OTHERS})

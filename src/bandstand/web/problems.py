@@ -89,6 +89,11 @@ def login_required() -> Problem:
     return Problem(401, "login_required", "log in first")
 
 
+def another_account() -> Problem:
+    """Return what a page hears that does not know yet who has logged in since."""
+    return Problem(409, "another_account", "somebody else is logged in here now")
+
+
 def not_found(what: str = "page") -> Problem:
     """Return what is said of things that are not there, or that belong to somebody else."""
     return Problem(404, "not_found", f"there is no such {what}")

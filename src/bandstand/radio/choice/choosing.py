@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bandstand.algorithms.situation import Listening
-    from bandstand.arrays import Indices
+    from bandstand.arrays import Indices, Vector
     from bandstand.inference.engine import Engine
     from bandstand.policies import ScorePolicy
     from bandstand.radio.choice.chosen import How
@@ -182,6 +182,26 @@ class Model:
         return self.learner.glimpse(
             song, since=None if heard is None else self._moment(now) - minutes_at(heard)
         )
+
+    def expected(self, *, now: int) -> dict[str, float | None]:
+        """Return the rating that is expected of each song that may be played now, in stars.
+
+        None where nothing is known. What was heard lately is there, with what it loses by that.
+        """
+        moment = self._moment(now)
+        rows = rules.unbanned(self.shelf, self.ledger.rules_at(now)).tolist()
+        mean = self._mean(moment)
+        if mean is None:
+            return {self.shelf.ids[row]: None for row in rows}
+        known, values = self.shelf.has_features, mean.tolist()
+        return {self.shelf.ids[row]: values[row] if known[row] else None for row in rows}
+
+    def _mean(self, moment: Minutes) -> Vector | None:
+        learner = self.learner
+        if learner is None or not len(learner.told.history):
+            return None
+        scene = Scene(belief=learner.belief, listening=self.listening, now=moment, step=self.step)
+        return scene.prediction(learner.engine, learner.catalogue, memory=learner.memory).mean()
 
     def _moment(self, now: int) -> Minutes:
         """Return `now` in minutes, or the last play if the clock has been set back."""

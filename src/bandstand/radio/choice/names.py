@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bandstand.store.queries import folded
+from bandstand.store.names import genre_keys, genre_names, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["artist_keys", "genre_keys", "genre_names", "lead_artist", "name_key", "song_key"]
 
 # Words that say "the same song in another version", wherever they stand among others.
 _VERSION_WORDS: Final = r"""
@@ -46,17 +48,7 @@ _APOSTROPHES: Final = re.compile(r"[\'’‘`´ʼ]")
 # No real title is longer or has more said about its version.
 _LONGEST: Final = 500
 _MOST_ADDITIONS: Final = 8
-_GENRES: Final = re.compile(r"[;/,|\\\0]|\s[-–]\s")
 _ARTISTS: Final = re.compile(r"[;\0]")
-
-
-def name_key(name: str) -> str:
-    """Return what all spellings of a name have in common.
-
-    >>> name_key("  The  BEATLES ") == name_key("The Beatles")
-    True
-    """
-    return " ".join(folded(name).split())
 
 
 def song_key(title: str) -> str:
@@ -86,27 +78,6 @@ def artist_keys(artist: str | None, album_artist: str | None) -> frozenset[str]:
     ['nina', 'nina; simone', 'simone']
     """
     return frozenset(_artist_keys(artist)) | frozenset(_artist_keys(album_artist))
-
-
-def genre_names(genre: str | None) -> tuple[str, ...]:
-    """Return the genres that a tag names, as they are written.
-
-    >>> genre_names("Rock; Pop/Folk"), genre_names("Hip-Hop")
-    (('Rock', 'Pop', 'Folk'), ('Hip-Hop',))
-    """
-    parts = _GENRES.split(genre or "")
-    return tuple(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
-
-
-def genre_keys(genre: str | None) -> frozenset[str]:
-    """Return the names of a song's genres, and of all of them as one.
-
-    >>> sorted(genre_keys("Rock/Pop"))
-    ['pop', 'rock', 'rock/pop']
-    """
-    if genre is None:
-        return frozenset()
-    return frozenset(name_key(name) for name in (*genre_names(genre), genre)) - {""}
 
 
 def _artist_keys(artist: str | None) -> Iterator[str]:

@@ -25,6 +25,7 @@ from bandstand.inference.song_table import SongTable
 from bandstand.library import catalogue as library_catalogue
 from bandstand.radio.choice import names
 from bandstand.radio.choice.recordings import recording_codes
+from bandstand.radio.choice.tally import Tally, tally_of
 from bandstand.store import songs
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Shelf:
     genre_names: tuple[tuple[str, ...], ...]  # of each song, as its tag writes them
     recording_codes: Indices
     rows_by_name: Mapping[str, Mapping[str, Indices]]  # by scope, then by folded name
+    tally: Tally
     stamp: Mapping[str, Any]  # what the features depend on; empty while there are none
 
     def __len__(self) -> int:
@@ -114,6 +116,7 @@ def shelf_of(records: Iterable[SongRecord], matrix: StoredCatalogue | None = Non
         genre_names=tuple(names.genre_names(record.tags.genre) for record in found),
         recording_codes=recording_codes([record.tags for record in found]),
         rows_by_name=_rows_by_name(found),
+        tally=tally_of(found),
         stamp={} if catalogue is None or matrix is None else dict(matrix.stamp),
     )
 

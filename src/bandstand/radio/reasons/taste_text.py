@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from bandstand.radio.reasons.time_words import counted, length_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bandstand.radio.reasons.leanings import Leaning
     from bandstand.radio.reasons.taste import Taste
 
@@ -25,15 +27,15 @@ _TOO_UNSURE: Final = 1.5
 
 
 def sentences(taste: Taste) -> tuple[str, ...]:
-    """Return what there is to say, one sentence each."""
+    """Return what there is to say, one sentence each, what matters most first."""
     if not taste.counts.plays:
         return (_NOTHING_HEARD,)
     said = (
-        _plays_text(taste),
+        *_leanings_texts(taste.leanings),
+        _favourites_text(taste),
         recovery_text(taste),
-        *(_leaning_text(leaning) for leaning in taste.leanings if _is_worth_saying(leaning)),
-        *(_favourites_text(taste, noun) for noun in ("artist", "genre")),
         _uncertainty_text(taste),
+        _plays_text(taste),
     )
     found = tuple(sentence for sentence in said if sentence)
     return found if taste.uncertainty or taste.recovery else (*found, _NOTHING_LEARNT)
@@ -69,30 +71,41 @@ def _plays_text(taste: Taste) -> str:
         if number
     ]
     heard = f"You have heard {counted(counts.songs, 'song')} in {counted(counts.plays, 'play')}"
-    return f"{heard}: {', '.join(kinds)}." if kinds else f"{heard}."
+    return f"{heard}: {_listed(kinds)}." if kinds else f"{heard}."
 
 
-def _is_worth_saying(leaning: Leaning) -> bool:
-    likely = leaning.certainty is None or leaning.certainty >= _LIKELY
-    return likely and leaning.stars >= _WORTH_SAYING
+def _leanings_texts(leanings: Sequence[Leaning]) -> list[str]:
+    """Return what is liked for sure, then what is likely."""
+    told = [leaning for leaning in leanings if leaning.stars >= _WORTH_SAYING]
+    sure = [each for each in told if each.certainty is None or each.certainty >= _SURE]
+    likely = [each for each in told if each not in sure and (each.certainty or 1) >= _LIKELY]
+    return [
+        f"{begin} {_sides(some)}: a clearly {some[0].likes} one gets {some[0].stars:.1f} stars "
+        "more than the average."
+        for begin, some in (("You rate", sure), ("You probably rate", likely))
+        if some
+    ]
 
 
-def _leaning_text(leaning: Leaning) -> str:
-    text = (
-        f"You rate {leaning.likes} songs higher than {leaning.dislikes} ones: "
-        f"a clearly {leaning.likes} one gets {leaning.stars:.1f} stars more than the average"
-    )
-    if leaning.certainty is None:
-        return f"{text}."
-    return f"{text} ({'sure' if leaning.certainty >= _SURE else 'likely'})."
+def _sides(leanings: Sequence[Leaning]) -> str:
+    likes = _listed([leaning.likes for leaning in leanings])
+    dislikes = _listed([leaning.dislikes for leaning in leanings])
+    return f"{likes} songs higher than {dislikes} ones"
 
 
-def _favourites_text(taste: Taste, noun: str) -> str:
-    found = taste.artists if noun == "artist" else taste.genres
-    if not found.most or not found.least or _unsure(taste) >= _TOO_UNSURE:
+def _favourites_text(taste: Taste) -> str:
+    if _unsure(taste) >= _TOO_UNSURE:
         return ""
-    best, worst = found.most[0], found.least[0]
-    return f"Of all {noun}s you should like {best.name} best and {worst.name} least."
+    said = [
+        (f"all {noun}s", f"{found.most[0].name} best and {found.least[0].name} least")
+        for noun, found in (("artist", taste.artists), ("genre", taste.genres))
+        if found.most and found.least
+    ]
+    if not said:
+        return ""
+    (names, ends), *others = said
+    more = "".join(f", of {other} {sides}" for other, sides in others)
+    return f"Of {names} you should like {ends}{more}."
 
 
 def _uncertainty_text(taste: Taste) -> str:
@@ -106,3 +119,12 @@ def _uncertainty_text(taste: Taste) -> str:
 def _unsure(taste: Taste) -> float:
     """Return how unsure the radio is of a new song, in stars."""
     return taste.uncertainty[-1].stars if taste.uncertainty else inf
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as one says them.
+
+    >>> _listed(["slow"]), _listed(["slow", "dark", "dense"])
+    ('slow', 'slow, dark and dense')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

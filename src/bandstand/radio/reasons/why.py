@@ -55,6 +55,7 @@ class Why:
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
     mainly_to_learn: bool = False
+    answers: int = 0  # that all of this was learnt from
     sentence: str = ""
 
 
@@ -70,6 +71,7 @@ class Reasons:
     preference: Vector | None = None  # E[θ], as `preference_of` has it
     better: float | None = None  # share of the songs that may be played that promise more
     minutes_since_heard: float | None = None
+    answers: int = 0  # plays that have said something of the listener so far
 
 
 def explain(model: Model, chosen: Chosen, projection: Projection | None) -> Why:
@@ -88,6 +90,7 @@ def explain(model: Model, chosen: Chosen, projection: Projection | None) -> Why:
         features=features,
         preference=preference_of(learner.engine, learner.belief, len(features)),
         better=chosen.better,
+        answers=len(learner.told.history),
     )
     return explained(known, projection)
 
@@ -110,7 +113,9 @@ def as_json(why: Why) -> dict[str, Any]:
 
 def _predicted(reasons: Reasons, projection: Projection | None) -> Why:
     """Return what the engine says of the song: everything but the score."""
-    nothing = Why(groups={}, minutes_since_heard=reasons.minutes_since_heard)
+    nothing = Why(
+        groups={}, minutes_since_heard=reasons.minutes_since_heard, answers=reasons.answers
+    )
     if reasons.prediction is None:
         return nothing
     parts, expected = reasons.prediction.parts(), _only(reasons.prediction.mean())

@@ -12,6 +12,7 @@ from bandstand.store.events import NewEvent
 from bandstand.web.context import ContextDep
 from bandstand.web.event_json import event_json
 from bandstand.web.guards import LISTENER, Me
+from bandstand.web.problems import another_account
 from bandstand.web.queries import Id
 from bandstand.web.strict_json import Body, JsonBody
 
@@ -19,16 +20,22 @@ router = APIRouter(tags=["listening"])
 
 _DAY_MS = 86_400_000
 
-# Nothing that is played lasts for longer than a week.
+# Nothing that is played lasts for longer than a week, nor is on its way for longer.
 Seconds = Annotated[float, Field(ge=0, le=7 * 86_400)]
 Scope = Literal["song", "artist", "album", "genre"]
 Target = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class _Event(Body):
-    """`key` is drawn once by the sender: the same key is the same event."""
+    """`key` is drawn once by the sender: the same key is the same event.
+
+    `age_seconds` is how long ago it happened, if it could not be told at once; `account` is whose
+    event it is, so that nobody gets what waited in a browser for somebody else.
+    """
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
+    age_seconds: Seconds = 0.0
+    account: Id | None = None
 
 
 class Rating(_Event):
@@ -98,6 +105,8 @@ async def tell(context: ContextDep, me: Me, body: Annotated[Told, JsonBody(Told)
 
     In private mode what is heard is not stored, and the answer says so.
     """
+    if body.root.account not in {None, me.id}:
+        raise another_account()
     appended = await asyncio.wrap_future(context.radio.submit(_new_event(me, body)))
     if appended is None:
         return JSONResponse({"stored": False}, 200)
@@ -106,7 +115,8 @@ async def tell(context: ContextDep, me: Me, body: Annotated[Told, JsonBody(Told)
 
 
 def _new_event(me: Account, told: Told) -> NewEvent:
-    said = told.root.model_dump(exclude_none=True)
+    said = told.root.model_dump(exclude_none=True, exclude={"account"})
+    said["age_ms"] = round(1_000 * said.pop("age_seconds"))
     if "played_seconds" in said:
         said["played_ms"] = round(1_000 * said.pop("played_seconds"))
     if "days" in said:

@@ -1,23 +1,26 @@
 """What was told: reading it, taking it with you, taking a stretch of it back."""
 
 import asyncio
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import Field
 
-from bandstand.store import events, songs
+from bandstand.store import events
 from bandstand.store.accounts import Account
+from bandstand.store.events import KINDS, Kind
 from bandstand.web.context import Context, ContextDep
-from bandstand.web.event_json import event_json
+from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me
 from bandstand.web.queries import Id, Whole
 from bandstand.web.strict_json import Body, JsonBody
 
 router = APIRouter(tags=["history"])
 
-_LARGEST = 2**53
+_LARGEST: Final = 2**53
+_MOST_KINDS: Final = 2 * len(KINDS)
 
 Moment = Annotated[int, Field(ge=0, le=_LARGEST)]
 
@@ -36,9 +39,15 @@ async def history(
     before: Annotated[Whole, Query(ge=1, le=_LARGEST)] | None = None,
     limit: Annotated[Whole, Query(ge=1, le=500)] = 50,
     song: Id | None = None,
+    kind: Annotated[list[Kind], Query(max_length=_MOST_KINDS)] = [],  # noqa: B006  # it is copied
 ) -> Response:
-    """List one's events, newest first; `next_before` is the next page's `before`."""
-    return JSONResponse(await context.workers.run(_page, context, me.id, before, limit, song))
+    """List one's events, newest first; `next_before` is the next page's `before`.
+
+    With `song` only those that rate, skip or listen to it, with `kind` only those of some kinds.
+    """
+    kinds = kind or KINDS
+    body = await context.workers.run(_page, context, me.id, before, limit, song, kinds)
+    return JSONResponse(body)
 
 
 @router.post("/api/history/forget", dependencies=[LISTENER], operation_id="forget")
@@ -66,20 +75,23 @@ async def export(context: ContextDep, me: Me) -> Response:
 
 
 def _page(
-    context: Context, account: str, before: int | None, limit: int, song: str | None
+    context: Context,
+    account: str,
+    before: int | None,
+    limit: int,
+    song: str | None,
+    kinds: Sequence[Kind],
 ) -> dict[str, Any]:
     with context.store.reading() as connection:
-        found = events.page(connection, account, before=before, limit=limit, song=song)
-        named = {event.song: None for event in found if event.song is not None}
-        names = {one: songs.get(connection, one) for one in named}
+        # One more than is shown tells whether there is a next page.
+        found = events.page(
+            connection, account, before=before, limit=limit + 1, song=song, kinds=kinds
+        )
+        shown = told_json(connection, account, found[:limit])
     return {
-        "events": [{**event_json(event), **_named(names.get(event.song or ""))} for event in found],
-        "next_before": found[-1].seq if len(found) == limit and found[-1].seq > 1 else None,
+        "events": shown,
+        "next_before": found[limit - 1].seq if len(found) > limit else None,
     }
-
-
-def _named(record: songs.SongRecord | None) -> dict[str, Any]:
-    return {} if record is None else {"title": record.tags.title, "artist": record.tags.artist}
 
 
 def _lines(context: Context, me: Account) -> str:

@@ -1,24 +1,28 @@
 """How a listener wants the radio; what is banned or snoozed; leaving for good."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
+from bandstand import __version__
 from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.radio.listener_settings import as_json
-from bandstand.store import accounts
+from bandstand.radio.listener_settings import ListenerSettings, as_json
+from bandstand.store import accounts, events
 from bandstand.web import cookies
 from bandstand.web.authentication import confirm
 from bandstand.web.context import Context, ContextDep
+from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me
 from bandstand.web.problems import Problem
 from bandstand.web.strict_json import Body, JsonBody
 
 router = APIRouter(tags=["settings"])
+
+_ALSO: Final = frozenset({"at", "title", "artist"})  # what a rule has from its event
 
 
 class Wanted(Body):
@@ -38,9 +42,9 @@ class Farewell(Body):
 
 @router.get("/api/settings", dependencies=[LISTENER], operation_id="settings")
 async def settings(context: ContextDep, me: Me) -> Response:
-    """Tell how one's radio is set, and which algorithms there are."""
+    """Tell how one's radio is set, which algorithms there are, and which Bandstand this is."""
     found = await context.workers.run(context.radio.settings, me.id)
-    return JSONResponse({**as_json(found), "algorithms": list(ALGORITHMS)})
+    return JSONResponse(_described(found))
 
 
 @router.patch("/api/settings", dependencies=[LISTENER], operation_id="change_settings")
@@ -50,7 +54,7 @@ async def change_settings(
     """Change some settings; null stands for no change."""
     changes = body.model_dump(exclude_none=True)
     changed = await asyncio.wrap_future(context.radio.change_settings(me.id, changes))
-    return JSONResponse({**as_json(changed), "algorithms": list(ALGORITHMS)})
+    return JSONResponse(_described(changed))
 
 
 @router.get("/api/settings/rules", dependencies=[LISTENER], operation_id="rules")
@@ -82,9 +86,29 @@ async def leave(
     return response
 
 
+def _described(settings: ListenerSettings) -> dict[str, Any]:
+    return {
+        **as_json(settings),
+        "algorithms": list(ALGORITHMS),
+        "summaries": {name: algorithm.summary for name, algorithm in ALGORITHMS.items()},
+        "version": __version__,
+    }
+
+
 def _rules(context: Context, account: str) -> list[dict[str, Any]]:
+    """Return what holds now, each rule with when it was made and what its song is called."""
     active = context.radio.ledger(account).rules_at(context.clock())
+    with context.store.reading() as connection:
+        found = events.many(connection, account, [rule.seq for rule in active])
+        told = {event["seq"]: event for event in told_json(connection, account, [*found.values()])}
     return [
-        {"scope": rule.scope, "target": rule.target, "until": rule.until, "seq": rule.seq}
+        {
+            "scope": rule.scope,
+            "target": rule.target,
+            "until": rule.until,
+            "seq": rule.seq,
+            **{name: value for name, value in told[rule.seq].items() if name in _ALSO},
+        }
         for rule in active
+        if rule.seq in told  # or the account has gone meanwhile
     ]

@@ -1,46 +1,89 @@
-"""The library: songs by name, and one song as it stands with a listener."""
+"""The library: songs by name, names by letters, and one song as it stands with a listener."""
 
-from typing import Annotated, Any, Final
+from math import inf
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
+from sqlalchemy import Connection
 
-from bandstand.store import events, songs
-from bandstand.store.songs import Filter
+from bandstand.store import events, song_names, song_pages, songs
+from bandstand.store.song_names import Name, Of
+from bandstand.store.song_pages import Filter, Heard, Order
 from bandstand.web.context import Context, ContextDep
-from bandstand.web.event_json import event_json
+from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me
+from bandstand.web.problems import not_found
 from bandstand.web.queries import Text, Whole
 from bandstand.web.routes.audio import SongId
 from bandstand.web.song_json import song_json
 
 router = APIRouter(tags=["songs"])
 
-Name = Annotated[Text, Query(min_length=1, max_length=500)]
-
 _MOST: Final = 200
+_MOST_NAMES: Final = 500
 _MOST_EVENTS: Final = 100
+_LAST_YEAR: Final = 9_999
+
+Words = Annotated[Text, Query(max_length=500)]
+Called = Annotated[Text, Query(min_length=1, max_length=500)]
+Year = Annotated[Whole, Query(ge=0, le=_LAST_YEAR)]
 
 
 @router.get("/api/songs", dependencies=[LISTENER], operation_id="songs")
 async def list_songs(
     context: ContextDep,
-    q: Annotated[Text | None, Query(max_length=500)] = None,
-    artist: Name | None = None,
-    album: Name | None = None,
-    genre: Name | None = None,
+    me: Me,
+    q: Words | None = None,
+    artist: Called | None = None,
+    album: Called | None = None,
+    album_artist: Called | None = None,
+    genre: Called | None = None,
+    year_from: Year | None = None,
+    year_to: Year | None = None,
+    heard: Literal["yes", "no"] | None = None,
+    sort: Order | Literal["expected"] = "artist",
     limit: Annotated[Whole, Query(ge=1, le=_MOST)] = 50,
     after: Annotated[Text | None, Query(max_length=64)] = None,
 ) -> Response:
-    """List the songs that can be played, by artist and title.
+    """List the songs that can be played.
 
     `q` are words that must all be there: in the artist, the title, the album or the file's name.
-    `artist`, `album` and `genre` are whole names. What comes after a page is asked for with its
+    `artist`, `album`, `album_artist` and `genre` are whole names. What comes after a page is
+    asked for with its `next` as `after`. `sort=expected` begins with what you should like best
+    now, and leaves out what is banned or snoozed.
+    """
+    wanted = Filter(
+        text=q,
+        artist=artist,
+        album=album,
+        album_artist=album_artist,
+        genre=genre,
+        year_from=year_from,
+        year_to=year_to,
+        heard=None if heard is None else Heard(account=me.id, is_heard=heard == "yes"),
+    )
+    if sort == "expected":
+        best = await context.turns.run(me.id, _best, context, me.id, wanted, after, limit)
+        return JSONResponse(best)
+    body = await context.workers.run(_page, context, wanted, after, limit, sort)
+    return JSONResponse(body)
+
+
+@router.get("/api/songs/names", dependencies=[LISTENER], operation_id="names")
+async def list_names(
+    context: ContextDep,
+    of: Of,
+    q: Words = "",
+    limit: Annotated[Whole, Query(ge=1, le=_MOST_NAMES)] = 100,
+    after: Annotated[Text, Query(max_length=500)] = "",
+) -> Response:
+    """List the artists, albums or genres that there are songs of, by name.
+
+    `q` are words that must all be in the name. What comes after a page is asked for with its
     `next` as `after`.
     """
-    wanted = Filter(text=q, artist=artist, album=album, genre=genre)
-    body = await context.workers.run(_page, context, wanted, after, limit)
-    return JSONResponse(body)
+    return JSONResponse(await context.workers.run(_names, context, of, q, limit, after))
 
 
 @router.get("/api/songs/{song_id}", dependencies=[LISTENER], operation_id="song")
@@ -49,10 +92,12 @@ async def one_song(context: ContextDep, me: Me, song_id: SongId) -> Response:
     return JSONResponse(await context.turns.run(me.id, _song, context, me.id, song_id))
 
 
-def _page(context: Context, wanted: Filter, after: str | None, limit: int) -> dict[str, Any]:
+def _page(
+    context: Context, wanted: Filter, after: str | None, limit: int, order: Order
+) -> dict[str, Any]:
     with context.store.reading() as connection:
         # One more than is shown tells whether there is a next page.
-        found = songs.page(connection, wanted, after=after, limit=limit + 1)
+        found = song_pages.page(connection, wanted, after=after, limit=limit + 1, order=order)
     shown = found[:limit]
     return {
         "songs": [song_json(song, context.media) for song in shown],
@@ -60,10 +105,57 @@ def _page(context: Context, wanted: Filter, after: str | None, limit: int) -> di
     }
 
 
+def _best(
+    context: Context, account: str, wanted: Filter, after: str | None, limit: int
+) -> dict[str, Any]:
+    expected = context.radio.expected(account)
+    with context.store.reading() as connection:
+        found = [song for song in song_pages.ids(connection, wanted) if song in expected]
+        # Those of which nothing is known come last; equal ones stay in the order of their names.
+        ranked = sorted(found, key=lambda song: _falling(expected[song]))
+        start = _place_behind(connection, ranked, after)
+        shown = songs.many(connection, ranked[start : start + limit])
+    return {
+        "songs": [song_json(song, context.media) for song in shown],
+        "next": ranked[start + limit - 1] if start + limit < len(ranked) else None,
+        "expected": {song.id: expected[song.id] for song in shown},
+    }
+
+
+def _falling(stars: float | None) -> float:
+    return inf if stars is None else -stars
+
+
+def _place_behind(connection: Connection, ranked: list[str], after: str | None) -> int:
+    """Return where the list goes on; at its beginning behind a song that has left it since."""
+    if after in ranked:
+        return ranked.index(after) + 1
+    if after is not None and songs.get(connection, after) is None:
+        raise not_found(what="song")
+    return 0
+
+
+def _names(context: Context, of: Of, text: str, limit: int, after: str) -> dict[str, Any]:
+    with context.store.reading() as connection:
+        found = song_names.names(connection, of, text=text)
+    behind = [name for name in found if name.key > after]
+    return {
+        "names": [_name_json(of, name) for name in behind[:limit]],
+        "total": len(found),
+        "next": behind[limit - 1].key if len(behind) > limit else None,
+    }
+
+
+def _name_json(of: Of, name: Name) -> dict[str, Any]:
+    whose = {"artist": name.artist} if of == "album" else {}
+    return {"name": name.name, **whose, "songs": name.songs}
+
+
 def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
     view = context.radio.view(account, song_id)
     with context.store.reading() as connection:
-        history = events.page(connection, account, before=None, limit=_MOST_EVENTS, song=song_id)
+        said = events.page(connection, account, before=None, limit=_MOST_EVENTS, song=song_id)
+        history = told_json(connection, account, said)
     return {
         "song": song_json(view.song, context.media),
         "expected": view.expected,
@@ -71,5 +163,5 @@ def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
         "novelty": view.novelty,
         "heard_at": view.heard_at,
         "seq": view.seq,
-        "history": [event_json(event) for event in history],
+        "history": history,
     }
