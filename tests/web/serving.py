@@ -123,6 +123,14 @@ class Server:
         self._clients.append(client)
         return client
 
+    def wait_for_songs(self, count: int, name: str = "ben") -> None:
+        """Wait until the radio can play so many songs."""
+        until = time.monotonic() + STARTING
+        listener = self.client(name)
+        while (found := listener.get("/api/library").json())["songs"] < count:
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+
     def close(self) -> None:
         """End everything."""
         for client in self._clients:

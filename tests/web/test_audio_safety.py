@@ -120,6 +120,7 @@ TEMPLATES = (
     "/api/playlists/{}",
     "/api/playlists/PLAYLIST?format={}",
     "/static/{}",
+    "/static/0/{}",
     "/{}",
 )
 

@@ -114,7 +114,7 @@ def test_every_refusal_has_the_one_shape(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/health", "/nothing", "/api/next", "/api/settings", "/static/radio.js"]
+    "path", ["/", "/health", "/nothing", "/api/next", "/api/settings", "/static/0/icon.svg"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_every_answer_has_the_security_headers(shared_world: World, method: str, path: str) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # Whose ids these are: a song and a file of the page are everybody's, accounts the administrators'.
 PARAMETERS = {
     "song_id": "everybody",
-    "name": "everybody",
+    "version": "everybody",
+    "path": "everybody",
     "user_id": "admin",
     "playlist_id": "owner",
 }

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from tests.web.worlds import World
 
-OPEN = ["/", "/health", "/openapi.json", "/static/radio.js"]
+OPEN = ["/", "/health", "/openapi.json", "/static/0/icon.svg"]
 
 PREFIXES = [
     "", "/", "//", "/.", "/./", "/static/..", "/static/../", "/health/..", "/%2e%2e",
     "/static%2f..", "/..;/", "/static/%2e%2e", "/\\", "/static/..\\", "/%5c", "/;", "/health;",
     "/openapi.json/..", "http://localhost:8260", "/api/session/../..", "/%2f",
-    "/static/radio.js/../..", "/~", "/*",
+    "/static/0/icon.svg/../..", "/~", "/*",
 ]  # fmt: skip
 SUFFIXES = [
     "", "/", ".", "..", "%2e", "/.", "/..", ";", ";x=/health", ";jsessionid=1", "%00", "%00.js",
-    "%20", ".json", ".js", "/static/radio.js", "?r=/health", "?r=/static/", "?/static/radio.js",
+    "%20", ".json", ".js", "/static/0/icon.svg", "?r=/health", "?r=/static/", "?/static/0/icon.svg",
     "??", "#/health", "%3f", "%23", "/%2e%2e/health", "?_method=GET", "?token=" + "a" * 43,
     "?guest=1", "&x", "\\..\\health",
 ]  # fmt: skip
@@ -48,7 +48,7 @@ HEADERS: list[dict[str, str]] = [
     {"Cookie": "bandstand_session=" + "a" * 5_000},
     {"Referer": "http://localhost:8260/static/"},
     {"Host": "localhost/health?"},
-    {"Host": "localhost:8260/static/radio.js#"},
+    {"Host": "localhost:8260/static/0/icon.svg#"},
     {"Host": "localhost:8260@health"},
     {"Host": "evil.example"},
     {"Host": ""},

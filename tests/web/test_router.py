@@ -31,8 +31,8 @@ PUBLIC_LIST = {
     "HEAD /health",
     "GET /openapi.json",
     "HEAD /openapi.json",
-    "GET /static/{name}",
-    "HEAD /static/{name}",
+    "GET /static/{version}/{path}",
+    "HEAD /static/{version}/{path}",
     "POST /api/session",
     "POST /api/session/setup",
 }

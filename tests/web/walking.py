@@ -40,7 +40,7 @@ class Operation:
 def operations() -> list[Operation]:
     """Return all operations of all routes."""
     return [
-        Operation(method=method, path=route.path, policy=policy_of(route))
+        Operation(method=method, path=route.path_format, policy=policy_of(route))
         for router in find_routers()
         for route in router.routes
         if isinstance(route, APIRoute)

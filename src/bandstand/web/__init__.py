@@ -17,5 +17,5 @@ song_json, event_json, playlist_answer
                     values as answers
 server, patience, workers, turns, logs, memory
                     the process itself: sockets, threads, what it prints
-static/             the page
+static/, page_files the page, and how its files are held
 """

@@ -1,0 +1,147 @@
+// Who is there, and which page is shown.
+
+import * as bar from "../player/bar.js";
+import * as player from "../player/page.js";
+import { radio } from "../player/radio.js";
+import { call, isPassing, pause } from "./api.js";
+import { fill } from "./dom.js";
+import { isGone } from "./network.js";
+import { clearNotices, notice, problem } from "./notices.js";
+import { closeOutbox, openOutbox } from "./outbox.js";
+import { route } from "./router.js";
+import { hideShell, markWay, nameWindow, showShell } from "./shell.js";
+import { failed } from "./states.js";
+import { announce, hear } from "./tabs.js";
+
+// Everything but the player is fetched when it is first shown.
+const PAGES = {
+  "": async () => player,
+  taste: () => import("../taste/page.js"),
+  library: () => import("../library/page.js"),
+  song: () => import("../library/song.js"),
+  playlists: () => import("../library/playlists.js"),
+  playlist: () => import("../library/playlist.js"),
+  scan: () => import("../library/scan.js"),
+  history: () => import("../history/page.js"),
+  settings: () => import("../settings/page.js"),
+  people: () => import("../settings/people.js"),
+};
+const TRY_AGAIN = 3_000; // milliseconds
+
+const main = document.getElementById("page");
+let person = null;
+let shown = new AbortController(); // of the page that is shown
+
+// ── Pages ───────────────────────────────────────────────────────────────────────────────
+
+async function showPage({ isFirst = false } = {}) {
+  shown.abort();
+  shown = new AbortController();
+  const { signal } = shown;
+  const { name, id, query } = route();
+  const open = Object.hasOwn(PAGES, name) ? PAGES[name] : PAGES[""];
+  markWay(name);
+  bar.mount(document.getElementById("bar"), { isHidden: open === PAGES[""] });
+  try {
+    const page = await open();
+    if (signal.aborted) return;
+    fill(main);
+    nameWindow({ page: page.title });
+    await page.show(main, { params: { id, query }, person, signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    fill(main, failed(error, showPage));
+  }
+  if (!isFirst && !signal.aborted) begin(main);
+}
+
+// Who reads with their ears, or walks with the keyboard, begins where the page does.
+function begin(place) {
+  const heading = place.querySelector("h1");
+  if (place.contains(document.activeElement)) return;
+  heading?.setAttribute("tabindex", "-1");
+  (heading ?? place).focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
+// ── Coming and going ────────────────────────────────────────────────────────────────────
+
+async function enter() {
+  try {
+    const [someone, settings] = await Promise.all([
+      call("GET", "/api/session"),
+      call("GET", "/api/settings"),
+    ]);
+    person = someone;
+    openOutbox(person.id, outboxWatchers());
+    showShell(person, { onLogOut: logOut });
+    const page = showPage({ isFirst: true });
+    await radio.begin({ person, settings });
+    await page;
+  } catch (error) {
+    if (error.code === "login_required") return showDoor();
+    fill(main, failed(error, enter));
+    if (!isPassing(error)) return;
+    await pause(TRY_AGAIN);
+    if (person === null) enter();
+  }
+}
+
+function outboxWatchers() {
+  let unsay = null; // takes away what was said
+  return {
+    onDelay: () => {
+      // Being offline is said already, by the player.
+      if (!isGone()) unsay ??= notice("Not delivered yet; trying again.", { lasts: true });
+    },
+    onDelivered: () => {
+      unsay?.();
+      unsay = null;
+    },
+    onRefused: problem,
+    onStranger: () => location.reload(),
+  };
+}
+
+async function showDoor() {
+  person = null;
+  shown.abort();
+  shown = new AbortController();
+  radio.stop();
+  closeOutbox();
+  clearNotices();
+  hideShell();
+  const isNew = document.documentElement.dataset.setup === "open";
+  const door = await (isNew ? import("../doors/setup.js") : import("../doors/login.js"));
+  nameWindow({ page: door.title });
+  fill(main);
+  door.show(main, { onEnter: comeIn, signal: shown.signal });
+}
+
+async function comeIn() {
+  document.documentElement.dataset.setup = "closed";
+  announce("session");
+  main.focus({ preventScroll: true }); // the form that had the focus goes
+  await enter();
+}
+
+async function logOut() {
+  await call("DELETE", "/api/session").catch(() => {});
+  announce("session");
+  location.reload();
+}
+
+// The address says which page is shown, so the skip link does not become part of it.
+document.querySelector(".skip-link").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+document.addEventListener("stranger", () => person === null || showDoor());
+window.addEventListener("hashchange", () => {
+  if (person !== null && location.hash.startsWith("#/")) showPage();
+});
+hear("session", () => location.reload()); // somebody came or left in another tab
+
+// "ask": the page was opened from another site, to which the browser does not show the cookie.
+if (document.documentElement.dataset.session === "closed") showDoor();
+else enter();

@@ -1,0 +1,143 @@
+// "Forget a period…": from when to when, how much that is, and then it is taken back.
+
+import { address, call } from "../app/api.js";
+import { h } from "../app/dom.js";
+import { ask, notice, problem } from "../app/notices.js";
+import { plural } from "../app/words.js";
+
+const HOUR = 3_600_000; // milliseconds
+const MINUTE = 60_000;
+const PAGE = 500;
+const HEARD = ["rating", "skip", "listen"]; // what is forgotten; bans and snoozes stay
+
+// Resolves with whether something was forgotten.
+export async function forgetPeriod({ signal }) {
+  const known = counter(signal);
+  const fields = stretch();
+  const told = h("p.small");
+  const count = async () => {
+    const { from, to } = fields.read();
+    told.textContent = await said(known, from, to);
+  };
+  fields.onChange(count);
+  count();
+  const wanted = await ask("Forget a period", {
+    body: [
+      h(
+        "p.faint",
+        {},
+        "Ratings, skips and what you heard in this time are taken back, as if you had never" +
+          " told the radio. What you never want to hear again stays away. This cannot be " +
+          "undone.",
+      ),
+      fields.presets,
+      fields.pair,
+      told,
+    ],
+    yes: "Forget it",
+    danger: true,
+    read: fields.read,
+  });
+  return wanted ? forget(wanted) : false;
+}
+
+async function forget({ from, to }) {
+  try {
+    const { forgotten } = await call("POST", "/api/history/forget", { from, to });
+    notice(
+      forgotten ? `Forgotten: ${things(forgotten)}.` : "There was nothing to forget in that time.",
+    );
+    return forgotten > 0;
+  } catch (error) {
+    problem(error);
+    return false;
+  }
+}
+
+const things = (count) => plural(count, "thing you told the radio", "things you told the radio");
+
+// ── The fields ──────────────────────────────────────────────────────────────────────────
+
+function stretch() {
+  const from = h("input", { type: "datetime-local", required: true });
+  const to = h("input", { type: "datetime-local", required: true });
+  const read = () => ({ from: at(from), to: at(to) });
+  const check = () =>
+    to.setCustomValidity(at(from) < at(to) ? "" : "The end must be after the beginning.");
+  const listeners = [check];
+  const tell = () => listeners.forEach((listener) => listener());
+  const set = (start) => {
+    from.value = written(start);
+    to.value = written(Date.now() + MINUTE); // the minute that is not over yet included
+    tell();
+  };
+  [from, to].forEach((input) => input.addEventListener("change", tell));
+  set(Date.now() - HOUR);
+  const preset = ([name, start]) =>
+    h("button.small", { type: "button", onclick: () => set(start()) }, name);
+  return {
+    read,
+    onChange: (listener) => listeners.push(listener),
+    presets: h(
+      "div.row.presets",
+      { role: "group", "aria-label": "Common periods" },
+      PRESETS.map(preset),
+    ),
+    pair: h("div.period", {}, labelled("From", from), labelled("To", to)),
+  };
+}
+
+const PRESETS = [
+  ["Last hour", () => Date.now() - HOUR],
+  ["Today", () => new Date().setHours(0, 0, 0, 0)],
+  ["This week", monday],
+];
+
+function monday() {
+  const today = new Date();
+  today.setDate(today.getDate() - ((today.getDay() + 6) % 7));
+  return today.setHours(0, 0, 0, 0);
+}
+
+const labelled = (name, input) => h("label.field", {}, h("span", {}, name), input);
+const at = (input) => new Date(input.value).getTime();
+
+// As the field wants it: the local time, to the minute.
+function written(moment) {
+  const local = new Date(moment - new Date(moment).getTimezoneOffset() * MINUTE);
+  return local.toISOString().slice(0, 16);
+}
+
+// ── How much that is ────────────────────────────────────────────────────────────────────
+
+async function said(known, from, to) {
+  if (!(from < to)) return "";
+  try {
+    const count = await known(from, to);
+    return count ? `In this time: ${things(count)}.` : "In this time you told the radio nothing.";
+  } catch {
+    return ""; // it is told afterwards
+  }
+}
+
+// Counts what was heard in a stretch; the log is read backwards once, as far as it is needed.
+function counter(signal) {
+  const found = [];
+  let before = null;
+  let isWhole = false;
+  return async (from, to) => {
+    while (!isWhole && !(found.at(-1)?.at < from)) {
+      const query = { kind: HEARD, limit: PAGE, before };
+      const { events, next_before: next } = await call(
+        "GET",
+        address("/api/history", query),
+        undefined,
+        { signal },
+      );
+      found.push(...events);
+      before = next;
+      isWhole = next === null;
+    }
+    return found.filter((event) => !event.is_retracted && from <= event.at && event.at < to).length;
+  };
+}

@@ -1,0 +1,37 @@
+// How the server is, in plain words.
+
+import { h, icon } from "../app/dom.js";
+import { length, plural } from "../app/words.js";
+
+const MEGABYTE = 1_000_000;
+const STORES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
+
+export function statusList(status) {
+  const failure = status.store_failure;
+  return h(
+    "div.stack",
+    {},
+    failure && h("p.notes", {}, icon("warning"), `Nothing can be stored any more: ${failure}`),
+    h("dl.status", {}, facts(status).map(fact)),
+    status.store_warning && h("p.hint", {}, status.store_warning),
+  );
+}
+
+const fact = ([label, value]) => [h("dt.faint.small", {}, label), h("dd", {}, value)];
+
+function facts(status) {
+  const gone = status.missing_songs;
+  const missing = gone ? `, ${gone.toLocaleString("en-GB")} more gone` : "";
+  const memory = status.memory_bytes;
+  const found = [
+    ["Library", `${plural(status.songs, "song")}${missing}`],
+    ["Failed", plural(status.failed_files, "file")],
+    ["People", plural(status.accounts, "account")],
+    ["Store", `${STORES[status.store] ?? status.store}${status.store_failure ? "" : ", in order"}`],
+    ["Memory", memory ? `${Math.round(memory / MEGABYTE)} MB` : "unknown"],
+    ["Running for", length(status.uptime_seconds)],
+    ["Version", status.version],
+  ];
+  if (status.isolation) found.push(["Files are read", status.isolation]);
+  return found;
+}

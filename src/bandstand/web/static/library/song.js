@@ -1,0 +1,173 @@
+// One song: what it is, what the radio expects of it, what was said of it.
+
+import { call } from "../app/api.js";
+import { fill, h, icon } from "../app/dom.js";
+import { menuButton } from "../app/menu.js";
+import { link, way } from "../app/router.js";
+import { empty, load } from "../app/states.js";
+import { clock, stars } from "../app/words.js";
+import { coverOf } from "../player/cover.js";
+import { radio } from "../player/radio.js";
+import { starButtons } from "../player/stars.js";
+import { expectedInWords, freshInWords, freshness, scale } from "./expected.js";
+import { rulesOf } from "./rules_of.js";
+import { saidList } from "./said.js";
+import { albumWay, artistWay, isPlaying, songItems, startFrom } from "./song_menu.js";
+
+export const title = "Song";
+
+const COVER = 512; // pixels
+const GONE = "Its file is gone. It comes back when the file does.";
+const UNKNOWN = "Nothing yet: it takes some ratings, and a song whose sound has been analysed.";
+const RATED = "As you said last. Rate it again whenever you hear it differently.";
+const UNHEARD = "Nothing yet: you have neither heard nor rated it here.";
+
+export async function show(main, { params, signal }) {
+  const ask = () => details(params.id, signal);
+  const again = async () => {
+    const view = await ask().catch(() => null);
+    if (view?.song && !signal.aborted) redraw(main, view, again);
+  };
+  const isThere = await load(main, ask, (view) => page(view, again));
+  // What was told elsewhere on the page, in a toast say, changes what is expected.
+  if (isThere) radio.addEventListener("upcoming", again, { signal });
+}
+
+// An unknown song is no problem of the server's.
+async function details(id, signal) {
+  try {
+    const [view, rules] = await Promise.all([
+      call("GET", `/api/songs/${encodeURIComponent(id ?? "")}`, undefined, { signal }),
+      call("GET", "/api/settings/rules", undefined, { signal }),
+    ]);
+    return { ...view, rules: rules.rules };
+  } catch (problem) {
+    if (problem.status === 404 || problem.status === 422) return { song: null };
+    throw problem;
+  }
+}
+
+function page(view, again) {
+  if (!view.song) {
+    const library = link(way("library"), { class: "button" }, "Go to the library");
+    const note = empty("note", "There is no song with this address.", library);
+    return [h("h1", {}, "No such song"), note];
+  }
+  return h(
+    "article.song-page.stack.loose",
+    {},
+    header(view),
+    h("div.song-parts", { dataset: { parts: "" } }, parts(view, again)),
+  );
+}
+
+// Only the parts that change, so that nobody loses the button they are on.
+function redraw(main, view, again) {
+  const place = main.querySelector("[data-parts]");
+  const held = [...place.querySelectorAll("button")].indexOf(document.activeElement);
+  fill(place, parts(view, again));
+  if (held >= 0) place.querySelectorAll("button")[held]?.focus({ preventScroll: true });
+}
+
+function header({ song }) {
+  return h(
+    "header.song-head",
+    {},
+    h("div.song-picture", { class: song.is_present ? "" : "gone" }, coverOf(song, COVER)),
+    h(
+      "div.stack",
+      {},
+      h("div.stack.tight", {}, h("h1", {}, song.title), byline(song), facts(song)),
+      song.is_present ? null : h("p.notes", {}, icon("warning"), GONE),
+      actions(song),
+    ),
+  );
+}
+
+function byline(song) {
+  const names = [];
+  if (song.artist) names.push(link(artistWay(song), {}, song.artist));
+  if (song.album) names.push(link(albumWay(song), {}, song.album));
+  return h("p.song-by", {}, names.length ? between(names, " · ") : "Unknown artist");
+}
+
+function facts(song) {
+  const genre = song.genre && link(way("library", null, { genre: song.genre }), {}, song.genre);
+  const known = [genre, song.year && String(song.year), clock(song.duration)].filter(Boolean);
+  return h("p.faint", {}, between(known, " · "));
+}
+
+const between = (things, text) => things.flatMap((one, index) => (index ? [text, one] : [one]));
+
+function actions(song) {
+  const name = `More for “${song.title}”`;
+  const items = () => songItems(song, { isHere: true }).filter((item) => !isShown(item));
+  const more = menuButton(name, items, { label: "More" });
+  if (!song.is_present) return h("div.row", {}, more);
+  return h(
+    "div.row",
+    {},
+    button("button.main", "Play now", "play", () => radio.playSong(song)),
+    button("button", "Start radio from here", "radio", () => startFrom(song)),
+    more,
+  );
+}
+
+function button(kind, label, drawing, run) {
+  return h(kind, { type: "button", onclick: run }, icon(drawing), label);
+}
+
+const isShown = (item) => ["Play now", "Start radio from here"].includes(item?.label);
+
+function parts(view, again) {
+  const figures = [rate(view, again), expectation(view), fresh(view)];
+  return [rulesOf(view, again), ...figures, said(view, again)];
+}
+
+function expectation(view) {
+  const words = expectedInWords(view);
+  return h(
+    "section.card.stack",
+    {},
+    h("h2", {}, "Expected now"),
+    words === null ? h("p.faint", {}, UNKNOWN) : [h("p.figure", {}, words), scale(view)],
+  );
+}
+
+function fresh(view) {
+  const [figure, words] = freshInWords(view);
+  return h(
+    "section.card.stack",
+    {},
+    h("h2", {}, "Freshness"),
+    h("p.figure", {}, figure),
+    freshness(view),
+    h("p.faint.small", {}, words),
+  );
+}
+
+function rate({ song, history }, again) {
+  const last = history.find((event) => event.kind === "rating" && !event.is_retracted);
+  const onRate = async (count) => {
+    const event = { kind: "rating", song: song.id, stars: count };
+    if (isPlaying(song)) await radio.rate(count);
+    else await radio.tellUndoably(event, `${stars(count)} for “${song.title}”`);
+    again();
+  };
+  return h(
+    "section.card.stack",
+    {},
+    h("h2", {}, "Your rating"),
+    starButtons({ onRate, value: last?.stars ?? 0 }),
+    h("p.faint.small", {}, last ? RATED : "You have not rated it yet."),
+  );
+}
+
+function said({ history }, again) {
+  return h(
+    "section.card.stack.wide",
+    {},
+    h("h2", {}, "History"),
+    history.length ? saidList(history, again) : h("p.faint", {}, UNHEARD),
+  );
+}

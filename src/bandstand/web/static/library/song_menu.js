@@ -1,0 +1,51 @@
+// What can be done with a song, wherever it is shown.
+
+import { way } from "../app/router.js";
+import { radio } from "../player/radio.js";
+import { addToPlaylist } from "./add_to_playlist.js";
+
+const MONTH = 30; // days
+
+// The entries of a song's menu; a song whose file is gone cannot be played.
+export function songItems(song, { isHere = false } = {}) {
+  const playing = [
+    { label: "Play now", icon: "play", run: () => radio.playSong(song) },
+    { label: "Play next", icon: "queue", run: () => radio.queueSong(song) },
+    { label: "Start radio from here", icon: "radio", run: () => startFrom(song) },
+  ];
+  return [
+    ...(song.is_present ? playing : []),
+    { label: "Add to playlist…", icon: "playlist", run: () => addToPlaylist([song]) },
+    null,
+    ...(isHere ? [] : [{ label: "Go to song", icon: "note", href: way("song", song.id) }]),
+    ...(song.artist ? [{ label: "Go to artist", icon: "people", href: artistWay(song) }] : []),
+    null,
+    { label: "Not for a month", icon: "snooze", run: () => snooze(song) },
+    { label: "Never again", icon: "ban", run: () => ban(song) },
+  ];
+}
+
+export function startFrom(song) {
+  return radio.startFrom({ song: song.id, name: song.title });
+}
+
+function snooze(song) {
+  if (isPlaying(song)) return radio.keepAway("snooze", "song", MONTH);
+  const event = { kind: "snooze", scope: "song", target: song.id, days: MONTH };
+  return radio.tellUndoably(event, `“${song.title}” not for a month`);
+}
+
+function ban(song) {
+  if (isPlaying(song)) return radio.keepAway("ban", "song");
+  const event = { kind: "ban", scope: "song", target: song.id };
+  return radio.tellUndoably(event, `“${song.title}” never again`);
+}
+
+export const isPlaying = (song) => radio.current?.song.id === song.id;
+
+export const artistWay = (song) => way("library", null, { artist: song.artist });
+
+export function albumWay(song) {
+  const artist = song.album_artist ?? song.artist;
+  return way("library", null, { album: song.album, ...(artist ? { album_artist: artist } : {}) });
+}

@@ -1,0 +1,119 @@
+// What comes next: songs queued by hand, then what the radio chooses.
+
+import { address, call } from "../app/api.js";
+
+const COUNT = 8; // songs of the coming playlist that are shown
+const MOST_AFTER = 50; // as many as the server takes
+const MOST_KEPT = 20;
+
+export class Ahead {
+  station = null; // {song | artist | genre, name}: where to start from
+  pinned = []; // songs queued by hand
+  chosen = null; // the radio's own next offer, as things stand
+  later = []; // the offers after that one
+  #broken = []; // songs that would not play
+  #dropped = []; // songs that were taken off the list
+  #unlogged = []; // songs that were heard without the log knowing it yet, or ever
+
+  // The offers in the order in which they come.
+  get coming() {
+    const own = this.chosen ? [this.chosen, ...this.later] : [];
+    return [...this.pinned.map(asOffer), ...own];
+  }
+
+  get upcoming() {
+    return this.pinned.length ? asOffer(this.pinned[0]) : this.chosen;
+  }
+
+  // The next offer is taken off the list.
+  take() {
+    const offer = this.upcoming;
+    if (this.pinned.length) this.pinned.shift();
+    else this.takeChosen();
+    return offer;
+  }
+
+  takeChosen() {
+    this.chosen = this.later.shift() ?? null;
+  }
+
+  // The radio has thought again. What was to come later stays until that is known anew: a list
+  // that shrinks and grows with every star is hard to read.
+  choose(offer) {
+    this.later = this.later.filter(({ song }) => song.id !== offer.song.id);
+    this.chosen = offer;
+  }
+
+  // Ask for the song after these, and after those that the log does not know of.
+  ask(heard, { signal } = {}) {
+    return call("GET", address("/api/next", this.#query(heard)), undefined, { signal });
+  }
+
+  // Ask for the songs after the radio's next one.
+  async askLater(heard, { signal } = {}) {
+    const after = [...heard, this.chosen.song.id];
+    const query = { count: COUNT - 1, ...this.#query(after) };
+    const answer = await call("GET", address("/api/playlist", query), undefined, { signal });
+    return answer.songs;
+  }
+
+  // The list that is shown, as a file for other players.
+  fileAddress(format, heard) {
+    const count = this.later.length + 1;
+    return address("/api/playlist", { format, count, ...this.#query(heard) });
+  }
+
+  passOver(song) {
+    keep(this.#broken, song.id);
+  }
+
+  drop(song) {
+    const place = this.pinned.findIndex((one) => one.id === song.id);
+    if (place >= 0) this.pinned.splice(place, 1);
+    else keep(this.#dropped, song.id);
+    this.later = this.later.filter((offer) => offer.song.id !== song.id);
+    if (this.chosen?.song.id === song.id) this.takeChosen();
+  }
+
+  // Nothing that is to be kept away is left on the list.
+  dropAll(isMeant) {
+    this.pinned = this.pinned.filter((song) => !isMeant(song));
+    this.later = this.later.filter((offer) => !isMeant(offer.song));
+    if (this.chosen && isMeant(this.chosen.song)) this.takeChosen();
+  }
+
+  noteHeard(song) {
+    keep(this.#unlogged, song.id);
+  }
+
+  noteLogged(song) {
+    this.#unlogged = this.#unlogged.filter((id) => id !== song.id);
+  }
+
+  clear() {
+    Object.assign(this, { station: null, pinned: [], chosen: null, later: [] });
+    this.#broken = [];
+    this.#dropped = [];
+    this.#unlogged = [];
+  }
+
+  #query(heard) {
+    const pinned = this.pinned.map((song) => song.id);
+    const all = [...this.#broken, ...this.#dropped, ...this.#unlogged, ...heard, ...pinned];
+    const { song, artist, genre } = this.station ?? {};
+    return { after: [...new Set(all)].slice(-MOST_AFTER), song, artist, genre };
+  }
+}
+
+// A song that a listener has asked for, in the shape of what the radio offers.
+export function asOffer(song) {
+  const note = "You asked for it.";
+  return { song, why: null, mode: "asked", note, step: null, seq: null };
+}
+
+function keep(list, id) {
+  const place = list.indexOf(id);
+  if (place >= 0) list.splice(place, 1);
+  list.push(id);
+  if (list.length > MOST_KEPT) list.shift();
+}

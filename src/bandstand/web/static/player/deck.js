@@ -1,0 +1,255 @@
+// From song to song: what plays, what comes next, and how music goes on whatever happens.
+
+import { Refused, pause } from "../app/api.js";
+import { isGone } from "../app/network.js";
+import { problem } from "../app/notices.js";
+import { nameWindow } from "../app/shell.js";
+import { songName } from "../app/words.js";
+import { Ahead } from "./ahead.js";
+import { connection } from "./connection.js";
+import { keepCovers } from "./cover.js";
+import { Repairs } from "./repairs.js";
+import { sound } from "./sound.js";
+
+const PATIENCE = 1_500; // milliseconds until music does not wait for an answer any more
+const SETTLED = 3_000; // milliseconds until the next song is taken to be the next song
+const CALM = 400; // milliseconds without a change, before the longer list is asked for
+const TRY_AGAIN = 5_000;
+const LONG_PAUSE = 600_000; // then what was to come may be so no longer
+const MOST_PAST = 50;
+const READING = "Getting this song ready …";
+const WAITING = "Waiting for the server …";
+
+export class Deck extends EventTarget {
+  phase = "off"; // "waiting" for songs, then "on"
+  current = null; // the offer that plays
+  stars = 0; // what it was given
+  note = ""; // what there is to say about it
+  needsPress = false; // the browser wants a first click before there is sound
+
+  ahead = new Ahead();
+  past = []; // the offers before it
+  turn = 0; // the number of the latest change of song; older answers are dropped
+  isLeaving = false; // the song is over or left, and the next one is not there yet
+  #look = new AbortController(); // of the questions for what comes
+  #queueWatchers = 0;
+  #pausedAt = null;
+  #repairs = new Repairs({
+    onResume: (song, from) => this.current?.song.id === song.id && sound.play(song, { from }),
+    onGiveUp: (song) => this.#giveUp(song),
+  });
+
+  constructor() {
+    super();
+    sound.addEventListener("ended", () => this.isLeaving || this.end());
+    sound.addEventListener("error", ({ detail }) => this.#repairs.repair(detail));
+    sound.addEventListener("unready", ({ detail }) => this.#repairs.replace(detail));
+    sound.addEventListener("refused", () => this.#askForPress());
+    sound.addEventListener("playing", () => this.#hasSound());
+    sound.addEventListener("canplay", () => this.note === READING && this.say(""));
+    sound.addEventListener("time", () => this.emit("time"));
+    sound.addEventListener("durationchange", () => this.emit("time"));
+    sound.addEventListener("pause", () => this.#hasPaused());
+    sound.addEventListener("play", () => this.#hasBegun());
+    connection.addEventListener("back", () => this.phase === "on" && this.lookAhead());
+  }
+
+  emit(name) {
+    this.dispatchEvent(new Event(name));
+  }
+
+  say(text) {
+    if (this.note === text) return;
+    this.note = text;
+    this.emit("state");
+  }
+
+  eject() {
+    this.turn += 1;
+    this.#look.abort();
+    this.#repairs.stop();
+    sound.stop();
+    this.ahead.clear();
+    Object.assign(this, {
+      current: null,
+      stars: 0,
+      note: "",
+      needsPress: false,
+      past: [],
+      isLeaving: false,
+    });
+    nameWindow({ song: "" });
+  }
+
+  // ── What plays ──
+
+  play(offer, { from = 0, isBack = false } = {}) {
+    const turn = ++this.turn;
+    this.isLeaving = false;
+    this.#repairs.stop();
+    if (this.current && !isBack) this.past = [...this.past, this.current].slice(-MOST_PAST);
+    Object.assign(this, { current: offer, stars: 0, note: "" });
+    if (this.ahead.chosen?.song.id === offer.song.id) this.ahead.takeChosen();
+    sound.play(offer.song, { from });
+    nameWindow({ song: songName(offer.song) });
+    for (const name of ["song", "upcoming", "queue"]) this.emit(name);
+    this.#sayIfSlow(turn);
+    this.lookAhead();
+  }
+
+  // Play what comes next, as it is chosen after `telling`; but music waits for nobody long.
+  async goOn(telling = null) {
+    const turn = ++this.turn;
+    this.isLeaving = true;
+    this.#look.abort();
+    this.#repairs.stop();
+    sound.pause();
+    if (!this.ahead.pinned.length) {
+      const offer = await this.#askInTime(telling);
+      if (turn !== this.turn) return;
+      if (offer) return this.play(offer);
+    }
+    if (this.#canTake()) return this.play(this.ahead.take());
+    this.say(WAITING);
+    if (connection.isAway) await connection.back();
+    else await pause(TRY_AGAIN);
+    if (turn === this.turn) this.goOn();
+  }
+
+  // The song has come to its end: what was prepared plays at once.
+  goOnAtOnce() {
+    if (this.#canTake()) this.play(this.ahead.take());
+    else this.goOn();
+  }
+
+  // Overridden by who knows what the end of a song means.
+  end() {
+    this.goOnAtOnce();
+  }
+
+  // While the network is gone, only what is here already can be played.
+  #canTake() {
+    const offer = this.ahead.upcoming;
+    return offer !== null && (!(isGone() || connection.isAway) || sound.holds(offer.song));
+  }
+
+  async #askInTime(telling) {
+    if (isGone()) {
+      connection.lose();
+      return null;
+    }
+    const ask = async () => {
+      await telling;
+      return this.ahead.ask([]);
+    };
+    const asking = ask().catch((error) => this.#complain(error));
+    return Promise.race([asking, pause(this.ahead.upcoming ? PATIENCE : 4 * PATIENCE)]);
+  }
+
+  // Some files are converted before they can be played, which takes seconds.
+  async #sayIfSlow(turn) {
+    await pause(PATIENCE);
+    if (turn === this.turn && !sound.isReady && !this.needsPress) this.say(READING);
+  }
+
+  #giveUp(song) {
+    this.ahead.passOver(song);
+    if (this.current?.song.id === song.id) this.goOn();
+    else this.lookAhead();
+  }
+
+  #hasSound() {
+    this.#repairs.succeed();
+    if (this.needsPress) this.lookAhead(); // nothing was prepared
+    Object.assign(this, { note: "", needsPress: false });
+    this.emit("state");
+  }
+
+  #hasBegun() {
+    if (this.#pausedAt !== null && Date.now() - this.#pausedAt > LONG_PAUSE) this.lookAhead();
+    this.#pausedAt = null;
+    this.emit("state");
+  }
+
+  #hasPaused() {
+    this.#pausedAt = Date.now();
+    this.emit("state");
+  }
+
+  #askForPress() {
+    this.needsPress = true;
+    this.emit("state");
+  }
+
+  // ── What comes ──
+
+  get upcoming() {
+    return this.ahead.upcoming;
+  }
+
+  get coming() {
+    return this.ahead.coming;
+  }
+
+  heard() {
+    return this.current ? [this.current.song.id] : [];
+  }
+
+  // The longer list is only asked for while somebody looks at it.
+  watchQueue(signal) {
+    this.#queueWatchers += 1;
+    signal.addEventListener("abort", () => (this.#queueWatchers -= 1), { once: true });
+    if (this.current) this.#lookFurther();
+  }
+
+  // Ask what would be played after this song as things stand.
+  async lookAhead() {
+    if (this.phase !== "on" || this.isLeaving) return;
+    this.#look.abort();
+    this.#look = new AbortController();
+    const { signal } = this.#look;
+    try {
+      const offer = await this.ahead.ask(this.heard(), { signal });
+      if (signal.aborted) return;
+      this.ahead.choose(offer);
+    } catch (error) {
+      if (!signal.aborted) this.#complain(error);
+      return;
+    }
+    this.emit("upcoming");
+    this.emit("queue");
+    this.#prepare(signal);
+    this.#lookFurther();
+  }
+
+  // To ask for the head of a song has it converted, where that must be, before its turn comes.
+  async #prepare(signal) {
+    await pause(CALM);
+    if (signal.aborted || !this.upcoming) return;
+    keepCovers(this.upcoming.song);
+    await pause(SETTLED);
+    if (signal.aborted || !this.upcoming || this.needsPress || isGone()) return;
+    const { song } = this.upcoming;
+    if (!sound.prepare(song)) fetch(song.audio, { method: "HEAD" }).catch(() => {});
+  }
+
+  async #lookFurther() {
+    const { signal } = this.#look;
+    await pause(CALM);
+    if (signal.aborted || !this.#queueWatchers || !this.ahead.chosen) return;
+    try {
+      const later = await this.ahead.askLater(this.heard(), { signal });
+      if (signal.aborted) return;
+      this.ahead.later = later;
+      this.emit("queue");
+    } catch (error) {
+      if (!signal.aborted) this.#complain(error);
+    }
+  }
+
+  #complain(error) {
+    if (error.name === "AbortError") return;
+    if (error instanceof Refused) problem(error);
+    else connection.lose();
+  }
+}

@@ -1,0 +1,61 @@
+// What a lock screen, a headset or a keyboard's media keys show and do.
+
+import { isGone } from "../app/network.js";
+import { radio } from "./radio.js";
+
+const JUMP = 10; // seconds
+
+const ACTIONS = {
+  play: () => radio.start(),
+  pause: () => radio.pause(),
+  stop: () => radio.pause(),
+  nexttrack: () => radio.skip(),
+  previoustrack: () => radio.back(),
+  seekto: ({ seekTime }) => radio.seek(seekTime),
+  seekbackward: ({ seekOffset }) => radio.seek(radio.position - (seekOffset || JUMP)),
+  seekforward: ({ seekOffset }) => radio.seek(radio.position + (seekOffset || JUMP)),
+};
+
+export function followRadio() {
+  const { mediaSession } = navigator;
+  if (!mediaSession) return;
+  for (const [name, run] of Object.entries(ACTIONS)) {
+    try {
+      mediaSession.setActionHandler(name, run);
+    } catch {
+      // a browser that does not know this action has no button for it
+    }
+  }
+  radio.addEventListener("song", () => {
+    mediaSession.metadata = radio.current ? metadata(radio.current.song) : null;
+  });
+  radio.addEventListener("state", () => {
+    mediaSession.playbackState = radio.current ? (radio.isPlaying ? "playing" : "paused") : "none";
+  });
+  radio.addEventListener("time", () => showPosition(mediaSession));
+}
+
+function metadata(song) {
+  const artwork = [256, 512].map((size) => ({
+    src: `${song.cover}?size=${size}`,
+    sizes: `${size}x${size}`,
+    type: "image/jpeg",
+  }));
+  const { title, artist, album } = song;
+  return new MediaMetadata({
+    title,
+    artist: artist ?? "",
+    album: album ?? "",
+    artwork: song.cover && !isGone() ? artwork : [],
+  });
+}
+
+function showPosition(mediaSession) {
+  const { duration, position } = radio;
+  if (!Number.isFinite(duration)) return;
+  mediaSession.setPositionState?.({
+    duration,
+    position: Math.min(position, duration),
+    playbackRate: 1,
+  });
+}

@@ -1,0 +1,214 @@
+// One's password, devices and data; and leaving for good.
+
+import { call } from "../app/api.js";
+import { h, icon } from "../app/dom.js";
+import { problem } from "../app/notices.js";
+import * as preferences from "../app/preferences.js";
+import { link } from "../app/router.js";
+import { load } from "../app/states.js";
+import { announce } from "../app/tabs.js";
+import { date } from "../app/words.js";
+import { passwordField } from "../doors/form.js";
+import { newPassword, sayPassword } from "../doors/new_password.js";
+import { deviceName } from "./devices.js";
+import { dialogForm, saved } from "./pieces.js";
+
+// Returns what is in the section; the demo's listener has neither password nor devices.
+export function account(person, { signal }) {
+  if (person.guest) {
+    return [
+      h(
+        "p",
+        {},
+        "This is a demo: whoever opens it on this computer listens as its guest, without a " +
+          "password. What you rate is still known the next time.",
+      ),
+      takeAlong(),
+    ];
+  }
+  return [
+    h(
+      "div.row.apart",
+      {},
+      h("div", {}, h("h3", {}, person.name), h("p.small.faint", {}, ROLES[person.role])),
+      h("button", { type: "button", onclick: () => changePassword(person) }, "Change password…"),
+    ),
+    devices({ signal }),
+    takeAlong(),
+    farewell(person),
+  ];
+}
+
+const ROLES = {
+  admin: "Administrator: looks after the accounts and the library",
+  listener: "Listener",
+};
+
+// ── The password ────────────────────────────────────────────────────────────────────────
+
+async function changePassword(person) {
+  const old = passwordField("Old password", {
+    name: "password",
+    autocomplete: "current-password",
+    required: true,
+  });
+  const fresh = newPassword("New password", { nameOf: () => person.name, required: true });
+  const isDone = await dialogForm("Change password", {
+    body: [
+      userName(person),
+      old.field,
+      fresh.field,
+      h("p.hint", {}, "Everywhere else you are logged out."),
+    ],
+    yes: "Change password",
+    say: (error) => wrongPassword(error) ?? sayPassword(error),
+    send: async () => {
+      const wrong = fresh.check();
+      if (wrong) throw new Error(wrong);
+      await call("PUT", "/api/session/password", { old: old.input.value, new: fresh.input.value });
+      return true;
+    },
+  });
+  if (isDone) saved("The password is changed.");
+}
+
+// What keepers of passwords look for.
+function userName(person) {
+  return h("input", {
+    type: "text",
+    name: "username",
+    autocomplete: "username",
+    value: person.name,
+    hidden: true,
+    readonly: true,
+  });
+}
+
+const wrongPassword = (error) =>
+  error.code === "wrong_password" ? "This is not your password." : null;
+
+// ── Devices ─────────────────────────────────────────────────────────────────────────────
+
+function devices({ signal }) {
+  const place = h("div");
+  const ask = () => call("GET", "/api/session/devices", undefined, { signal });
+  const draw = ({ devices: found }) => [
+    h("ul.list.devices", { role: "list" }, [...found].sort(currentFirst).map(device)),
+    found.length > 1
+      ? h("button", { type: "button", onclick: endOthers }, "Log out everywhere else")
+      : h("p.hint", {}, "You are logged in nowhere else."),
+  ];
+  async function endOthers() {
+    try {
+      await call("DELETE", "/api/session/devices", undefined, { signal });
+      saved("You are logged out everywhere else.");
+      await load(place, ask, draw);
+    } catch (error) {
+      problem(error);
+    }
+  }
+  load(place, ask, draw);
+  return h("div.stack.tight", {}, h("h3", {}, "Where you are logged in"), place);
+}
+
+const currentFirst = (one, other) =>
+  other.is_current - one.is_current || other.created_at - one.created_at;
+
+function device({ client, created_at: since, expires_at: until, is_current: isHere }) {
+  return h(
+    "li",
+    { title: client },
+    h("p.row", {}, deviceName(client), isHere ? h("span.chip", {}, "This one") : null),
+    h("p.small.faint", {}, `Since ${date(since)}, until ${date(until)}`),
+  );
+}
+
+// ── Data ────────────────────────────────────────────────────────────────────────────────
+
+function takeAlong() {
+  return h(
+    "div.stack.tight",
+    {},
+    h("h3", {}, "Your data"),
+    h(
+      "p.hint",
+      {},
+      "Everything that is stored about you, as a text file that programs can read too: " +
+        "account, settings, history, playlists.",
+    ),
+    h(
+      "div",
+      {},
+      link(
+        "/api/history/export",
+        { class: "button", download: "" },
+        icon("download"),
+        "Export my data",
+      ),
+    ),
+  );
+}
+
+function farewell(person) {
+  return h(
+    "div.stack.tight",
+    {},
+    h("h3", {}, "Leave for good"),
+    h("p.hint", {}, "Removes your account and everything that is known about you."),
+    h(
+      "div",
+      {},
+      h(
+        "button.danger",
+        { type: "button", onclick: () => leave(person) },
+        icon("trash"),
+        "Delete me…",
+      ),
+    ),
+  );
+}
+
+async function leave(person) {
+  const password = passwordField("Password", {
+    name: "password",
+    autocomplete: "current-password",
+    required: true,
+  });
+  const isGone = await dialogForm("Delete your account?", {
+    body: [
+      h("p", {}, "These go at once, and nobody can bring them back:"),
+      h(
+        "ul.goes",
+        {},
+        GOES.map((what) => h("li", {}, what)),
+      ),
+      h(
+        "p.faint.small",
+        {},
+        "The music stays, and so do backups that whoever looks after this server has made " +
+          "before. You can export your data first.",
+      ),
+      userName(person),
+      password.field,
+    ],
+    yes: "Delete me",
+    danger: true,
+    say: wrongPassword,
+    send: async () => {
+      await call("DELETE", "/api/settings/account", { password: password.input.value });
+      return true;
+    },
+  });
+  if (!isGone) return;
+  preferences.namesBelow(`outbox.${person.id}.`).forEach(preferences.remove);
+  announce("session");
+  location.reload();
+}
+
+const GOES = [
+  "your account, its name and password",
+  "every rating, skip and song you heard, and what the radio has learnt from it",
+  "what you never want to hear again, and what not now",
+  "your playlists and settings",
+  "your logins, on every device",
+];

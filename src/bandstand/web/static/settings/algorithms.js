@@ -1,0 +1,114 @@
+// What each algorithm does, for the curious.
+
+import { h } from "../app/dom.js";
+
+// Names and words for people; one that is not here is shown by its own name and summary.
+const KNOWN = {
+  "bayes-ucb-cn-x": [
+    "Bayes-UCB, exact",
+    "Weighs what it knows of your taste against what it may still find out, and lets a song" +
+      " rest until it is fresh for you again. Recommended.",
+  ],
+  "bayes-ucb-cn-v": [
+    "Bayes-UCB, approximate",
+    "The same idea with the quick approximation of the paper that Bandstand builds on.",
+  ],
+  "bayes-ucb-cn": [
+    "Bayes-UCB, by sampling",
+    "The same idea as the paper computed it first, by drawing many random samples. Thinks " +
+      "for a while after each rating.",
+  ],
+  "bayes-ucb-cnd-v": [
+    "Bayes-UCB, with variety",
+    "Also learns how much you like a song to differ from those before it.",
+  ],
+  "thompson-cn-x": [
+    "Thompson sampling",
+    "Plays each song about as often as it believes it to be the best for you. More varied " +
+      "from hour to hour.",
+  ],
+  "optimistic-cn-x": [
+    "Optimistic sampling",
+    "Like Thompson sampling, but luck only ever speaks for a song, never against it.",
+  ],
+  "greedy-cn-x": [
+    "Always the favourite",
+    "Plays what it expects you to like best at the moment, and never tries anything out.",
+  ],
+  "epsilon-greedy-cn-x": [
+    "The favourite, with surprises",
+    "Plays what it expects you to like best; now and then, any song at all.",
+  ],
+  "greedy-cn-map": [
+    "Least squares, cautious",
+    "A simpler estimate of your taste that is careful at first. Never tries anything out.",
+  ],
+  "greedy-cn": [
+    "Least squares",
+    "The simplest estimate of your taste. Takes its first guesses for the truth.",
+  ],
+  "linucb-cn": [
+    "LinUCB, sound and time",
+    "Tries out what it is unsure of, and counts the days since a song was heard, evenly.",
+  ],
+  "linucb-c": [
+    "LinUCB, sound only",
+    "Tries out what it is unsure of, but does not know that one tires of a song. Repeats much.",
+  ],
+  random: ["Any song", "Draws at random and learns nothing: what all the others are measured by."],
+};
+const WITH_DIAL = /^bayes-ucb-/;
+
+export const hasDial = (algorithm) => WITH_DIAL.test(algorithm);
+export const nameOf = (algorithm) => KNOWN[algorithm]?.[0] ?? algorithm;
+
+// A list to choose from, folded away; `save(name)` tells whether it was saved.
+export function algorithmChoice(settings, save) {
+  const shown = h("span.faint", {}, nameOf(settings.algorithm));
+  let current = settings.algorithm;
+  const inputs = new Map();
+  const change = async (name) => {
+    if (await save(name)) current = name;
+    inputs.get(current).checked = true;
+    shown.textContent = nameOf(current);
+  };
+  const known = Object.keys(KNOWN);
+  const place = (name) => (known.includes(name) ? known.indexOf(name) : known.length);
+  const sorted = [...settings.algorithms].sort((one, other) => place(one) - place(other));
+  const options = sorted.map((name) => {
+    const input = h("input", {
+      type: "radio",
+      name: "algorithm",
+      value: name,
+      checked: name === current,
+      onchange: () => change(name),
+    });
+    inputs.set(name, input);
+    return option(input, name, settings.summaries[name]);
+  });
+  return h(
+    "details.algorithms",
+    {},
+    h("summary", {}, h("span", {}, h("h3", {}, "How songs are chosen"), shown)),
+    h("fieldset", {}, h("legend.unseen", {}, "Algorithm"), options),
+  );
+}
+
+function option(input, name, summary) {
+  const [title, words] = KNOWN[name] ?? [name, summary];
+  input.setAttribute("aria-labelledby", `algorithm-${name}`);
+  input.setAttribute("aria-describedby", `algorithm-${name}-words`);
+  return h(
+    "label.option",
+    {},
+    input,
+    h(
+      "span",
+      {},
+      h("b", { id: `algorithm-${name}` }, title),
+      " ",
+      h("code.faint", {}, name),
+      h("span.hint", { id: `algorithm-${name}-words` }, words),
+    ),
+  );
+}

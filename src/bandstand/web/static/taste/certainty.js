@@ -1,0 +1,96 @@
+// How unsure the radio was about new songs, after so many answers.
+
+import { plural } from "../app/words.js";
+import { figure, inStars } from "./figure.js";
+import { plot } from "./plots.js";
+import { logTicks } from "./ticks.js";
+
+const TITLE = "How well the radio knows you";
+const TOO_UNSURE = 1.5; // stars; the server's sentences draw the line there too
+const SCALE = 4; // stars between the worst and the best rating
+
+export function certainty(taste, tools) {
+  const points = taste.uncertainty;
+  if (!points.length) return null;
+  const sentence = sentenceOf(taste);
+  return figure({
+    key: "certainty",
+    title: TITLE,
+    sentence,
+    body: points.length > 1 ? plot(specOf(points, sentence), tools) : null,
+    table: points.length > 1 ? tableOf(points) : null,
+  });
+}
+
+export function sentenceOf({ uncertainty, noise }) {
+  const [first, last] = [uncertainty[0], uncertainty.at(-1)];
+  const answers = plural(last.answers, "answer");
+  if (last.stars >= TOO_UNSURE)
+    return `After ${answers} the radio hardly knows yet what a new song is worth to you (give or take ${inStars(last.stars)}). It falls with every rating, fast at first.`;
+  const start =
+    first.stars > SCALE ? "next to nothing was known" : `it was ${inStars(first.stars)}`;
+  const own =
+    noise === null
+      ? ""
+      : ` A single rating of yours scatters by about ${inStars(noise)} around what is expected.`;
+  return `After ${answers} the radio knows what a new song is worth to you to within about ${inStars(last.stars)}; after ${plural(first.answers, "answer")} ${start}.${own}`;
+}
+
+function specOf(points, sentence) {
+  const answers = points.map((point) => point.answers);
+  const stars = points.map((point) => point.stars);
+  const [low, high] = [Math.min(...stars), Math.max(...stars)];
+  const name = (index) => `After ${plural(answers[index], "answer")}: ± ${inStars(stars[index])}`;
+  const y = { min: low / 1.4, max: high * 1.35 };
+  return {
+    title: TITLE,
+    sentence,
+    x: {
+      name: "Answers so far",
+      min: answers[0] / 1.12,
+      max: answers.at(-1) * 1.12,
+      isLog: true,
+      ticks: () => xTicks(answers.at(-1)),
+    },
+    y: {
+      name: "Doubt about a new song, in stars",
+      ...y,
+      isLog: true,
+      ticks: () => logTicks(y.min, y.max),
+    },
+    columns: [answers, stars],
+    series: ["marks"],
+    pointed: 1,
+    start: points.length - 1,
+    rest: `Now: ± ${inStars(stars.at(-1))}`,
+    describe: name,
+    marks: (pen) => writeValues(pen, answers, stars),
+  };
+}
+
+// Powers of ten are enough once there are some.
+const xTicks = (most) =>
+  logTicks(1, most).filter(([at]) => most < 50 || Number.isInteger(Math.log10(at)));
+
+// A number beside each mark, where the next one leaves room for it.
+function writeValues(pen, answers, stars) {
+  let free = Infinity; // pixels from the right end to what was written last
+  for (const index of [...answers.keys()].reverse()) {
+    const words = stars[index].toFixed(1);
+    const [room, wide] = [pen.room(answers[index]), pen.wide(words)];
+    const isLast = index === answers.length - 1;
+    if (!isLast && room - free < wide + 14) continue;
+    const align = isLast && room < wide / 2 ? "right" : "center";
+    pen.text(words, answers[index], stars[index], { dy: -16, dx: isLast ? 0 : 6, align });
+    free = room;
+  }
+}
+
+function tableOf(points) {
+  return {
+    head: ["Answers", "Doubt in stars"],
+    rows: points
+      .slice(-12)
+      .map(({ answers, stars }) => [answers.toLocaleString("en-GB"), stars.toFixed(2)]),
+  };
+}

@@ -1,0 +1,79 @@
+"""What the tests of the page have in common: a browser, a server with a little music."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.audio.making import make, picture
+from tests.page.visiting import visit
+from tests.web.live import browser
+from tests.web.serving import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from tests.page.visiting import Watched
+    from tests.web.serving import Server
+
+SONGS = 12
+GENRES = ("Brass", "Waltz", "Tango")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser. One per module: what drives it keeps an event loop running meanwhile."""
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def music(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dozen short songs, of which half have covers."""
+    folder = tmp_path_factory.mktemp("music")
+    for number in range(SONGS):
+        tags = {
+            "title": f"Song {number}",
+            "artist": f"Band {number % 4}",
+            "album": f"Album {number % 3}",
+            "genre": GENRES[number % 3],
+            "date": str(1990 + number),
+        }
+        cover = picture("png", width=64, height=64) if number % 2 else None
+        make(folder / f"{number}.flac", seconds=6 + number / 10, tags=tags, cover=cover)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The radio on the air with that folder, all of it read; ann is its admin, ben listens."""
+    with serving(tmp_path_factory.mktemp("home"), folders=[music]) as found:
+        found.wait_for_songs(SONGS)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def quiet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The radio with 200 songs that have no sound: quick, for everything but playing."""
+    with serving(tmp_path_factory.mktemp("home"), invented=200) as found:
+        yield found
+
+
+@pytest.fixture
+def ben(chromium: Browser, server: Server) -> Iterator[Watched]:
+    """A tab in which ben is logged in; at the end the page must not have complained."""
+    with visit(chromium, server, "ben") as watched:
+        yield watched
+    assert watched.complaints == []
+
+
+@pytest.fixture
+def ann(chromium: Browser, server: Server) -> Iterator[Watched]:
+    """The same for ann, the admin."""
+    with visit(chromium, server, "ann") as watched:
+        yield watched
+    assert watched.complaints == []

@@ -1,0 +1,50 @@
+"""A tab in which music plays, and what there is to see and to press."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from tests.page.visiting import Watched
+
+PLAYING: Final = "document.querySelector('audio[data-role=playing]')"
+PREPARED: Final = "document.querySelector('audio[data-role=next]')"
+
+
+def listen(watched: Watched) -> Page:
+    """Return the player with music in it."""
+    page = watched.open()
+    watched.until_playing()
+    expect(next_up(page)).to_be_visible()
+    return page
+
+
+def title(page: Page) -> Locator:
+    """Return what is played."""
+    return page.locator("[data-now-playing]")
+
+
+def next_up(page: Page) -> Locator:
+    """Return what is to be played next."""
+    return page.locator("[data-next-up]")
+
+
+def toast(page: Page) -> Locator:
+    """Return where short messages appear."""
+    return page.get_by_role("status")
+
+
+def choose(page: Page, menu: str, item: str) -> None:
+    """Open one of the song's menus and choose from it."""
+    page.get_by_role("button", name=menu, exact=True).click()
+    page.get_by_role("menuitem", name=item, exact=True).click()
+
+
+def near_the_end(watched: Watched) -> None:
+    """Let the song that plays come to its end at once."""
+    watched.until(f"{PLAYING}.duration > 0")
+    watched.page.evaluate(f"{PLAYING}.currentTime = {PLAYING}.duration - 0.3")
