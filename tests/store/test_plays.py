@@ -49,11 +49,16 @@ class Before(NamedTuple):
         ("rating", "listen", "a", 45, 46, True),
         ("rating", "listen", "a", 45, 44, False),
         ("listen", "rating", "a", 45, 46, True),
-        # What was played says when it began.
-        ("rating", "listen", "a", 3, 3, False),
-        ("rating", "listen", "a", 3, 3.001, True),
+        # What was rated may be paused before it goes on.
+        ("rating", "listen", "a", 3, 1, True),
+        ("rating", "skip", "a", 20, 0.1, True),
+        ("rating", "rating", "a", 3, 1, True),
+        ("rating", "skip", "a", 0, 0, True),
+        # Otherwise what was played says when it began.
+        ("rating", "skip", "a", 21, 20, False),
+        ("rating", "skip", "a", 21, 21.001, True),
         ("listen", "rating", "a", 3, 2, False),
-        ("rating", "skip", "a", 0, 0, False),
+        ("listen", "rating", "a", 3, 3.001, True),
     ],
 )
 def test_what_belongs_to_one_play(
@@ -104,7 +109,8 @@ def plain_since(log: list[Event], new: NewEvent, at: int) -> int | None:
         both_end = {last.kind, new.kind} <= {"skip", "listen"}
         reaches_back = new.played_ms is not None and start < last.at
         too_late = at - last.at > 1_200_000 and not reaches_back
-        began_later = new.played_ms is not None and start >= last.at
+        has_ended = last.kind != "rating"
+        began_later = new.played_ms is not None and start >= last.at and has_ended
         if not (both_end or too_late or began_later):
             return last.since_heard_ms
     of_song = [event.at for event in heard if event.song == new.song]

@@ -45,14 +45,16 @@ def is_same_play(
 ) -> bool:
     """Return whether a new event belongs to the same play as `before`, the last one heard.
 
-    A play has one end, and an event that says how much was played says when the play began:
-    one that began after `before` is another.
+    A play has one end. One that was rated and has not ended goes on, also after a pause. Beyond
+    that, an event that says how much was played says when the play began: one that began after
+    `before` is another.
     """
     if before.song != new_song or (before.kind in ENDS and new_kind in ENDS):
         return False
-    if new_played_ms is not None:
-        return new_at - new_played_ms < before.at
-    return new_at - before.at <= LONGEST_PAUSE
+    is_soon = new_at - before.at <= LONGEST_PAUSE
+    if new_played_ms is None or (is_soon and before.kind not in ENDS):
+        return is_soon
+    return new_at - new_played_ms < before.at
 
 
 def since_heard_ms(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bandstand.radio.log.ledger import Ledger, Rule
 
 # Of what the bytes mean, evidence included: a snapshot of another version is folded anew.
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 def digest(ledger: Ledger, *, numbered: bool = True) -> str:
