@@ -70,7 +70,8 @@ def test_the_paper_has_fifteen_knots_and_seventeen_entries() -> None:
     assert len(PAPER_KNOTS) == 15
     assert PAPER_BASIS.hinges(np.array([5.0])).shape == (1, 17)
     assert PAPER_BASIS.hats(np.array([5.0])).shape == (1, 17)
-    assert RADIO_KNOTS[-1] == 2**17
+    assert RADIO_KNOTS[-1] == 2**16
+    assert RADIO_BASIS.cap == 2**17
 
 
 @given(bases(), st.data())

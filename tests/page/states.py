@@ -124,10 +124,6 @@ def _started(page: Page) -> None:
     expect(page.get_by_text("Starting from").first).to_be_visible()
 
 
-def _ended(page: Page) -> None:
-    page.get_by_role("button", name="Stop starting from").first.click()
-
-
 def _chosen(page: Page) -> None:
     page.get_by_text("How songs are chosen").click()
     expect(page.get_by_role("radio").first).to_be_visible()

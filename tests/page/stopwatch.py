@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NEXT_UP: Final = "[data-next-up]"
 NOW_PLAYING: Final = "[data-now-playing]"
 _PATIENCE: Final = 20_000  # milliseconds
-_BETWEEN: Final = 250  # milliseconds, in which the next song is fetched
+_LISTENS: Final = (500, 2_500)  # milliseconds before a click: somebody who is in a hurry
 _AFTERWARDS: Final = 1_500  # milliseconds, in which whatever is fetched late comes
 
 # Resolves with the milliseconds from the next click to the frame that shows what was waited for.
@@ -128,10 +128,10 @@ def _click(chromium: Browser, server: Server, figures: Figures, clicks: int) -> 
             name = "1 star" if stars == 1 else f"{stars} stars"
             seq = int(watched.last_event().get("seq", 0)) + 1
             figures.ratings.append(_timed(page, NEXT_UP, name, least=seq))
-            page.wait_for_timeout(_BETWEEN)
+            page.wait_for_timeout(rng.uniform(*_LISTENS))
             figures.skips.append(_timed(page, NOW_PLAYING, "Next"))
             watched.until_playing()
-            page.wait_for_timeout(_BETWEEN)
+            page.wait_for_timeout(rng.uniform(*_LISTENS))
         figures.complaints += watched.complaints
 
 

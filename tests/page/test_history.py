@@ -80,11 +80,11 @@ def test_undo_strikes_through_and_says_so(ben: Watched) -> None:
     assert event["kind"] == "retract"
     assert event["retracted"]["target"] == "Nobody & Sons"
     row = page.locator(f'[data-seq="{event["retracts"]}"]')
-    expect(row).to_contain_text("Taken back")
+    expect(row).to_contain_text("Undone")
     expect(row.locator("s")).to_contain_text("Never again")
     expect(row.get_by_role("button", name="Undo")).to_have_count(0)
-    expect(rows(ben, "Undid: Never again: artist Nobody & Sons").first).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text("Taken back: Never again")
+    expect(rows(ben, "Undone: Never again: artist Nobody & Sons").first).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("Undone: Never again")
 
 
 @pytest.mark.usefixtures("told")
@@ -127,7 +127,7 @@ def test_a_period_is_forgotten_and_bans_stay(ben: Watched) -> None:
     bans = ben.ask("/api/history?kind=ban&limit=1")["events"]
     assert not bans[0]["is_retracted"]
     page.get_by_role("button", name="Skipped", exact=True).click()
-    expect(rows(ben, "Skipped after 0:32").first).to_contain_text("Taken back")
+    expect(rows(ben, "Skipped after 0:32").first).to_contain_text("Undone")
 
 
 def test_the_end_of_a_period_is_after_its_beginning(ben: Watched) -> None:

@@ -240,13 +240,20 @@ def test_what_comes_is_removed_played_and_kept(ann: Watched) -> None:
     tab_to(page, "Keep this list", key="Shift+Tab")
     page.keyboard.press("Enter")
     pick(page, "Save as playlist")
+    expect(page.get_by_label("Name")).to_be_focused()
     page.keyboard.type("Kept by keys")
     page.keyboard.press("Enter")
     expect(toast(page)).to_contain_text("Saved as “Kept by keys”.")
     assert name_held(page) == "Keep this list"
     page.keyboard.press("Enter")
+    pick(page, "Save and export")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Kept as a file")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Export “Kept as a file”")).to_be_visible()
     with page.expect_download():
-        pick(page, "Export as M3U8")
+        use(page, "M3U8…")
+    page.keyboard.press("Escape")
     assert name_held(page) == "Keep this list"
 
 

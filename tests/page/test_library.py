@@ -58,6 +58,33 @@ def test_a_search_narrows_the_list_and_the_address_keeps_it(listener: Watched) -
     expect(rows(page)).to_have_count(13)
 
 
+def test_a_list_that_is_narrowed_tells_how_much_it_is(listener: Watched) -> None:
+    page = listener.open("library")
+    expect(rows(page)).to_have_count(100)
+    expect(page.locator(".found")).to_have_count(0)
+    page = listener.open("library?artist=Artist+3")
+    expect(page.locator(".found")).to_have_text(re.compile(r"^20 songs · \d+ (minutes|hours)$"))
+    page.get_by_role("combobox", name="Order").select_option("expected")
+    expect(page.locator(".found")).to_have_text(re.compile(r"^20 songs · "))
+
+
+@pytest.mark.parametrize("name", ["Which songs", "Order"])
+def test_what_narrows_the_list_is_as_wide_as_the_list_on_a_phone(
+    chromium: Browser, large: Server, name: str
+) -> None:
+    """What a browser leaves free inside of a select is all that sticks out."""
+    with visit(chromium, large, "ben", size=PHONE) as watched:
+        page = watched.open("library")
+        expect(rows(page)).to_have_count(100)
+        field = page.locator(".search").bounding_box()
+        select = page.get_by_role("combobox", name=name).bounding_box()
+        assert field is not None
+        assert select is not None
+        left = abs(select["x"] - field["x"])
+        right = abs(select["x"] + select["width"] - field["x"] - field["width"])
+        assert min(left, right) == pytest.approx(4)
+
+
 def test_nothing_found_offers_a_way_back(listener: Watched) -> None:
     page = listener.open("library")
     search(page, "no such thing")
@@ -193,7 +220,7 @@ def test_a_song_is_rated_from_its_page_and_the_rating_taken_back(listener: Watch
     expect(page.get_by_text(re.compile(r"^\d+ % fresh$"))).to_be_visible()
     expect(page.get_by_text("You heard it just now.")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Undo: 4 stars, ")).click()
-    expect(page.get_by_text("taken back")).to_be_visible()
+    expect(page.get_by_text("undone")).to_be_visible()
     expect(rating.get_by_role("button", name="4 stars")).to_have_attribute("aria-pressed", "false")
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.page.conftest import SONGS
-from tests.page.playing import PLAYING, choose, listen, near_the_end, next_up, title, toast
-from tests.page.visiting import PHONE, visit
+from tests.page.playing import PLAYING, choose, hurry, listen, next_up, title, toast
+from tests.page.visiting import visit
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def test_undo_says_what_it_takes_back_and_shows_what_is_left(ben: Watched) -> No
         page.get_by_role("button", name=f"{count} stars").click()
         expect(toast(page)).to_contain_text(f"{count} stars for “{song}”.")
     page.get_by_role("button", name="Undo").click()
-    expect(toast(page)).to_have_text(f"Taken back: 2 stars for “{song}”.")
+    expect(toast(page)).to_have_text(f"Undone: 2 stars for “{song}”.")
     expect(four).to_have_attribute("aria-pressed", "true")
     choose(page, "More", f"Undo: 4 stars for “{song}”")
     expect(four).to_have_attribute("aria-pressed", "false")
@@ -88,7 +86,7 @@ def test_undo_says_what_it_takes_back_and_shows_what_is_left(ben: Watched) -> No
 def test_a_song_that_ends_was_heard_and_the_next_one_plays(ben: Watched) -> None:
     page, before = listen(ben), ben.last_event()
     heard, coming = title(page).inner_text(), next_up(page).inner_text()
-    near_the_end(ben)
+    hurry(ben)
     expect(title(page)).to_have_text(coming)
     event = ben.wait_for_event(before)
     assert (event["kind"], event["title"]) == ("listen", heard)
@@ -169,63 +167,6 @@ def test_starting_from_an_artist_goes_on_until_it_is_ended(ben: Watched) -> None
     expect(chip).to_be_hidden()
 
 
-def test_what_comes_can_be_played_dropped_and_saved(ben: Watched) -> None:
-    page = listen(ben)
-    page.keyboard.press("Space")
-    rows = page.locator(".coming > li")
-    expect(rows).to_have_count(8)
-    first = next_up(page).inner_text()
-    rows.nth(0).get_by_role("button", name="Remove").click()
-    expect(next_up(page)).not_to_have_text(first)
-    expect(rows).to_have_count(8)
-    names = page.locator(".coming-title").all_inner_texts()
-    choose(page, "Keep this list", "Save as playlist")
-    page.get_by_label("Name").fill("Sunday")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(toast(page)).to_contain_text("Saved as “Sunday”.")
-    saved = ben.ask("/api/playlists")["playlists"][0]
-    songs = ben.ask(f"/api/playlists/{saved['id']}")["songs"]
-    assert [song["title"] for song in songs] == names
-    rows.nth(2).get_by_role("button", name="Play now").click()
-    expect(title(page)).to_have_text(names[2])
-
-
-def test_the_exported_list_is_the_one_that_is_shown(ben: Watched) -> None:
-    page = listen(ben)
-    page.keyboard.press("Space")
-    expect(page.locator(".coming > li")).to_have_count(8)
-    names = page.locator(".coming-title").all_inner_texts()
-    page.get_by_role("button", name="Keep this list").click()
-    with page.expect_download() as found:
-        page.get_by_role("menuitem", name="Export as M3U8").click()
-    text = found.value.path().read_text(encoding="utf-8")
-    assert re.findall(r"#EXTINF:[^,]*,.* - (.*)", text) == names
-
-
-def test_the_reasons_add_up(ann: Watched, server: Server) -> None:
-    client = server.client("ann")
-    songs = [song["id"] for song in client.get("/api/songs").json()["songs"]]
-    assert len(songs) == SONGS
-    for number, song in enumerate(songs[:8]):
-        event = {"key": f"why-{number}", "kind": "rating", "song": song, "stars": 1 + number % 5}
-        assert client.post("/api/events", json=event).status_code == 201
-    page = listen(ann)
-    page.keyboard.press("w")
-    dialog = page.get_by_role("dialog", name="Why “")
-    expect(dialog).to_contain_text("about ")
-    total = 0.0
-    for row in dialog.locator("tbody tr").all():
-        value = float(row.locator("td").inner_text().replace("−", "-"))
-        if row.get_attribute("class") == "sum":
-            assert total == 0 or abs(total - value) < 0.4  # each is rounded by itself
-            total = value
-        else:
-            total += value
-    expect(dialog.locator("tbody tr").last).to_contain_text("Its score")
-    page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-
-
 def test_private_mode_is_seen_and_nothing_is_learnt(ann: Watched, server: Server) -> None:
     client = server.client("ann")
     client.patch("/api/settings", json={"private": True})
@@ -240,27 +181,6 @@ def test_private_mode_is_seen_and_nothing_is_learnt(ann: Watched, server: Server
         assert ann.last_event() == before
     finally:
         client.patch("/api/settings", json={"private": False})
-
-
-def test_on_a_phone_everything_important_is_seen_at_once(chromium: Browser, server: Server) -> None:
-    with visit(chromium, server, size=PHONE, is_mobile=True, has_touch=True) as watched:
-        page = listen(watched)
-        foot = page.locator("#foot").bounding_box()
-        assert foot is not None
-        for place in (
-            page.locator(".player-cover"),
-            title(page),
-            page.get_by_role("button", name="5 stars"),
-            page.get_by_role("slider", name="Position"),
-            page.get_by_role("button", name="Pause"),
-            page.get_by_role("button", name="Next", exact=True),
-        ):
-            box = place.bounding_box()
-            assert box is not None
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= foot["y"]
-        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-        assert watched.complaints == []
 
 
 def test_other_pages_have_a_small_player(ben: Watched) -> None:

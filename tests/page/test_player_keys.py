@@ -70,7 +70,7 @@ def test_keys_undo_search_and_show_themselves(ben: Watched) -> None:
     page.keyboard.press("4")
     event = ben.wait_for_event(before)
     page.keyboard.press("u")
-    expect(toast(page)).to_contain_text("Taken back: 4 stars")
+    expect(toast(page)).to_contain_text("Undone: 4 stars")
     assert ben.wait_for_event(event)["kind"] == "retract"
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Mute")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.playing import PLAYING, PREPARED, listen, near_the_end, next_up, title, toast
+from tests.page.playing import PLAYING, PREPARED, hurry, listen, next_up, title, toast
 from tests.page.visiting import Watched, visit
 from tests.programs import require_program
 
@@ -44,7 +44,7 @@ def test_the_next_song_is_fetched_ahead_and_takes_its_turn(ben: Watched) -> None
     assert page.evaluate(f"{PREPARED}.dataset.song") == coming
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    near_the_end(ben)
+    hurry(ben)
     ben.until(f"{PLAYING}.dataset.song === '{coming}' && {PLAYING}.currentTime > 0.1")
     assert not [url for url in asked if url.endswith(f"{coming}/audio")]
 
@@ -124,7 +124,7 @@ def test_without_a_network_music_goes_on_and_ratings_are_kept(ben: Watched) -> N
     page.context.set_offline(True)
     expect(toast(page)).to_contain_text(OFFLINE)
     page.keyboard.press("4")
-    near_the_end(ben)
+    hurry(ben)
     expect(title(page)).to_have_text(coming)
     page.keyboard.press("n")
     expect(page.get_by_text("Waiting for the server …")).to_be_visible()
@@ -155,7 +155,6 @@ def test_one_tab_plays_and_the_other_gives_way(ben: Watched) -> None:
 
 def test_a_reload_goes_on_with_the_song(ben: Watched) -> None:
     page = listen(ben)
-    page.keyboard.press("Space")
     page.evaluate(f"{PLAYING}.currentTime = 3")
     song = title(page).inner_text()
     page.reload()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -45,11 +46,12 @@ def admin(chromium: Browser, live: Server) -> Iterator[Watched]:
         yield watched
 
 
-def test_files_that_failed_are_shown_with_the_reason(admin: Watched) -> None:
+def test_files_that_failed_are_shown_with_the_reason(admin: Watched, tapes: Path) -> None:
     page = admin.open("scan")
     failed = page.locator(".failed-files li")
     expect(failed).to_have_count(1)
-    expect(failed).to_contain_text("Torn <b>tape.mp3")
+    expect(failed.locator(".path")).to_have_text(f"{tapes.name}/Torn <b>tape.mp3")
+    expect(failed.locator(".path")).to_have_attribute("title", f"{tapes}/Torn <b>tape.mp3")
     expect(failed).to_contain_text("expected audio")
     expect(page.get_by_text("Running for")).to_be_visible()
     assert admin.complaints == []
@@ -65,6 +67,36 @@ def test_a_scan_finds_a_new_song(admin: Watched, tapes: Path) -> None:
     expect(songs).to_have_text("3", timeout=30_000)
     expect(page.get_by_role("button", name="Scan now")).to_be_enabled(timeout=30_000)
     assert admin.complaints == []
+
+
+def test_a_scan_under_way_tells_one_story(admin: Watched) -> None:
+    """The songs that play lag behind the files that were met; what has failed is not known yet."""
+    page = admin.page
+    before = admin.ask("/api/admin/scan")
+    under_way = {
+        **before,
+        "counts": {**dict.fromkeys(before["counts"], 0), "found": 72, "added": 70},
+        "state": "scanning",
+        "done": 72,
+        "total": 120,
+        "songs": 64,
+        "started_at": 1,
+        "finished_at": None,
+    }
+    nothing = {"total": 0, "offset": 0, "folders": [], "problems": []}
+    told = f"event: progress\ndata: {json.dumps(under_way)}\n\n"
+    page.route("**/api/admin/scan", lambda route: route.fulfill(json=under_way))
+    page.route(
+        "**/api/admin/scan/progress",
+        lambda route: route.fulfill(body=told, content_type="text/event-stream"),
+    )
+    page.route("**/api/admin/problems?*", lambda route: route.fulfill(json=nothing))
+    admin.open("scan")
+    expect(page.get_by_text("None so far.")).to_be_visible()
+    expect(page.get_by_text("72 of 120 files")).to_be_visible()
+    expect(page.locator(".counts > div")).to_have_text([re.compile("songs64")])
+    expect(page.get_by_text("Running for")).to_be_visible()
+    expect(page.locator(".status")).not_to_contain_text("song")
 
 
 def test_failed_files_are_read_again_when_asked(admin: Watched) -> None:

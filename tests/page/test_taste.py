@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from math import exp, log
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.page.long_time_listener import long_time_listener
+from tests.page.taste_pages import (
+    PLOTS,
+    RATINGS,
+    caption,
+    drawn,
+    keep_out,
+    rate_for_a_week,
+    readout,
+)
 from tests.page.visiting import DESK, PHONE, visit
 
 if TYPE_CHECKING:
@@ -22,9 +31,6 @@ if TYPE_CHECKING:
     from tests.page.visiting import Watched
     from tests.web.serving import Server
 
-RATINGS = 60
-PLOTS = ("freshness", "certainty", "ratings", "repeats")
-DAY = 86_400  # seconds
 # How much of a canvas has been painted, how much of that in the colour of the lines, how many
 # times as fine as the page it is, and whether anything is cut off at its sides.
 INK = """(figure) => {
@@ -51,38 +57,13 @@ BLANK = """(figure) => {
   const canvas = document.querySelector(`[data-figure=${figure}] canvas`);
   canvas.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
 }"""
-TICKS = """async ([name, ...values]) => {
-  const main = document.querySelector("script[type=module]").src;
-  const ticks = await import(main.replace("app/main.js", "taste/ticks.js"));
-  if (name !== "thinned") return ticks[name](...values);
-  const [found, pixels] = values;
-  return ticks.thinned(found, (at) => at * pixels, (text) => 7 * text.length);
-}"""
 
 
 @pytest.fixture(scope="module")
 def rated(server: Server) -> Server:
     """The server, after ann has rated its songs for a week, some of them often."""
-    client = server.client("ann")
-    songs = [song["id"] for song in client.get("/api/songs").json()["songs"]]
-    for number in range(RATINGS):
-        place = min(number * 7 % 12, number * 5 % 12)
-        event = {
-            "key": f"rating-{number}",
-            "kind": "rating",
-            "song": songs[place],
-            "stars": 1 + (place + number % 2) * 5 // 13,
-            "age_seconds": 7 * DAY * (1 - number / RATINGS) - 60,
-        }
-        assert client.post("/api/events", json=event).status_code == 201
-    keep_out(server, "ann")
+    rate_for_a_week(server)
     return server
-
-
-def keep_out(server: Server, name: str, *, is_private: bool = True) -> None:
-    """Let what is played in the background leave no trace in what was learnt."""
-    answer = server.client(name).patch("/api/settings", json={"private": is_private})
-    assert answer.status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -103,24 +84,8 @@ def ann(tab: Watched) -> Iterator[Watched]:
     assert tab.complaints == []
 
 
-def drawn(watched: Watched) -> None:
-    """Wait until all plots are there."""
-    watched.until(f"document.querySelectorAll('.plot canvas').length === {len(PLOTS)}")
-    watched.until("[...document.querySelectorAll('.plot canvas')].every((one) => one.width > 100)")
-
-
 def ink(page: Page, figure: str) -> dict[str, float]:
     return dict(page.evaluate(INK, figure))
-
-
-def caption(page: Page, figure: str) -> str:
-    found = page.locator(f"[data-figure={figure}] figcaption p").inner_text()
-    return found.replace("\u00a0", " ")
-
-
-def readout(page: Page, figure: str) -> str:
-    found = page.locator(f"[data-figure={figure}] .plot-readout").inner_text()
-    return found.replace("\u00a0", " ")
 
 
 def novelty(taste: dict[str, Any], minutes: float, spreads: float = 0) -> float:
@@ -242,6 +207,10 @@ def test_leanings_and_favourites_are_told_and_lead_to_the_songs(ann: Watched) ->
     best, worst = taste["artists"]["most"][0], taste["artists"]["least"][0]
     assert f"{best['name']} should please you best" in caption(page, "artists")
     assert f"{worst['name']} least" in caption(page, "artists")
+    for kind in ("artist", "genre"):
+        for each in (*taste[f"{kind}s"]["most"], *taste[f"{kind}s"]["least"]):
+            address = urlencode({kind: each["name"], "limit": 200})
+            assert len(ann.ask(f"/api/songs?{address}")["songs"]) == each["songs"]
     page.locator("[data-figure=artists]").get_by_role("link", name=best["name"]).click()
     ann.until("location.hash.startsWith('#/library?artist=Band+')")
 
@@ -320,7 +289,18 @@ def test_it_is_renewed_and_a_guess_is_called_one(chromium: Browser, server: Serv
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         expect(page.locator("[data-figure=freshness] canvas")).to_be_visible()
         assert "only a guess" in caption(page, "freshness")
-        assert "hardly knows yet" in caption(page, "certainty")
+        assert "%" not in caption(page, "freshness")
+        facts = page.locator(".taste-facts").inner_text()
+        assert re.search(r"fresh again: hear some songs twice\s+\?", facts)
+        assert "next to nothing is known" in caption(page, "certainty")
+        assert "falls" not in caption(page, "certainty")
+        assert "Too early to tell. After 2 answers" in caption(page, "favourites")
+        assert page.locator(".favourite, [data-figure=artists], [data-figure=genres]").count() == 0
+        heights = [
+            page.locator(f"[data-figure={figure}]").evaluate("(one) => one.offsetHeight")
+            for figure in ("favourites", "certainty")
+        ]
+        assert heights[0] < heights[1] / 2  # a card without a drawing is as high as its words
         assert "2 ratings so far" in caption(page, "ratings")
         assert "none of them twice yet" in caption(page, "repeats")
         assert page.locator("[data-figure=ratings] canvas").count() == 0
@@ -367,34 +347,6 @@ def test_a_slow_answer_is_waited_for(chromium: Browser, rated: Server) -> None:
         drawn(watched)
         expect(page.locator(".skeleton")).to_have_count(0)
     assert watched.complaints == []
-
-
-def test_dates_on_an_axis_are_in_order_and_not_too_many(ann: Watched) -> None:
-    start = 1_790_000_000_000
-    for span in (90, 3_600, 5 * 3_600, DAY, 9 * DAY, 90 * DAY, 700 * DAY, 4_000 * DAY):
-        for most in (3, 6):
-            end = start + 1_000 * span
-            found = ann.page.evaluate(TICKS, ["dateTicks", start, end, most])
-            times = [at for at, _ in found]
-            assert 1 <= len(found) <= most
-            assert times == sorted(times)
-            assert start <= times[0]
-            assert times[-1] <= end
-            assert all(one != other for (_, one), (_, other) in pairwise(found))
-
-
-def test_names_of_marks_never_touch_and_the_ends_stay(ann: Watched) -> None:
-    marks = [[place / 20, "name" if place % 3 else "longer name"] for place in range(21)]
-    for pixels in (150, 300, 900):
-        found = ann.page.evaluate(TICKS, ["thinned", marks, pixels])
-        shown = [(at * pixels, 7 * len(name)) for at, name in found if name]
-        assert shown[0][0] == 0
-        assert shown[-1][0] == pixels
-        for (left, wide), (right, wider) in pairwise(shown):
-            assert right - left >= (wide + wider) / 2
-    logs = ann.page.evaluate(TICKS, ["logTicks", 0.15, 30])
-    assert [at for at, _ in logs] == [0.2, 0.5, 1, 2, 5, 10, 20]
-    assert [name for _, name in logs][:3] == ["0.2", "0.5", "1"]
 
 
 @pytest.mark.long

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,19 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.audio.loadings import GROUPS
 from bandstand.domain import History
 from bandstand.inference.exact import Exact
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
 from bandstand.model.novelty import novelty
-from bandstand.model.priors import radio_prior
+from bandstand.model.priors import LogNormalRecovery, radio_prior
+from bandstand.radio.choice.learning import LONGEST
 from bandstand.radio.reasons.leanings import leanings
 from bandstand.radio.reasons.learnt import curve_times, novelty_curve, preference_of
 from bandstand.radio.reasons.uncertainty import moments, sample_rows, uncertainty_over_time
 from tests.audio.test_loadings import made_by_hand
 from tests.radio.choices import choices, projected
+from tests.radio.tasting import model, song_id, told
 from tests.radio.test_why import SLOW, one_node
 from tests.simulated import simulated_history
+
+if TYPE_CHECKING:
+    from bandstand.radio.log.ledger import Ledger
 
 TIMES = np.array([1.0, 100 * math.log(2), 1e5])
 WITHOUT_NOVELTY = {"random", "linucb-c", "linucb-cn"}
@@ -124,6 +132,49 @@ def test_every_engine_can_be_asked(name: str) -> None:
         assert float(preference @ choice.reasons.features) == pytest.approx(liking, abs=1e-9)
 
 
+PIECEWISE = ("bayes-ucb-cn-v", "bayes-ucb-cnd-v")
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
+@pytest.mark.parametrize("plays", [100, 400])
+def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, plays: int) -> None:
+    exact, other = (by_group(told(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
+    for group, (liking, spread) in exact.items():
+        liking_too, spread_too = other[group]
+        assert abs(liking_too - liking) < 1.5 * spread
+        assert 0.6 < spread_too / spread < 1.6
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
+@pytest.mark.parametrize("plays", [3, 25, 100])
+def test_what_was_never_heard_is_new_to_every_engine(name: str, plays: int) -> None:
+    learner = model(told(plays), algorithm=name).learner
+    assert learner is not None
+    never = learner.glimpse(song_id(1), since=None)
+    features = learner.reader.features(song_id(1))
+    preference = preference_of(learner.engine, learner.belief, learner.catalogue.features.shape[1])
+    assert never.novelty == pytest.approx(1.0)
+    assert features is not None
+    assert preference is not None
+    assert float(preference @ features) == pytest.approx(never.expected, abs=1e-9)
+
+
+def by_group(ledger: Ledger, algorithm: str) -> dict[str, tuple[float, float]]:
+    """Return how much more of each group is liked, and how sure that is."""
+    learner = model(ledger, algorithm=algorithm).learner
+    assert learner is not None
+    columns = learner.catalogue.features.shape[1]
+    found = leanings(learner.engine, learner.belief, columns, projected()[0])
+    more = {group.more for group in GROUPS}
+    return {
+        each.group: (
+            each.stars if each.likes in more else -each.stars,
+            math.inf if each.standard_deviation is None else each.standard_deviation,
+        )
+        for each in found
+    }
+
+
 def test_uncertainty_is_measured_at_half_decades_and_at_the_end() -> None:
     assert moments(1) == [1]
     assert moments(3) == [1, 3]
@@ -147,8 +198,10 @@ def test_uncertainty_is_that_of_the_first_answers_fitted_anew() -> None:
 
 def test_uncertainty_of_one_song_has_a_closed_form() -> None:
     """One answer about a new song: Λ = 1/10 + 1, so the variance is known by hand."""
-    history = History.of(features=[[1.0]], elapsed=1e12, ratings=[3.0])
-    (found,) = uncertainty_over_time(radio_prior(1), history, np.array([[1.0]]))
+    history = History.of(features=[[1.0]], elapsed=LONGEST, ratings=[3.0])
+    # Whoever needs a day at most is sure to find it new.
+    prior = replace(radio_prior(1), recovery=LogNormalRecovery(log_standard_deviation=0.1))
+    (found,) = uncertainty_over_time(prior, history, np.array([[1.0]]))
     # A = 2 + ½, m = 3/1.1, B = 1 + ½((3 − m)² + m²/10); a Student t of 2A degrees of freedom.
     mean = 3 / 1.1
     rate = 1 + 0.5 * ((3 - mean) ** 2 + mean**2 / 10)

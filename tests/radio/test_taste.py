@@ -13,10 +13,10 @@ from scipy.special import bdtrc, ndtr
 
 from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.radio.log.ledger import fold
-from bandstand.radio.reasons.favourites import Favourites, favourites
+from bandstand.radio.reasons.favourites import Favourites, Named
 from bandstand.radio.reasons.habits import counts, ratings_over_time, repeats, running_mean, zipf
 from bandstand.radio.reasons.leanings import Leaning, leanings
-from bandstand.radio.reasons.taste import Taste, as_json, taste_of
+from bandstand.radio.reasons.taste import Recovery, Taste, as_json, taste_of
 from bandstand.radio.reasons.taste_text import sentences
 from tests.radio.choices import projected
 from tests.radio.logs import DAY, MINUTE, Log
@@ -112,26 +112,6 @@ def test_through_few_songs_there_is_no_line() -> None:
     assert zipf(np.array([])) is None
     assert zipf(np.array([9.0, 5.0, 2.0, 1.0])) is None
     assert zipf(np.ones(50)) is None
-
-
-def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() -> None:
-    codes = np.repeat(np.arange(12), 3)
-    codes = np.append(codes, [-1, 12, 12])  # one song of nobody, and two of somebody
-    values = np.append(np.repeat(np.arange(12.0), 3), [99.0, 50.0, 50.0])
-    found = favourites(values, codes, [f"name {number}" for number in range(13)])
-    assert [each.name for each in found.most] == [f"name {number}" for number in (11, 10, 9, 8, 7)]
-    assert [each.name for each in found.least] == [f"name {number}" for number in range(5)]
-    assert [each.expected for each in found.least] == [0.0, 1.0, 2.0, 3.0, 4.0]
-    assert {each.songs for each in (*found.most, *found.least)} == {3}
-
-
-@pytest.mark.parametrize("names", range(8))
-def test_few_names_are_shared_out(names: int) -> None:
-    found = favourites(
-        np.repeat(np.arange(float(names)), 3), np.repeat(np.arange(names), 3), ["x"] * names
-    )
-    assert len(found.most) + len(found.least) == names
-    assert len(found.most) - len(found.least) in {0, 1}
 
 
 def test_of_somebody_new_there_is_nothing_to_tell() -> None:
@@ -235,16 +215,37 @@ def test_a_guess_is_called_a_guess() -> None:
     assert "You have heard no song twice, so when songs are fresh again is only a guess." in few
     assert "I hardly know yet what a new song is worth to you." in few
     assert not any("artists" in sentence for sentence in few)
+
+
+def test_how_sure_the_curve_is_decides_on_the_words() -> None:
     known = taste(400)
-    assert known.recovery is not None
-    doubtful = replace(
-        known.recovery,
-        curve=replace(known.recovery.curve, standard_deviation=(0.3,) * 61),
+    recovery = known.recovery
+    assert recovery is not None
+    unsure = replace(recovery.curve, standard_deviation=(0.3,) * 61)
+
+    def said(changed: Recovery) -> str:
+        return sentences(replace(known, recovery=changed))[-3]
+
+    assert said(replace(recovery, curve=unsure)).endswith("hours, but I am far from sure of it.")
+    never = replace(recovery, fresh_after=None)
+    assert said(never) == "A song takes more than three months to be fresh again for you."
+    assert said(replace(never, curve=unsure)) == (
+        "I cannot tell yet when songs are fresh again for you."
     )
-    said = sentences(replace(known, recovery=doubtful))
-    assert said[-3].endswith("hours, but I am far from sure of it.")
-    never = sentences(replace(known, recovery=replace(known.recovery, fresh_after=None)))
-    assert never[-3] == "A song takes more than three months to be fresh again for you."
+    curve = replace(recovery.curve, standard_deviation=None)
+    assert said(replace(never, curve=curve)).startswith("A song takes more than three months")
+
+
+def test_names_are_told_only_if_the_best_and_the_least_liked_differ() -> None:
+    known = taste(400)
+
+    def of(best: float, worst: float) -> Favourites:
+        most = Named(name="a", songs=3, expected=best)
+        return Favourites(most=(most,), least=(replace(most, name="b", expected=worst),))
+
+    for best, worst, is_told in ((3.1, 3.0, False), (3.3, 3.0, True), (9.0, 5.1, False)):
+        changed = replace(known, artists=of(best, worst), genres=Favourites())
+        assert any("you should like" in each for each in sentences(changed)) is is_told
 
 
 def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) -> Leaning:

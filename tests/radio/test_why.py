@@ -242,6 +242,7 @@ def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
     assert as_json(why) == {
         "score": None,
         "expected": None,
+        "standard_deviation": None,
         "exploration": None,
         "liking": None,
         "base": None,

@@ -89,7 +89,7 @@ def test_as_many_songs_are_found_as_are_listed(
                     if name.artist is None:
                         continue  # nothing tells these from others of the name
                     wanted["album_artist"] = name.artist
-                found = song_pages.ids(connection, Filter(**wanted))
+                found = song_pages.durations(connection, Filter(**wanted))
                 assert len(found) == name.songs, name
 
 

@@ -88,6 +88,37 @@ def test_by_title_a_song_without_one_is_where_its_file_is(store: Store) -> None:
         assert titles(connection, "title") == ["0 first", None, "Alpha", "beta", "Zeta"]
 
 
+def test_songs_of_no_artist_come_last_by_title_or_by_file(store: Store) -> None:
+    songs = [
+        {"title": "Éclair"},
+        {"title": "zebra"},
+        {},  # its file is called 1-2.ogg
+        {"title": "éa"},
+        {"artist": "Zappa", "title": "B"},
+        {"artist": "abba", "title": "C"},
+        {"artist": "", "title": "Y"},
+    ]
+    with store.writing() as connection:
+        fill(connection, [{"artist": None, "title": None, **song} for song in songs])
+        assert titles(connection, "artist") == ["C", "B", None, "Y", "zebra", "éa", "Éclair"]
+
+
+@some_examples
+@given(st.lists(tags, max_size=10), st.sampled_from(NAMES))
+def test_what_is_found_is_as_long_as_all_pages_together(
+    shared: Store, songs: list[dict[str, Any]], name: str | None
+) -> None:
+    with discarded(shared) as connection:
+        fill(connection, songs)
+        wanted = Filter(artist=name)
+        found = song_pages.page(connection, wanted, after=None, limit=100)
+        seconds = song_pages.durations(connection, wanted)
+        assert seconds == {song.id: song.duration for song in found}
+        count, together = song_pages.size(connection, wanted)
+    assert count == len(found)
+    assert together == pytest.approx(sum(seconds.values()))
+
+
 def test_an_album_is_in_the_order_of_its_discs_and_tracks(store: Store) -> None:
     album = {"album": "Hits", "album_artist": "Queen"}
     with store.writing() as connection:

@@ -69,6 +69,7 @@ def test_the_progress_tells_what_was_found_and_the_problems_why_not(
     assert progress["problem"] is None
     found = admin.ask("GET", "/api/admin/problems").json()
     assert found["total"] == 1
+    assert found["folders"] == [str(music.resolve())]
     assert found["problems"][0]["path"] == str(music / "broken.mp3")
     assert found["problems"][0]["reason"]
 

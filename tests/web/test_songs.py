@@ -56,6 +56,20 @@ def test_there_is_no_next_page_when_all_was_shown(shared_world: World, reader: C
     assert body["next"] is None
 
 
+@pytest.mark.parametrize("sort", ["artist", "expected"])
+def test_the_first_page_tells_how_much_there_is(reader: Client, sort: str) -> None:
+    everything = reader.ask("GET", f"/api/songs?artist=Artist+3&limit=200&sort={sort}").json()
+    assert everything["total"] == len(everything["songs"]) > 1
+    seconds = sum(song["duration"] for song in everything["songs"])
+    assert everything["duration"] == pytest.approx(seconds)
+    first = reader.ask("GET", f"/api/songs?artist=Artist+3&limit=1&sort={sort}").json()
+    assert [first["total"], first["duration"]] == [everything["total"], everything["duration"]]
+    second = f"/api/songs?artist=Artist+3&limit=1&sort={sort}&after={first['next']}"
+    assert not {"total", "duration"} & set(reader.ask("GET", second).json())
+    nothing = reader.ask("GET", f"/api/songs?q=no+such+song&sort={sort}").json()
+    assert [nothing["total"], nothing["duration"]] == [0, 0]
+
+
 def test_names_are_whole_and_upper_or_lower_case(reader: Client) -> None:
     for name, value in (("artist", "aRTIST 3"), ("album", "ALBUM 4"), ("genre", "jazz")):
         found = pages(reader, f"&{name}={quote(value)}", limit=50)

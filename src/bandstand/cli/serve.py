@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from bandstand.settings import Settings
     from bandstand.store.connection import Store
     from bandstand.web.context import Context
+
+LOG: Final = logging.getLogger("bandstand.store")
 
 
 @click.command()
@@ -74,7 +77,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
     with open_store(settings.store) as store:
         check_exposure(settings, store)
         _check_folders(settings, store)
-        _warn(settings, store)
+        _warn(settings)
         set_up_logging(settings)
         with (
             on_air(store, settings, clock=system_clock) as context,
@@ -105,13 +108,9 @@ def _check_folders(settings: Settings, store: Store) -> None:
                     raise
 
 
-def _warn(settings: Settings, store: Store) -> None:
-    from bandstand.store.engines import sqlite_warning  # noqa: PLC0415
-    from bandstand.store.location import SqliteLocation  # noqa: PLC0415
+def _warn(settings: Settings) -> None:
     from bandstand.web.exposure import is_loopback  # noqa: PLC0415
 
-    if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
-        click.echo(f"Warning: {warning}", err=True)
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(
             "Note: everybody in this network can reach the server, and passwords travel to it "
@@ -131,3 +130,13 @@ def _greet(context: Context, address: str) -> None:
         told = "There is no account yet. Open that address and make one with this token; it works"
         lines += [f"{told} once:", f"    {context.setup.issue()}"]
     click.echo("\n".join([*lines, "Ctrl-C stops it."]))
+    _note_version(context.store)
+
+
+def _note_version(store: Store) -> None:
+    """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
+    from bandstand.store.engines import sqlite_warning  # noqa: PLC0415
+    from bandstand.store.location import SqliteLocation  # noqa: PLC0415
+
+    if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
+        LOG.info("%s", warning)

@@ -178,12 +178,21 @@ class Radio:
         count: int,
         after: Sequence[str] = (),
         wish: Wish | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> list[Offer]:
-        """Return the next songs, each chosen as if the ones before it had been heard."""
+        """Return the next songs, each chosen as if the ones before it had been heard.
+
+        `is_wanted` is asked before each of them; once it says no there are no more.
+        """
         return self._asked(
             account,
             lambda model, settings: model.playlist(
-                count=count, now=self.clock(), after=after, wish=wish, dial=settings.dial
+                count=count,
+                now=self.clock(),
+                after=after,
+                wish=wish,
+                dial=settings.dial,
+                is_wanted=is_wanted,
             ),
         )
 

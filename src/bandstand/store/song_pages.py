@@ -1,7 +1,7 @@
 """Lists of songs: those that somebody looks for, in one of several orders, page by page.
 
 order       by
-`artist`    artist and title
+`artist`    artist and title; songs of no artist last, by title or the file's name
 `title`     title, or the file's name where there is none
 `album`     album, whose album it is, disc, track, title; songs of no album last
 `newest`    when it came to the library, the last one first
@@ -89,11 +89,22 @@ def page(
     return [record_of(row) for row in rows.mappings()]
 
 
-def ids(connection: Connection, wanted: Filter) -> list[str]:
-    """Return all present songs that are wanted, by artist and title."""
-    found = select(SONG.c.id).join(FILE, FILE.c.song_id == SONG.c.id)
+def durations(connection: Connection, wanted: Filter) -> dict[str, float]:
+    """Return the seconds of all present songs that are wanted, by id, in the order of artists."""
+    found = select(SONG.c.id, SONG.c.duration).join(FILE, FILE.c.song_id == SONG.c.id)
     found = found.where(PRESENT, *_conditions(connection, wanted))
-    return list(connection.scalars(found.order_by(*_keys(connection, "artist"))))
+    rows = connection.execute(found.order_by(*_keys(connection, "artist")))
+    return {row.id: row.duration for row in rows}
+
+
+def size(connection: Connection, wanted: Filter) -> tuple[int, float]:
+    """Return how many present songs are wanted, and how many seconds they last together."""
+    seconds = func.coalesce(func.sum(SONG.c.duration), 0.0)
+    found = select(func.count(), seconds).join_from(SONG, FILE, FILE.c.song_id == SONG.c.id)
+    count, together = connection.execute(
+        found.where(PRESENT, *_conditions(connection, wanted))
+    ).one()
+    return int(count), float(together)
 
 
 def _keys(connection: Connection, order: Order) -> list[ColumnElement[Any]]:
@@ -111,8 +122,12 @@ def _keys(connection: Connection, order: Order) -> list[ColumnElement[Any]]:
         return func.coalesce(column, 0)
 
     title = func.coalesce(lower(SONG.c.title), FILE.c.folded_name)
+    has_no_artist = func.coalesce(SONG.c.artist, "") == ""
     keys: dict[Order, list[ColumnElement[Any]]] = {
-        "artist": [SONG.c.folded_name],
+        "artist": [
+            case((has_no_artist, 1), else_=0),
+            func.coalesce(func.nullif(SONG.c.folded_name, ""), FILE.c.folded_name),
+        ],
         "title": [title, SONG.c.folded_name],
         "album": [
             case((SONG.c.album.is_(None), 1), else_=0),

@@ -31,7 +31,7 @@ from bandstand.radio.choice.wishes import Wish, wanted
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bandstand.algorithms.situation import Listening
     from bandstand.arrays import Indices, Vector
@@ -166,13 +166,18 @@ class Model:
         after: Sequence[str] = (),
         wish: Wish | None = None,
         dial: float = 0.0,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> list[Chosen]:
-        """Return the next songs, each chosen as if the ones before it had been heard."""
+        """Return the next songs, each chosen as if the ones before it had been heard.
+
+        `is_wanted` is asked before each of them; once it says no there are no more.
+        """
         if not 1 <= count <= MOST_SONGS:
             msg = f"a playlist must have between 1 and {MOST_SONGS} songs, got {count}"
             raise InvalidInputError(msg)
         asked = _Asked(wish=wish or Wish(), dial=dial, start=self._moment(now))
-        return list(islice(self._songs(self._evening(asked.start, after), asked), count))
+        songs = self._songs(self._evening(asked.start, after), asked)
+        return [song for _ in range(count) if is_wanted() for song in islice(songs, 1)]
 
     def glimpse(self, song: str, *, now: int) -> Glimpse:
         """Return what is believed of a song, on the shelf or not."""

@@ -20,6 +20,7 @@ import numpy as np
 from bandstand.algorithms.situation import RECENT, Listening
 from bandstand.arrays import Vector, frozen
 from bandstand.domain import History
+from bandstand.model.piecewise_linear import RADIO_BASIS
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
 from bandstand.units import Minutes
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 # Features by song, without the constant; songs of which nothing is known are left out.
 FeaturesOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, Vector]]
 
-# The radio's longest elapsed time, and that of a song never heard: its last knot.
-LONGEST: Final = Minutes(2.0**17)
+# The radio's longest elapsed time, and that of a song never heard: the last node of its curves.
+LONGEST: Final = Minutes(RADIO_BASIS.cap)
 
 
 def nothing_known(ids: Sequence[str]) -> Mapping[str, Vector]:

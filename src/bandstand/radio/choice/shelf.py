@@ -5,7 +5,7 @@ code                  shape     meaning
 `catalogue`           (S, p+1)  features and a last column of ones; None while there are none
 `has_features`        (S,)      songs without are playable, but nothing can be predicted of them
 `minutes`             (S,)      how long each song lasts
-`artist_codes`        (S,)      which of `artist_names` it is by; −1 if that is not known
+`artist_codes`        (S,)      songs by the same artist, whoever the guests; −1 if not known
 `recording_codes`     (S,)      versions of one recording have the same number
 """
 
@@ -52,7 +52,7 @@ class Shelf:
     has_features: AnyArray
     minutes: Vector
     artist_codes: Indices
-    artist_names: tuple[str, ...]  # as the first song of each writes it
+    artist_names: tuple[str | None, ...]  # of each song, as its tag writes it
     genre_names: tuple[tuple[str, ...], ...]  # of each song, as its tag writes them
     recording_codes: Indices
     rows_by_name: Mapping[str, Mapping[str, Indices]]  # by scope, then by folded name
@@ -104,15 +104,14 @@ def shelf_of(records: Iterable[SongRecord], matrix: StoredCatalogue | None = Non
     """Return a shelf of these songs, with their features where `matrix` has any."""
     found = sorted(records, key=lambda record: record.id)
     ids = tuple(record.id for record in found)
-    artist_codes, artist_names = _artists(found)
     catalogue, has_features = _features(ids, matrix)
     return Shelf(
         ids=ids,
         catalogue=catalogue,
         has_features=has_features,
         minutes=frozen([_minutes(record.duration) for record in found]),
-        artist_codes=artist_codes,
-        artist_names=artist_names,
+        artist_codes=_artist_codes(found),
+        artist_names=tuple(record.tags.artist for record in found),
         genre_names=tuple(names.genre_names(record.tags.genre) for record in found),
         recording_codes=recording_codes([record.tags for record in found]),
         rows_by_name=_rows_by_name(found),
@@ -157,19 +156,16 @@ def _minutes(seconds: float) -> float:
     return float(np.clip(seconds / 60, _SHORTEST, _LONGEST))
 
 
-def _artists(records: Sequence[SongRecord]) -> tuple[Indices, tuple[str, ...]]:
-    """Return which artist each song is by, guests left out, and the artists' names."""
+def _artist_codes(records: Sequence[SongRecord]) -> Indices:
+    """Return a number for the artist of each song, guests left out."""
     codes: dict[str, int] = {}
-    written: list[str] = []
     rows = np.full(len(records), NOBODY, dtype=np.intp)
     for row, record in enumerate(records):
         name = record.tags.artist or record.tags.album_artist
-        if name is None:
-            continue
-        rows[row] = codes.setdefault(names.lead_artist(name), len(codes))
-        if len(codes) > len(written):
-            written.append(name)
-    return _fixed(rows), tuple(written)
+        if name is not None:
+            rows[row] = codes.setdefault(names.lead_artist(name), len(codes))
+    fixed: Indices = _fixed(rows)
+    return fixed
 
 
 def _rows_by_name(records: Sequence[SongRecord]) -> Mapping[str, Mapping[str, Indices]]:

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.units import Minutes
 
-# The neighbourhood: as many songs, or this share of the library if that is more.
-_FEWEST: Final = 50
+# The neighbourhood, what is wished for included: a sixth of a small library, some dozens of a
+# larger one, a share of a large one. A few songs beyond the wish always belong to it.
+_PART: Final = 6
+_ENOUGH: Final = 50
 _SHARE: Final = 0.05
+_HANDFUL: Final = 5
 # Heard within so many minutes, the wish has had its first song.
 _LATELY: Final = 360.0
 _NOTHING_NEAR: Final = "nothing near what was asked for may be played: this song is from elsewhere"
@@ -83,6 +86,18 @@ def wanted(shelf: Shelf, wish: Wish, free: Indices, listening: Listening, now: M
     return Wanted(rows=near, is_first=False)
 
 
+def neighbourhood(songs: int, seeds: int) -> int:
+    """Return how many songs near `seeds` of them belong to a wish in a library of `songs`.
+
+    >>> [neighbourhood(songs, 1) for songs in (12, 60, 200, 1_000, 10_000)]
+    [5, 9, 32, 49, 499]
+    >>> neighbourhood(60, 9), neighbourhood(10_000, 2_000)
+    (5, 5)
+    """
+    whole = max(min(songs // _PART, _ENOUGH), round(_SHARE * songs))
+    return max(whole - seeds, _HANDFUL)
+
+
 def _near(shelf: Shelf, seeds: Indices, free: Indices) -> Indices:
     """Return the seeds and their neighbours among `free`."""
     known = seeds[shelf.has_features[seeds]]
@@ -90,8 +105,8 @@ def _near(shelf: Shelf, seeds: Indices, free: Indices) -> Indices:
         return _related(shelf, seeds, free)
     centre = shelf.catalogue.features[known].mean(axis=0)
     candidates = np.setdiff1d(free[shelf.has_features[free]], seeds, assume_unique=True)
-    size = max(_FEWEST, round(_SHARE * len(shelf))) - len(seeds)
-    nearest = best_rows(-shelf.catalogue.distances(centre), size, candidates)
+    count = neighbourhood(len(shelf), len(seeds))
+    nearest = best_rows(-shelf.catalogue.distances(centre), count, candidates)
     return np.union1d(nearest, np.intersect1d(seeds, free, assume_unique=True))
 
 

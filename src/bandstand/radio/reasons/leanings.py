@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from bandstand.audio import loadings
 from bandstand.domain import Songs
-from bandstand.radio.reasons.learnt import LONG_AGO
+from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
     from bandstand.audio.projection import Projection
@@ -43,7 +43,7 @@ def leanings(
     features = np.zeros((len(directions), columns))
     for row, direction in enumerate(directions.values()):
         features[row, : len(direction)] = direction  # the intercept stays 0: a difference
-    prediction = engine.predict(belief, Songs.of(features=features, elapsed=LONG_AGO))
+    prediction = engine.predict(belief, Songs.of(features=features, elapsed=LONGEST))
     likings = prediction.parts().get("content")
     if likings is None:
         return ()

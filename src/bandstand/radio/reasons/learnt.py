@@ -2,7 +2,8 @@
 
 Engines hold their beliefs in many ways, but all of them predict songs. So E[θ] is what they
 expect of songs with one feature each, and the novelty curve is what they say of one song at many
-times. No engine has to know that it is asked.
+times. No engine has to know that it is asked. A song is new when it was never heard, which the
+radio counts as `LONGEST` ago; of longer times no play tells anything.
 
 code             maths              shape  meaning
 `preference_of`  E[θ]               (p,)   liking of each feature, at full novelty
@@ -18,14 +19,13 @@ import numpy as np
 
 from bandstand.domain import Songs
 from bandstand.inference.factor_prediction import FactorPrediction
+from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
     from bandstand.arrays import Vector
     from bandstand.inference.engine import Engine
     from bandstand.model.prediction import Prediction
 
-# Minutes after which every song is as good as new, whoever listens: two thousand million years.
-LONG_AGO: Final = 1e15
 # From a minute to three months, evenly in the logarithm.
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 129_600.0
@@ -61,7 +61,7 @@ class NoveltyCurve:
 
 def preference_of(engine: Engine[Any], belief: Any, columns: int) -> Vector | None:
     """Return E[θ], the liking of each feature at full novelty; None where there is none."""
-    songs = Songs.of(features=np.eye(columns), elapsed=LONG_AGO)
+    songs = Songs.of(features=np.eye(columns), elapsed=LONGEST)
     return engine.predict(belief, songs).parts().get("content")
 
 
@@ -74,7 +74,7 @@ def novelty_curve(
     engine: Engine[Any], belief: Any, columns: int, minutes: Vector
 ) -> NoveltyCurve | None:
     """Return the novelty curve at some times; None for an engine that knows no novelty."""
-    elapsed = np.concatenate([minutes, 2 * minutes, [LONG_AGO]])
+    elapsed = np.concatenate([minutes, 2 * minutes, [LONGEST]])
     songs = Songs.of(features=np.zeros((len(elapsed), columns)), elapsed=elapsed)
     prediction = engine.predict(belief, songs)
     found = prediction.parts().get("novelty")

@@ -7,25 +7,22 @@ there is nothing to tell: numbers are None, lists are empty, and a sentence says
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from bandstand.inference.exact import Exact, ExactBelief
 from bandstand.model.priors import radio_prior
-from bandstand.radio.choice.names import name_key
 from bandstand.radio.reasons import habits
-from bandstand.radio.reasons.favourites import Favourites, favourites
+from bandstand.radio.reasons.favourites import Favourites, favourites, groups_of
 from bandstand.radio.reasons.leanings import Leaning, leanings
 from bandstand.radio.reasons.learnt import NoveltyCurve, curve_times, novelty_curve, preference_of
 from bandstand.radio.reasons.taste_text import sentences
 from bandstand.radio.reasons.uncertainty import UncertaintyPoint, sample_rows, uncertainty_over_time
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
+    from collections.abc import MutableMapping
 
-    from bandstand.arrays import Indices
     from bandstand.audio.projection import Projection
     from bandstand.inference.engine import Engine
     from bandstand.model.priors import ListenerPrior
@@ -118,12 +115,12 @@ def _learnt(
     preference = preference_of(engine, belief, columns)
     if preference is None:
         return found
-    expected = (features @ preference)[rows]
-    places, codes, names = _genres([shelf.genre_names[row] for row in rows.tolist()])
+    liking = np.where(shelf.has_features, features @ preference, np.nan)
+    by_artist = groups_of([() if name is None else (name,) for name in shelf.artist_names])
     return replace(
         found,
-        artists=favourites(expected, shelf.artist_codes[rows], shelf.artist_names),
-        genres=favourites(expected[places], codes, names),
+        artists=favourites(liking, by_artist),
+        genres=favourites(liking, groups_of(shelf.genre_names)),
     )
 
 
@@ -146,22 +143,6 @@ def _exact_prior(learner: Learner, shelf: Shelf) -> ListenerPrior:
         return learner.engine.prior
     has_intercept = learner.catalogue is shelf.catalogue
     return radio_prior(learner.catalogue.features.shape[1], intercept=has_intercept)
-
-
-def _genres(names: Sequence[tuple[str, ...]]) -> tuple[Indices, Indices, list[str]]:
-    """Return one row for each genre of each song: which song, which genre, and the names."""
-    codes: dict[str, int] = {}
-    written: list[str] = []
-    key_of = cache(name_key)
-    places, found = [], []
-    for place, some in enumerate(names):
-        for name in some:
-            code = codes.setdefault(key_of(name), len(codes))
-            if code == len(written):
-                written.append(name)
-            places.append(place)
-            found.append(code)
-    return np.array(places, dtype=np.intp), np.array(found, dtype=np.intp), written
 
 
 def _worded(taste: Taste) -> Taste:

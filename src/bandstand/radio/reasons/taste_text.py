@@ -11,8 +11,9 @@ from bandstand.radio.reasons.time_words import counted, length_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bandstand.radio.reasons.favourites import Favourites
     from bandstand.radio.reasons.leanings import Leaning
-    from bandstand.radio.reasons.taste import Taste
+    from bandstand.radio.reasons.taste import Recovery, Taste
 
 _NOTHING_HEARD: Final = "You have not heard anything yet, so there is nothing to tell."
 _NOTHING_LEARNT: Final = "Nothing has been learnt yet: rate a song, or listen to one to its end."
@@ -22,8 +23,11 @@ _LIKELY: Final = 0.8
 _SURE: Final = 0.975
 # A curve of novelty that is less sure than this, where it crosses, is far from sure.
 _DOUBTFUL: Final = 0.1
-# So unsure of a new song, in stars, nobody can say who is liked best.
+# So unsure of a new song, in stars, nobody can say who is liked best; nor if the best and the
+# least liked are closer than that on the scale of ratings.
 _TOO_UNSURE: Final = 1.5
+_APART: Final = 0.2
+_WORST, _BEST = 1.0, 5.0
 
 
 def sentences(taste: Taste) -> tuple[str, ...]:
@@ -48,15 +52,24 @@ def recovery_text(taste: Taste) -> str:
         return ""
     if repeats is None or not repeats.share:
         return "You have heard no song twice, so when songs are fresh again is only a guess."
+    is_sure = _is_sure(recovery)
     if recovery.fresh_after is None:
-        return "A song takes more than three months to be fresh again for you."
+        if is_sure:
+            return "A song takes more than three months to be fresh again for you."
+        return "I cannot tell yet when songs are fresh again for you."
     text = f"A song is fresh again for you after about {length_text(recovery.fresh_after)}"
+    return f"{text}." if is_sure else f"{text}, but I am far from sure of it."
+
+
+def _is_sure(recovery: Recovery) -> bool:
+    """Return whether the curve is known where it comes to nine tenths, or at its end."""
     spread = recovery.curve.standard_deviation
     if spread is None:
-        return f"{text}."
-    there = bisect_left(recovery.curve.minutes, recovery.fresh_after)
-    is_sure = spread[min(there, len(spread) - 1)] < _DOUBTFUL
-    return f"{text}." if is_sure else f"{text}, but I am far from sure of it."
+        return True
+    last = len(spread) - 1
+    if recovery.fresh_after is None:
+        return spread[last] < _DOUBTFUL
+    return spread[min(bisect_left(recovery.curve.minutes, recovery.fresh_after), last)] < _DOUBTFUL
 
 
 def _plays_text(taste: Taste) -> str:
@@ -99,13 +112,20 @@ def _favourites_text(taste: Taste) -> str:
     said = [
         (f"all {noun}s", f"{found.most[0].name} best and {found.least[0].name} least")
         for noun, found in (("artist", taste.artists), ("genre", taste.genres))
-        if found.most and found.least
+        if found.most and found.least and _apart(found) >= _APART
     ]
     if not said:
         return ""
     (names, ends), *others = said
     more = "".join(f", of {other} {sides}" for other, sides in others)
     return f"Of {names} you should like {ends}{more}."
+
+
+def _apart(found: Favourites) -> float:
+    """Return how many stars lie between the best and the least liked."""
+    ends = (found.most[0].expected, found.least[0].expected)
+    best, worst = (min(max(stars, _WORST), _BEST) for stars in ends)
+    return best - worst
 
 
 def _uncertainty_text(taste: Taste) -> str:

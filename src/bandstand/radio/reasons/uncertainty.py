@@ -1,4 +1,4 @@
-"""How unsure the radio is about a listener, and how that fell with every answer.
+"""How unsure the radio is about a listener, and how that went from answer to answer.
 
 The measure is the paper's: the mean, over songs, of the standard deviation of p(U | D) under the
 exact model, whatever algorithm chooses the songs. All songs are taken as new, so that it
@@ -21,7 +21,7 @@ import numpy as np
 from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.inference.exact import Exact
-from bandstand.radio.reasons.learnt import LONG_AGO
+from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -64,7 +64,7 @@ def uncertainty_over_time(
     """
     if not len(history) or not len(features):
         return ()
-    engine, songs = Exact(prior=prior), Songs.of(features=features, elapsed=LONG_AGO)
+    engine, songs = Exact(prior=prior), Songs.of(features=features, elapsed=LONGEST)
     kept = {} if known is None else known
     points = []
     for answers in moments(len(history)):

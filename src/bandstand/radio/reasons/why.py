@@ -9,7 +9,7 @@ code           maths                 meaning, in stars
 `groups`       Σ_j (C'E[θ])_j ẑ_j    what the sound adds, by groups of descriptors: audio.loadings
 `liking`       E[θ]'x                expected rating of the song when it is new
 `staleness`    E[U | D] − E[θ]'x     what it loses because it, or its like, was heard not long ago
-`expected`     E[U | D]              expected rating now
+`expected`     E[U | D]              expected rating now, with SD[U | D] in `standard_deviation`
 `exploration`  score − E[U | D]      what is added (or taken off) because the rating is uncertain
 `novelty`      E[1 − exp(−t/s)]      how far it has recovered from its last play, 0 to 1; no stars
 
@@ -47,6 +47,7 @@ class Why:
 
     score: float | None = None
     expected: float | None = None
+    standard_deviation: float | None = None  # of what the song may be worth, in stars
     exploration: float | None = None
     liking: float | None = None
     base: float | None = None
@@ -129,6 +130,7 @@ def _predicted(reasons: Reasons, projection: Projection | None) -> Why:
     return replace(
         nothing,
         expected=expected,
+        standard_deviation=_only(reasons.prediction.standard_deviation()),
         liking=liking,
         base=base,
         groups=groups,

@@ -128,9 +128,12 @@ class Round:
         return self._with_first_look(counts), self._emptied(roots, counts)
 
     def _with_first_look(self, counts: ScanCounts) -> ScanCounts:
-        """Return the counts of both: what the look has added is nothing new to the scan."""
-        unchanged = max(0, counts.unchanged - self._looked_at)
-        return replace(counts, added=counts.added + self._looked_at, unchanged=unchanged)
+        """Return the counts of both: what the look has added is nothing new to the scan.
+
+        Only as far as the scan has met it, so that no more is new than was found.
+        """
+        met = min(counts.unchanged, self._looked_at)
+        return replace(counts, added=counts.added + met, unchanged=counts.unchanged - met)
 
     def _expected(self, roots: Sequence[bytes]) -> int:
         """Return how many files there will be: as many as last time, or else by counting."""

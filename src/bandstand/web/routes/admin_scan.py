@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncIterator
 from itertools import islice
@@ -15,7 +16,6 @@ from bandstand.errors import ConflictError
 from bandstand.library.walk import shown
 from bandstand.radio.scanning.scan_progress import Progress
 from bandstand.store import accounts, files
-from bandstand.store.connection import Store
 from bandstand.store.engines import sqlite_warning
 from bandstand.store.location import SqliteLocation
 from bandstand.web.context import Context, ContextDep
@@ -78,7 +78,7 @@ async def problems(
     limit: Annotated[Whole, Query(ge=1, le=1_000)] = 100,
 ) -> JSONResponse:
     """List the files that cannot be read, each with the reason."""
-    return JSONResponse(await context.workers.run(_problems, context.store, offset, limit))
+    return JSONResponse(await context.workers.run(_problems, context, offset, limit))
 
 
 @router.get("/api/admin/status", dependencies=[ADMIN], operation_id="status")
@@ -119,12 +119,13 @@ def _progress(context: Context) -> Progress:
     return Progress() if context.scanner is None else context.scanner.progress
 
 
-def _problems(store: Store, offset: int, limit: int) -> dict[str, Any]:
-    with store.reading() as connection:
+def _problems(context: Context, offset: int, limit: int) -> dict[str, Any]:
+    with context.store.reading() as connection:
         found = list(islice(files.problems(connection), offset, offset + limit))
         total = files.counts(connection).problems
     listed = [{"path": shown(path), "reason": reason} for path, reason in found]
-    return {"total": total, "offset": offset, "problems": listed}
+    folders = [shown(os.fsencode(os.path.realpath(name))) for name in context.settings.folders]
+    return {"total": total, "offset": offset, "folders": folders, "problems": listed}
 
 
 def _status(context: Context) -> dict[str, Any]:

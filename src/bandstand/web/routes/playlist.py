@@ -1,5 +1,6 @@
 """What the radio would play next, as a playlist."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -9,6 +10,7 @@ from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.offers import Offer
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, Me
+from bandstand.web.leaving import while_here
 from bandstand.web.playlist_answer import (
     DESCRIBED,
     Paths,
@@ -46,7 +48,10 @@ async def playlist(
     """
     check_paths(me, paths)
     wish = wish_of(song=song, artist=artist, genre=genre)
-    offers = await context.turns.run(me.id, _offers, context, me.id, count, after, wish)
+    async with while_here(request) as is_here:
+        offers = await context.turns.run(
+            me.id, _offers, context, me.id, count, after, wish, is_here
+        )
     if form == "json":
         body = await context.workers.run(_json, context, offers)
         return JSONResponse({"songs": body})
@@ -55,9 +60,16 @@ async def playlist(
 
 
 def _offers(
-    context: Context, account: str, count: int, after: list[str], wish: Wish | None
+    context: Context,
+    account: str,
+    count: int,
+    after: list[str],
+    wish: Wish | None,
+    is_here: Callable[[], bool],
 ) -> list[Offer]:
-    return context.radio.playlist(account, count=count, after=after, wish=wish)
+    # A page asks anew after every rating and hangs up; its next song must not wait for a list
+    # that nobody will see.
+    return context.radio.playlist(account, count=count, after=after, wish=wish, is_wanted=is_here)
 
 
 def _json(context: Context, offers: list[Offer]) -> list[dict[str, Any]]:

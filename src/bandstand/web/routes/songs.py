@@ -50,7 +50,8 @@ async def list_songs(
 
     `q` are words that must all be there: in the artist, the title, the album or the file's name.
     `artist`, `album`, `album_artist` and `genre` are whole names. What comes after a page is
-    asked for with its `next` as `after`. `sort=expected` begins with what you should like best
+    asked for with its `next` as `after`; the first one also tells how many songs there are, and
+    how many seconds they last together. `sort=expected` begins with what you should like best
     now, and leaves out what is banned or snoozed.
     """
     wanted = Filter(
@@ -98,10 +99,12 @@ def _page(
     with context.store.reading() as connection:
         # One more than is shown tells whether there is a next page.
         found = song_pages.page(connection, wanted, after=after, limit=limit + 1, order=order)
+        size = song_pages.size(connection, wanted) if after is None else None
     shown = found[:limit]
     return {
         "songs": [song_json(song, context.media) for song in shown],
         "next": shown[-1].id if len(found) > limit else None,
+        **_size_json(size),
     }
 
 
@@ -110,16 +113,23 @@ def _best(
 ) -> dict[str, Any]:
     expected = context.radio.expected(account)
     with context.store.reading() as connection:
-        found = [song for song in song_pages.ids(connection, wanted) if song in expected]
+        durations = song_pages.durations(connection, wanted)
+        found = [song for song in durations if song in expected]
         # Those of which nothing is known come last; equal ones stay in the order of their names.
         ranked = sorted(found, key=lambda song: _falling(expected[song]))
         start = _place_behind(connection, ranked, after)
         shown = songs.many(connection, ranked[start : start + limit])
+    size = (len(found), sum(durations[song] for song in found)) if after is None else None
     return {
         "songs": [song_json(song, context.media) for song in shown],
         "next": ranked[start + limit - 1] if start + limit < len(ranked) else None,
         "expected": {song.id: expected[song.id] for song in shown},
+        **_size_json(size),
     }
+
+
+def _size_json(size: tuple[int, float] | None) -> dict[str, Any]:
+    return {} if size is None else {"total": size[0], "duration": size[1]}
 
 
 def _falling(stars: float | None) -> float:

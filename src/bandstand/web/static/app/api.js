@@ -15,7 +15,7 @@ export class Refused extends Error {
 }
 
 // Nobody has answered.
-export class Unreachable extends Error {
+class Unreachable extends Error {
   constructor() {
     super("The server cannot be reached.");
   }
@@ -42,9 +42,10 @@ async function send(method, where, body, signal) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }
+  const askedAt = Date.now();
   try {
     const response = await fetch(where, options);
-    noteAnswer();
+    noteAnswer(askedAt);
     return response;
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;

@@ -1,6 +1,7 @@
 // Who is there, and which page is shown.
 
 import * as bar from "../player/bar.js";
+import { connection } from "../player/connection.js";
 import * as player from "../player/page.js";
 import { radio } from "../player/radio.js";
 import { call, isPassing, pause } from "./api.js";
@@ -99,6 +100,7 @@ function outboxWatchers() {
       unsay = null;
     },
     onRefused: problem,
+    onUnkept: () => connection.admit(),
     onStranger: () => location.reload(),
   };
 }
@@ -126,10 +128,17 @@ async function comeIn() {
 }
 
 async function logOut() {
-  await call("DELETE", "/api/session").catch(() => {});
+  try {
+    await call("DELETE", "/api/session");
+  } catch (error) {
+    // Whoever believes to be logged out leaves the computer to others.
+    if (error.status !== 401) return notice(`You are still logged in: ${begun(error.message)}`);
+  }
   announce("session");
   location.reload();
 }
+
+const begun = (text) => text.charAt(0).toLowerCase() + text.slice(1);
 
 // The address says which page is shown, so the skip link does not become part of it.
 document.querySelector(".skip-link").addEventListener("click", (event) => {

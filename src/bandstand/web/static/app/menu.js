@@ -44,19 +44,23 @@ export function openMenu(button, name, items) {
   placeBeside(menu, button);
   button.setAttribute("aria-expanded", "true");
   menu.querySelector("[role=menuitem]")?.focus({ preventScroll: true });
-  window.addEventListener("scroll", close, { signal: scrolled.signal });
+  // News of a scroll that ended before the menu opened may come after it.
+  const top = window.scrollY;
+  const closeIfMoved = () => Math.abs(window.scrollY - top) > MARGIN && close();
+  window.addEventListener("scroll", closeIfMoved, { signal: scrolled.signal });
   window.addEventListener("resize", close, { signal: scrolled.signal });
   window.addEventListener("hashchange", close, { signal: scrolled.signal });
 }
 
 function entry({ label, icon: drawing, run, href }, close) {
   const properties = { role: "menuitem", tabindex: "-1" };
-  if (href) return h("a", { ...properties, href, onclick: close }, icon(drawing), label);
+  const words = h("span", {}, label);
+  if (href) return h("a", { ...properties, href, onclick: close }, icon(drawing), words);
   const act = () => {
     close();
     run();
   };
-  return h("button", { ...properties, type: "button", onclick: act }, icon(drawing), label);
+  return h("button", { ...properties, type: "button", onclick: act }, icon(drawing), words);
 }
 
 // Below its button and flush with its right edge, or above it where there is no room below.

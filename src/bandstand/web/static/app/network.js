@@ -21,8 +21,10 @@ export function isGone() {
   return goneSince !== null && Date.now() - goneSince < DOUBT_AFTER;
 }
 
-// The server has answered, whatever the browser believes.
-export function noteAnswer() {
+// The server has answered, whatever the browser believes. What was asked before the network went
+// says nothing of it: that answer was on its way already.
+export function noteAnswer(askedAt) {
+  if (goneSince !== null && askedAt <= goneSince) return;
   if (goneSince !== null && navigator.onLine === false) isLying = true;
   goneSince = null;
 }

@@ -1,5 +1,6 @@
 // Short messages at the bottom of the page, and questions that want an answer.
 
+import { openDialog } from "./dialog.js";
 import { fill, h } from "./dom.js";
 
 const STAYS = 6_000; // milliseconds
@@ -76,30 +77,21 @@ export function confirm(
 }
 
 // A dialog with a form. Resolves with what `read(form)` returns, or null if it was left.
-export function ask(question, { body, yes = "Save", no = "Cancel", danger = false, read }) {
-  return new Promise((resolve) => {
-    let found = null;
-    const form = h(
-      "form.stack",
-      { method: "dialog" },
-      h("h2", { id: "question" }, question),
-      body,
-      h(
-        "div.row",
-        {},
-        h("button", { type: "button", onclick: () => dialog.close() }, no),
-        h(danger ? "button.danger" : "button.main", { type: "submit" }, yes),
-      ),
-    );
-    form.addEventListener("submit", () => (found = read(form)));
-    const dialog = h("dialog", { "aria-labelledby": "question" }, form);
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(found);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+export async function ask(question, { body, yes = "Save", no = "Cancel", danger = false, read }) {
+  let found = null;
+  const form = h("form.stack", { method: "dialog" });
+  form.addEventListener("submit", () => (found = read(form)));
+  const content = (close) => [
+    body,
+    h(
+      "div.row",
+      {},
+      h("button", { type: "button", onclick: close }, no),
+      h(danger ? "button.danger" : "button.main", { type: "submit" }, yes),
+    ),
+  ];
+  await openDialog(question, content, { frame: form });
+  return found;
 }
 
 export function clearNotices() {

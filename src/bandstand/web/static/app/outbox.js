@@ -2,10 +2,11 @@
 //
 // Each event has a key of its own and lies in the browser's storage, one entry each, from before
 // it is sent until the log has answered. So it outlives a lost connection, a reload and a closed
-// tab; and since the log takes a key once, it counts once however many tabs send it.
+// tab; and since the log takes a key once, it counts once however many tabs send it. A wish to take
+// it back lies in the same entry: it is not forgotten either.
 
 import { call, isPassing } from "./api.js";
-import { worthTrying } from "./network.js";
+import { isGone, worthTrying } from "./network.js";
 import * as preferences from "./preferences.js";
 
 const FIRST_WAIT = 500; // milliseconds between two attempts
@@ -13,25 +14,35 @@ const LONGEST_WAIT = 30_000;
 const WORTH_TELLING = 5_000; // later than this, it is said how long ago it was
 const OLDEST = 604_800; // seconds
 
-const watchers = { onDelay() {}, onDelivered() {}, onRefused() {}, onStranger() {} };
+const watchers = { onDelay() {}, onDelivered() {}, onRefused() {}, onUnkept() {}, onStranger() {} };
 let owner = null; // the account of who is here
 let place = null; // where its events lie
-let waiting = []; // {name, at, body, resolve}, the oldest first
+let waiting = []; // {name, at, body, isTried, isUndone, isOurs, resolve}, the oldest first
 let isSending = false;
 let count = 0;
 
 // Begin for an account; what an earlier visit could not deliver goes first.
-// `onStranger`: the server knows somebody else here, which this tab has missed.
-export function openOutbox(account, { onDelay, onDelivered, onRefused, onStranger }) {
-  Object.assign(watchers, { onDelay, onDelivered, onRefused, onStranger });
+// `onUnkept`: there was no room for an event, so it is lost with this tab. `onStranger`: the server
+// knows somebody else here, which this tab has missed.
+export function openOutbox(account, { onDelay, onDelivered, onRefused, onUnkept, onStranger }) {
+  Object.assign(watchers, { onDelay, onDelivered, onRefused, onUnkept, onStranger });
   owner = account;
   place = `outbox.${account}.`;
   waiting = preferences
     .namesBelow(place)
-    .map((name) => ({ name, ...preferences.get(name), resolve() {} }))
-    .filter((entry) => entry.body)
+    .filter(isWhole)
+    .map((name) => ({ name, ...preferences.get(name), isOurs: false, resolve() {} }))
     .sort((one, other) => one.at - other.at || one.order - other.order);
   sendAll();
+}
+
+// Whether an event lies there. What nobody can read is of no use to anybody, and goes.
+function isWhole(name) {
+  const { at, body } = preferences.get(name) ?? {};
+  const isEvent = [body?.key, body?.kind].every((one) => typeof one === "string");
+  if (isEvent && Number.isFinite(at)) return true;
+  preferences.remove(name);
+  return false;
 }
 
 // Another account's events are no longer sent; they wait for it to come back.
@@ -40,19 +51,53 @@ export function closeOutbox() {
   waiting = [];
 }
 
-export function undelivered() {
-  return waiting.length;
-}
-
-// Resolves with the log's answer, or null if it was refused.
-export function tell(event) {
+// Resolves with the log's answer, or null if it was refused or has never left this browser.
+export function tell(event, { key = newKey() } = {}) {
   return new Promise((resolve) => {
-    const entry = { at: Date.now(), order: count++, body: { key: newKey(), ...event } };
-    const name = place + entry.body.key;
-    preferences.set(name, entry);
-    waiting.push({ name, ...entry, resolve });
+    waiting.push(kept(event, { key, resolve }));
     sendAll();
   });
+}
+
+// Take back what may be on its way. Resolves when the log does not have it, or has it taken back;
+// returns null if nothing with this key waits: then it is known by its number.
+export function takeBack(key) {
+  const entry = waiting.find(({ body }) => body.key === key);
+  if (!entry) return null;
+  if (isUntried(entry)) {
+    waiting.splice(waiting.indexOf(entry), 1);
+    preferences.remove(entry.name);
+    entry.resolve(null);
+    return Promise.resolve(null);
+  }
+  return new Promise((resolve) => mark(entry, { isUndone: true, onUndone: resolve }));
+}
+
+// By its own key, so that it is taken back once whichever tab does it.
+export function retract({ key, seq }) {
+  return tell({ kind: "retract", retracts: seq }, { key: undoKey(key) });
+}
+
+const undoKey = (key) => `${key}.undo`;
+
+// Put an event into the storage. Returns what waits in its place.
+function kept(event, { key, resolve }) {
+  const entry = { at: Date.now(), order: count++, body: { key, ...event } };
+  const name = place + key;
+  if (!preferences.set(name, entry)) watchers.onUnkept();
+  return { name, ...entry, isOurs: true, resolve };
+}
+
+function mark(entry, change) {
+  Object.assign(entry, change);
+  const { at, order, body, isTried, isUndone } = entry;
+  preferences.set(entry.name, { at, order, body, isTried, isUndone });
+}
+
+// Another tab may have sent what this one has not; then it has said so in the storage.
+function isUntried(entry) {
+  const stored = preferences.get(entry.name);
+  return !entry.isTried && stored !== null && !stored.isTried;
 }
 
 async function sendAll() {
@@ -75,29 +120,57 @@ async function sendAll() {
 // Returns whether the first event is off the list.
 async function sendFirst() {
   const entry = waiting[0];
+  if (isGone()) return false;
+  const stored = preferences.get(entry.name);
+  if (!stored && !entry.isOurs) return finish(entry, null); // another tab has done it
+  mark(entry, { isTried: true, isUndone: entry.isUndone || stored?.isUndone });
+  try {
+    return finish(entry, await call("POST", "/api/events", bodyOf(entry)));
+  } catch (problem) {
+    return failed(entry, problem);
+  }
+}
+
+function bodyOf(entry) {
   const age = Date.now() - entry.at;
   const body = { account: owner, ...entry.body };
   if (age >= WORTH_TELLING) body.age_seconds = Math.min(age / 1_000, OLDEST);
-  let answer = null;
-  try {
-    answer = await call("POST", "/api/events", body);
-  } catch (problem) {
-    if (entry !== waiting[0]) return true; // somebody else is here now
-    if (isPassing(problem) || problem.status === 401) return false;
-    if (problem.code === "another_account") {
-      closeOutbox(); // it waits for its owner
-      watchers.onStranger();
-      return true;
-    }
-    watchers.onRefused(problem);
+  return body;
+}
+
+function failed(entry, problem) {
+  if (entry !== waiting[0]) return true; // somebody else is here now
+  if (isPassing(problem) || problem.status === 401) return false;
+  if (problem.code === "another_account") {
+    closeOutbox(); // it waits for its owner
+    watchers.onStranger();
+    return true;
+  }
+  watchers.onRefused(problem);
+  return finish(entry, null);
+}
+
+// The wish to take it back is stored anew, with the number that it needs, before the entry that
+// held it goes. If somebody else is here now, it stays for its owner, who sends it again.
+function finish(entry, answer) {
+  const isHere = entry === waiting[0];
+  const isUndone = entry.isUndone || preferences.get(entry.name)?.isUndone;
+  if (isUndone && answer?.seq !== undefined) {
+    if (!isHere) return true;
+    const event = { kind: "retract", retracts: answer.seq };
+    const resolve = entry.onUndone ?? (() => {});
+    waiting.splice(1, 0, kept(event, { key: undoKey(entry.body.key), resolve }));
+  } else {
+    entry.onUndone?.(null);
   }
   preferences.remove(entry.name);
-  if (entry === waiting[0]) waiting.shift();
+  if (isHere) waiting.shift();
   entry.resolve(answer);
   return true;
 }
 
-function newKey() {
+// What makes an event the same event however often it is sent.
+export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -20,6 +20,13 @@ export function set(name, value) {
   }
 }
 
+// Whether there is room for a little more.
+export function hasRoom() {
+  const found = set("room", "?".repeat(1_000));
+  remove("room");
+  return found;
+}
+
 export function remove(name) {
   try {
     localStorage.removeItem(PREFIX + name);

@@ -5,7 +5,7 @@ import { pause } from "./network.js";
 
 const PATIENCE = 200; // milliseconds; what is there sooner needs no placeholder
 
-export function skeleton(lines = 5) {
+function skeleton(lines = 5) {
   return h(
     "div.skeleton",
     { "aria-hidden": "true" },

@@ -3,6 +3,7 @@
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const AT_ONCE = 1; // second
 
 export const plural = (count, noun, many = `${noun}s`) =>
   `${count.toLocaleString("en-GB")} ${count === 1 ? noun : many}`;
@@ -24,6 +25,10 @@ export function clock(seconds) {
   const two = (number) => String(number).padStart(2, "0");
   return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
+
+// "Skipped after 0:32"
+export const skipped = (seconds) =>
+  seconds < AT_ONCE ? "Skipped at once" : `Skipped after ${clock(seconds)}`;
 
 // How long something lasts or lasted, roughly: "3 hours".
 export function length(seconds) {

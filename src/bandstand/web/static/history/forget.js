@@ -15,9 +15,13 @@ export async function forgetPeriod({ signal }) {
   const known = counter(signal);
   const fields = stretch();
   const told = h("p.small");
+  let asked = 0;
   const count = async () => {
     const { from, to } = fields.read();
-    told.textContent = await said(known, from, to);
+    const turn = ++asked;
+    told.textContent = "Counting …";
+    const words = await said(known, from, to);
+    if (turn === asked) told.textContent = words;
   };
   fields.onChange(count);
   count();
@@ -59,19 +63,20 @@ const things = (count) => plural(count, "thing you told the radio", "things you 
 // ── The fields ──────────────────────────────────────────────────────────────────────────
 
 function stretch() {
-  const from = h("input", { type: "datetime-local", required: true });
-  const to = h("input", { type: "datetime-local", required: true });
-  const read = () => ({ from: at(from), to: at(to) });
-  const check = () =>
-    to.setCustomValidity(at(from) < at(to) ? "" : "The end must be after the beginning.");
+  const [from, to] = [momentField(), momentField()];
+  const read = () => ({ from: from.read(), to: to.read() });
+  const check = () => {
+    const isFine = from.read() < to.read();
+    to.input.setCustomValidity(isFine ? "" : "The end must be after the beginning.");
+  };
   const listeners = [check];
   const tell = () => listeners.forEach((listener) => listener());
   const set = (start) => {
-    from.value = written(start);
-    to.value = written(Date.now() + MINUTE); // the minute that is not over yet included
+    from.set(start);
+    to.set(Date.now() + MINUTE); // the minute that is not over yet included
     tell();
   };
-  [from, to].forEach((input) => input.addEventListener("change", tell));
+  [from, to].forEach(({ input }) => input.addEventListener("change", tell));
   set(Date.now() - HOUR);
   const preset = ([name, start]) =>
     h("button.small", { type: "button", onclick: () => set(start()) }, name);
@@ -83,7 +88,7 @@ function stretch() {
       { role: "group", "aria-label": "Common periods" },
       PRESETS.map(preset),
     ),
-    pair: h("div.period", {}, labelled("From", from), labelled("To", to)),
+    pair: h("div.period", {}, labelled("From", from.input), labelled("To", to.input)),
   };
 }
 
@@ -99,10 +104,25 @@ function monday() {
   return today.setHours(0, 0, 0, 0);
 }
 
-const labelled = (name, input) => h("label.field", {}, h("span", {}, name), input);
-const at = (input) => new Date(input.value).getTime();
+// A field for a local time, to the minute. In the hour that comes twice when the clocks go back,
+// the text alone would not say which is meant: as long as it is untouched, the moment is kept.
+function momentField() {
+  const input = h("input", { type: "datetime-local", required: true });
+  let given = { text: "", moment: NaN };
+  const set = (moment) => {
+    const whole = moment - (moment % MINUTE);
+    given = { text: written(whole), moment: whole };
+    input.value = given.text;
+  };
+  const read = () => {
+    return input.value === given.text ? given.moment : new Date(input.value).getTime();
+  };
+  return { input, set, read };
+}
 
-// As the field wants it: the local time, to the minute.
+const labelled = (name, input) => h("label.field", {}, h("span", {}, name), input);
+
+// As the field wants it.
 function written(moment) {
   const local = new Date(moment - new Date(moment).getTimezoneOffset() * MINUTE);
   return local.toISOString().slice(0, 16);
@@ -120,24 +140,27 @@ async function said(known, from, to) {
   }
 }
 
-// Counts what was heard in a stretch; the log is read backwards once, as far as it is needed.
+// Counts what was heard in a stretch; the log is read backwards once, as far as it is needed. One
+// count waits for the other, since each goes on where the one before has stopped reading.
 function counter(signal) {
   const found = [];
   let before = null;
   let isWhole = false;
-  return async (from, to) => {
+  let last = Promise.resolve();
+
+  async function readBackTo(from) {
     while (!isWhole && !(found.at(-1)?.at < from)) {
-      const query = { kind: HEARD, limit: PAGE, before };
-      const { events, next_before: next } = await call(
-        "GET",
-        address("/api/history", query),
-        undefined,
-        { signal },
-      );
+      const where = address("/api/history", { kind: HEARD, limit: PAGE, before });
+      const { events, next_before: next } = await call("GET", where, undefined, { signal });
       found.push(...events);
       before = next;
       isWhole = next === null;
     }
+  }
+  return async (from, to) => {
+    const read = last.then(() => readBackTo(from));
+    last = read.catch(() => {}); // the next one tries again
+    await read;
     return found.filter((event) => !event.is_retracted && from <= event.at && event.at < to).length;
   };
 }

@@ -80,7 +80,7 @@ function row(event, isEnding, undo) {
       "p.event-words",
       {},
       h(isOver ? "s" : "span", {}, isEnding ? ending(event) : sentence(event)),
-      isOver ? h("span.chip", {}, "Taken back") : null,
+      isOver ? h("span.chip", {}, "Undone") : null,
     ),
     h("time.event-time.number", { datetime: new Date(event.at).toISOString() }, time(event.at)),
     h("span.event-undo", {}, canUndo ? undoButton(event, undo) : null),

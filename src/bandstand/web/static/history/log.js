@@ -9,7 +9,9 @@ export class Log {
   events = [];
   #next = null; // the `before` of the next page
   #kinds = [];
-  #turn = 0; // grows with each answer that replaces what is known; older answers are dropped
+  #turn = 0; // grows when one begins anew; older answers are dropped
+  #renewal = 0; // the same for what replaces the events that are known
+  #struck = new Set(); // what was taken back here, which the server may not know yet
   #signal;
 
   constructor(signal) {
@@ -24,8 +26,10 @@ export class Log {
   async begin(kinds) {
     this.#kinds = kinds;
     const turn = ++this.#turn;
-    const answer = await this.#ask({ limit: PAGE });
-    if (turn === this.#turn) this.#take(answer.events, answer.next_before);
+    const { events, next_before: next } = await this.#ask({ limit: PAGE });
+    if (turn !== this.#turn) return;
+    this.#next = next;
+    this.#take(events);
   }
 
   // Resolves with the first of those that came.
@@ -33,24 +37,52 @@ export class Log {
     const turn = this.#turn;
     const { events, next_before: next } = await this.#ask({ limit: PAGE, before: this.#next });
     if (turn !== this.#turn) return null;
-    this.#take([...this.events, ...events], next);
+    this.#next = next;
+    this.#take([...this.events, ...events]);
     return events[0] ?? null;
   }
 
   // Notice what came meanwhile, and what was taken back. Resolves with whether that is anything.
   async renew() {
-    const turn = ++this.#turn;
-    const limit = Math.min(Math.max(this.events.length, PAGE), MOST);
-    const { events, next_before: next } = await this.#ask({ limit });
-    if (turn !== this.#turn || isSame(events, this.events.slice(0, events.length))) return false;
-    const rest = this.events.filter((event) => event.seq < (events.at(-1)?.seq ?? 0));
-    this.#take([...events, ...rest], rest.length ? this.#next : next);
-    return true;
+    if (!this.events.length) return this.begin(this.#kinds).then(() => this.events.length > 0);
+    const [turn, renewal] = [this.#turn, ++this.#renewal];
+    const end = this.events.at(-1).seq;
+    const fresh = await this.#since(end);
+    if (turn !== this.#turn || renewal !== this.#renewal) return false;
+    const before = this.events;
+    // What "Show more" has brought meanwhile is behind that end.
+    this.#take([...fresh, ...before.filter((event) => event.seq < end)]);
+    return !isSame(this.events, before);
   }
 
-  #take(events, next) {
-    this.events = events;
-    this.#next = next;
+  // Show at once that an event was taken back, whenever the server hears of it.
+  strike(seq) {
+    this.#struck.add(seq);
+    this.#take(this.events);
+  }
+
+  // The server has refused that; what is true comes with the next answer.
+  unstrike(seq) {
+    this.#struck.delete(seq);
+  }
+
+  // All events down to one that is known, however many have come since: as many pages as it takes.
+  async #since(end) {
+    const limit = Math.min(this.events.length + PAGE, MOST);
+    const found = [];
+    let before = null;
+    do {
+      const answer = await this.#ask({ limit, before });
+      found.push(...answer.events);
+      before = answer.next_before;
+    } while (before !== null && found.at(-1).seq > end);
+    return found.filter((event) => event.seq >= end);
+  }
+
+  #take(events) {
+    const over = (event) =>
+      this.#struck.has(event.seq) ? { ...event, is_retracted: true } : event;
+    this.events = events.map(over);
   }
 
   #ask(query) {

@@ -45,15 +45,19 @@ export async function show(main, { params, signal }) {
     }
   }
   async function undo(event) {
-    const answer = await tell({ kind: "retract", retracts: event.seq });
-    if (answer) notice(`Taken back: ${spoken(event)}.`);
+    const told = tell({ kind: "retract", retracts: event.seq });
+    log.strike(event.seq);
+    redraw(list, pieces());
+    if (await told) notice(`Undone: ${spoken(event)}.`);
+    else log.unstrike(event.seq);
     tellTheRadio(event);
     await renew().catch(problem);
   }
+  // As much may be undone as was ever told: one begins again at the top.
   async function forget() {
     if (!(await forgetPeriod({ signal }))) return;
     radio.refresh();
-    await renew().catch(problem);
+    await start();
   }
   function choose(filter) {
     [name, , kinds] = filter;

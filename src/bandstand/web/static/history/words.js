@@ -2,10 +2,9 @@
 
 import { h } from "../app/dom.js";
 import { link, way } from "../app/router.js";
-import { clock, date, stars as inWords } from "../app/words.js";
+import { date, skipped, stars as inWords } from "../app/words.js";
 
 const MOST_STARS = 5;
-const DAY = 86_400_000; // milliseconds
 
 export const DRAWINGS = {
   rating: "star",
@@ -17,7 +16,7 @@ export const DRAWINGS = {
 };
 
 // What an event is about, without a link: "Song 3 – Band 1", "artist Band 1".
-export function subject(event) {
+function subject(event) {
   if (event.title) return event.artist ? `${event.title} – ${event.artist}` : event.title;
   if (event.scope && event.scope !== "song") return `${event.scope} ${event.target}`;
   return "a song that is gone";
@@ -26,14 +25,14 @@ export function subject(event) {
 // For whoever cannot see: "4 stars for Song 3 – Band 1".
 export function spoken(event) {
   if (event.kind !== "retract") return `${act(event)}${subject(event)}`;
-  return event.retracted ? `Undid: ${spoken(event.retracted)}` : "Undid something";
+  return event.retracted ? `Undone: ${spoken(event.retracted)}` : "Something was undone";
 }
 
 // The same as children of an element, with stars that are drawn and a link to the song.
 export function sentence(event) {
   if (event.kind === "rating") return [drawn(event.stars), " for ", named(event)];
   if (event.kind !== "retract") return [act(event), named(event)];
-  return event.retracted ? ["Undid: ", sentence(event.retracted)] : ["Undid something"];
+  return event.retracted ? ["Undone: ", sentence(event.retracted)] : ["Something was undone"];
 }
 
 // The same for an event that stands below another one of the same song.
@@ -47,7 +46,7 @@ function act(event) {
     case "rating":
       return `${inWords(event.stars)} for `;
     case "skip":
-      return `Skipped after ${clock(event.played_seconds)}: `;
+      return `${skipped(event.played_seconds)}: `;
     case "listen":
       return "Heard to the end: ";
     case "ban":
@@ -79,10 +78,17 @@ export function day(at) {
 export function dayName(at, now = Date.now()) {
   const then = new Date(at);
   if (isSameDay(then, new Date(now))) return "Today";
-  if (isSameDay(then, new Date(now - DAY))) return "Yesterday";
+  if (isSameDay(then, theDayBefore(now))) return "Yesterday";
   const isThisYear = then.getFullYear() === new Date(now).getFullYear();
   const wanted = isThisYear ? { weekday: "long" } : { year: "numeric" };
   return then.toLocaleDateString("en-GB", { day: "numeric", month: "long", ...wanted });
+}
+
+// By the calendar: a day has 23 or 25 hours when the clocks are changed.
+function theDayBefore(now) {
+  const then = new Date(now);
+  then.setDate(then.getDate() - 1);
+  return then;
 }
 
 export function isSameDay(one, other) {

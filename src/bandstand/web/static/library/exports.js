@@ -1,6 +1,7 @@
 // A playlist as a file for other players.
 
 import { address } from "../app/api.js";
+import { showPanel } from "../app/dialog.js";
 import { h, icon } from "../app/dom.js";
 
 const FORMATS = [
@@ -12,12 +13,12 @@ const ADDRESSES = "The file names addresses of this server, and playing them nee
 const PATHS = "For a player on the computer where the music is. It needs no login then.";
 
 export function exportButton(playlist, { isAdmin }) {
-  const open = () => showExports(playlist, isAdmin);
+  const open = () => showExports(playlist, { isAdmin });
   const properties = { type: "button", "aria-haspopup": "dialog", onclick: open };
   return h("button", properties, icon("download"), "Export");
 }
 
-function showExports({ id, name }, isAdmin) {
+export function showExports({ id, name }, { isAdmin }) {
   const links = FORMATS.map(([, label, use]) =>
     h(
       "a.export",
@@ -39,21 +40,6 @@ function showExports({ id, name }, isAdmin) {
   }
   point();
 
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
   const paths = isAdmin ? h("label.switch", {}, h("span", {}, "With file paths"), box) : null;
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "exports" },
-    h(
-      "div.stack",
-      {},
-      h("h2", { id: "exports" }, `Export “${name}”`),
-      h("div", {}, links),
-      h("div", {}, paths, hint),
-      h("div.row", {}, close),
-    ),
-  );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showPanel(`Export “${name}”`, [h("div", {}, links), h("div", {}, paths, hint)]);
 }

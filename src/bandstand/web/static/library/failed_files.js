@@ -9,24 +9,34 @@ import { endless } from "./endless.js";
 const AT_ONCE = 100;
 const MOST = 1_000;
 const WORTH_SEARCHING = 8; // files
+const NONE = "None: every file could be read.";
+const SO_FAR = "None so far.";
 
-export function failedFiles(place, signal) {
+// While a scan is under way, more may come.
+export function failedFiles(place, { isBusy, signal }) {
   return load(
     place,
     () => page(0, signal),
-    (start) => drawn(start, signal),
+    (start) => (start.total ? drawn(start, signal) : h("p.faint", {}, isBusy ? SO_FAR : NONE)),
   );
 }
 
 async function page(offset, signal, limit = AT_ONCE) {
   const wanted = address("/api/admin/problems", { offset, limit });
-  const { problems, total } = await call("GET", wanted, undefined, { signal });
+  const { problems, total, folders } = await call("GET", wanted, undefined, { signal });
   const reached = offset + problems.length;
-  return { items: problems, total, next: problems.length && reached < total ? reached : null };
+  const items = problems.map((file) => ({ ...file, shown: below(folders, file.path) }));
+  return { items, total, next: problems.length && reached < total ? reached : null };
+}
+
+// A path as of the library's folder: its name and what is below it.
+function below(folders, path) {
+  const around = folders.filter((folder) => path.startsWith(`${folder}/`));
+  const shortest = Math.min(...around.map((folder) => folder.length));
+  return around.length ? path.slice(path.lastIndexOf("/", shortest - 1) + 1) : path;
 }
 
 function drawn(start, signal) {
-  if (!start.total) return h("p.faint", {}, "None: every file could be read.");
   const list = rows([]);
   const ask = (offset) => page(offset, signal);
   const { foot } = endless(list, { start, ask, draw: row, signal });
@@ -40,12 +50,12 @@ function drawn(start, signal) {
 
 const rows = (files) => h("ul.list.failed-files", { role: "list" }, files.map(row));
 
-function row({ path, reason }) {
-  const cut = path.lastIndexOf("/") + 1;
+function row({ path, shown, reason }) {
+  const cut = shown.lastIndexOf("/") + 1;
   return h(
     "li",
     {},
-    h("p.path", {}, h("span.faint", {}, path.slice(0, cut)), path.slice(cut)),
+    h("p.path", { title: path }, h("span.faint", {}, shown.slice(0, cut)), shown.slice(cut)),
     h("p.faint.small", {}, reason),
   );
 }

@@ -5,12 +5,11 @@ import { h, icon } from "../app/dom.js";
 import { link } from "../app/router.js";
 import { empty } from "../app/states.js";
 import { plural } from "../app/words.js";
-import { coverOf } from "../player/cover.js";
+import { TINY, coverOf } from "../player/cover.js";
 import { endless } from "./endless.js";
 import { placeWay, readPlace } from "./place.js";
 
 const AT_ONCE = 200;
-const COVER = 48; // pixels
 const NOWHERE = readPlace(new URLSearchParams());
 const KINDS = {
   artists: { of: "artist", label: "Artists", drawing: "people" },
@@ -46,7 +45,7 @@ function named(item, { of, drawing }, place) {
   const wanted = { ...NOWHERE, [of]: name, sort: of === "album" ? "album" : place.sort };
   if (of === "album" && artist) wanted.album_artist = artist;
   const asSong = { id: name, artist: artist ?? name, album: of === "album" ? name : null, cover };
-  const picture = of === "genre" ? icon(drawing) : coverOf(asSong, COVER);
+  const picture = of === "genre" ? icon(drawing) : coverOf(asSong, TINY);
   return h(
     "li",
     {},

@@ -5,7 +5,7 @@ import { date } from "../app/words.js";
 import { once, takeBack } from "./said.js";
 
 // Those of the account's rules that a song falls under.
-export function rulesFor(song, rules) {
+function rulesFor(song, rules) {
   const names = { song: song.id, artist: song.artist, album: song.album, genre: song.genre };
   const same = (name, target) => name === target || name?.toLowerCase() === target?.toLowerCase();
   return rules.filter(({ scope, target }) => names[scope] && same(names[scope], target));

@@ -3,19 +3,19 @@
 import { h, icon } from "../app/dom.js";
 import { notice } from "../app/notices.js";
 import { tell } from "../app/outbox.js";
-import { clock, moment, stars } from "../app/words.js";
+import { moment, skipped, stars } from "../app/words.js";
 import { radio } from "../player/radio.js";
 
-export function saidInWords(event) {
+function saidInWords(event) {
   const { kind, stars: given, played_seconds: played = null, scope, until } = event;
   const what = scope === "song" || !scope ? "" : ` (${scope})`;
   return {
     rating: () => stars(given),
-    skip: () => (played === null ? "Skipped" : `Skipped at ${clock(played)}`),
+    skip: () => (played === null ? "Skipped" : skipped(played)),
     listen: () => "Heard to the end",
     ban: () => `Never again${what}`,
     snooze: () => `Not until ${moment(until)}${what}`,
-    retract: () => "Taken back",
+    retract: () => "Undone",
   }[kind]();
 }
 
@@ -43,7 +43,7 @@ function saidRow(event, onChange) {
       "div",
       {},
       event.is_retracted ? h("s.faint", {}, words) : h("span", {}, words),
-      h("p.faint.small", {}, moment(event.at), event.is_retracted ? " · taken back" : ""),
+      h("p.faint.small", {}, moment(event.at), event.is_retracted ? " · undone" : ""),
     ),
     event.is_retracted ? null : undo,
   );
@@ -65,7 +65,8 @@ export function once(run) {
 export async function takeBack(seq) {
   const answer = await tell({ kind: "retract", retracts: seq });
   if (answer === null) return false;
-  notice("Taken back.");
+  notice("Undone.");
+  radio.forgetTold(seq);
   radio.refresh();
   return true;
 }

@@ -12,6 +12,7 @@ import { statusList } from "./server_status.js";
 
 export const title = "Scan";
 
+const LIST_AGAIN = 3_000; // milliseconds
 const RESTING = ["idle", "stopped"];
 const isBusy = ({ state }) => !RESTING.includes(state);
 
@@ -43,13 +44,17 @@ class ScanPage {
     );
   }
 
+  get isBusy() {
+    return this.last !== null && isBusy(this.last);
+  }
+
   async begin() {
     const ask = () => call("GET", "/api/admin/scan", undefined, { signal: this.signal });
-    const drawn = load(this.progress, ask, (progress) => {
+    await load(this.progress, ask, (progress) => {
       this.last = progress;
       return this.drawn(progress);
     });
-    await Promise.all([drawn, this.reload()]);
+    await this.reload();
     const hear = (progress) => this.hear(progress);
     this.askAnew = followScan(hear, ({ isReached }) => this.reached(isReached), this.signal);
   }
@@ -57,17 +62,31 @@ class ScanPage {
   reload() {
     const { signal } = this;
     const status = () => call("GET", "/api/admin/status", undefined, { signal });
-    return Promise.all([load(this.status, status, statusList), failedFiles(this.failed, signal)]);
+    const drawn = load(this.status, status, (found) => statusList(found, { isBusy: this.isBusy }));
+    return Promise.all([drawn, this.reloadFailed()]);
+  }
+
+  reloadFailed() {
+    this.listed = { failed: this.last?.counts.failed, at: Date.now() };
+    return failedFiles(this.failed, { isBusy: this.isBusy, signal: this.signal });
   }
 
   hear(progress) {
-    const wasBusy = this.last !== null && isBusy(this.last);
+    const { isBusy: wasBusy } = this;
     this.last = progress;
     const buttons = () => [...this.progress.querySelectorAll("button")];
     const held = buttons().indexOf(document.activeElement);
     fill(this.progress, this.drawn(progress));
     buttons()[held]?.focus({ preventScroll: true });
-    if (wasBusy && !isBusy(progress)) this.reload();
+    if (wasBusy !== this.isBusy) this.reload();
+    else if (this.hasNewFailures(progress)) this.reloadFailed();
+  }
+
+  // Now and then, and not while somebody is at them.
+  hasNewFailures({ counts }) {
+    const { failed, at } = this.listed ?? { at: Infinity };
+    const isHeld = this.failed.contains(document.activeElement);
+    return counts.failed !== failed && Date.now() - at > LIST_AGAIN && !isHeld;
   }
 
   reached(isReached) {
@@ -80,7 +99,7 @@ class ScanPage {
       h("div.stack.tight", {}, h("h2", {}, stateInWords(progress)), when),
       isBusy(progress) ? progressBar(progress) : null,
       progress.problem ? h("p.notes", {}, icon("warning"), progress.problem) : null,
-      counted(progress),
+      counted(progress, isBusy(progress)),
       h("p.faint.small.unreached", {}, "The server cannot be reached; trying again."),
       this.actions(progress),
     ];

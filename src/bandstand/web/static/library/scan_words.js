@@ -45,9 +45,12 @@ export function progressBar({ done, total, files_per_second: rate, state }) {
   return h("div.stack.tight", {}, bar, h("p.faint.small.number", {}, `${words}${left}`));
 }
 
-// What the scan has met; what did not happen is left out, but for what was found.
-export function counted({ counts, songs }) {
-  const told = COUNTS.filter(([name]) => name in counts && (counts[name] || name === "found"));
+// What the scan has met; what did not happen is left out, but for what was found. While it is
+// under way the songs lag behind the files, of which the bar says enough: only failures are told.
+export function counted({ counts, songs, started_at: started }, isBusy) {
+  if (started === null && !isBusy) return null; // nothing was looked at
+  const isTold = (name) => counts[name] || name === "found";
+  const told = COUNTS.filter(([name]) => (isBusy ? name === "failed" : true) && isTold(name));
   const rest = told.map(([name, label]) => pair(label, counts[name]));
   return h("dl.counts", {}, pair("songs", songs), rest);
 }

@@ -9,10 +9,11 @@ import { clock, stars } from "../app/words.js";
 import { coverOf } from "../player/cover.js";
 import { radio } from "../player/radio.js";
 import { starButtons } from "../player/stars.js";
+import { albumWay, artistWay } from "../player/ways.js";
 import { expectedInWords, freshInWords, freshness, scale } from "./expected.js";
 import { rulesOf } from "./rules_of.js";
 import { saidList } from "./said.js";
-import { albumWay, artistWay, isPlaying, songItems, startFrom } from "./song_menu.js";
+import { isPlaying, songItems, startFrom } from "./song_menu.js";
 
 export const title = "Song";
 

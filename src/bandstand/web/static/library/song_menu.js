@@ -1,16 +1,16 @@
 // What can be done with a song, wherever it is shown.
 
 import { way } from "../app/router.js";
-import { radio } from "../player/radio.js";
+import { MONTH_DAYS, radio } from "../player/radio.js";
+import { artistWay } from "../player/ways.js";
 import { addToPlaylist } from "./add_to_playlist.js";
-
-const MONTH = 30; // days
 
 // The entries of a song's menu; a song whose file is gone cannot be played.
 export function songItems(song, { isHere = false } = {}) {
   const playing = [
     { label: "Play now", icon: "play", run: () => radio.playSong(song) },
-    { label: "Play next", icon: "queue", run: () => radio.queueSong(song) },
+    { label: "Play next", icon: "next", run: () => radio.queueSong(song, { first: true }) },
+    { label: "Add to queue", icon: "queue", run: () => radio.queueSong(song) },
     { label: "Start radio from here", icon: "radio", run: () => startFrom(song) },
   ];
   return [
@@ -30,22 +30,15 @@ export function startFrom(song) {
 }
 
 function snooze(song) {
-  if (isPlaying(song)) return radio.keepAway("snooze", "song", MONTH);
-  const event = { kind: "snooze", scope: "song", target: song.id, days: MONTH };
+  if (isPlaying(song)) return radio.keepAway("snooze", "song", song);
+  const event = { kind: "snooze", scope: "song", target: song.id, days: MONTH_DAYS };
   return radio.tellUndoably(event, `“${song.title}” not for a month`);
 }
 
 function ban(song) {
-  if (isPlaying(song)) return radio.keepAway("ban", "song");
+  if (isPlaying(song)) return radio.keepAway("ban", "song", song);
   const event = { kind: "ban", scope: "song", target: song.id };
   return radio.tellUndoably(event, `“${song.title}” never again`);
 }
 
 export const isPlaying = (song) => radio.current?.song.id === song.id;
-
-export const artistWay = (song) => way("library", null, { artist: song.artist });
-
-export function albumWay(song) {
-  const artist = song.album_artist ?? song.artist;
-  return way("library", null, { album: song.album, ...(artist ? { album_artist: artist } : {}) });
-}

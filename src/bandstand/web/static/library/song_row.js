@@ -4,11 +4,9 @@ import { h, icon } from "../app/dom.js";
 import { menuButton } from "../app/menu.js";
 import { link, way } from "../app/router.js";
 import { clock } from "../app/words.js";
-import { coverOf } from "../player/cover.js";
+import { TINY, coverOf } from "../player/cover.js";
 import { radio } from "../player/radio.js";
 import { songItems } from "./song_menu.js";
-
-const COVER = 48; // pixels
 
 // `number` stands before it, `aside` before its length; `actions` come last in its menu.
 export function songRow(song, { number = null, aside = null, actions = [] } = {}) {
@@ -34,11 +32,11 @@ export function songRow(song, { number = null, aside = null, actions = [] } = {}
 }
 
 function cover(song) {
-  if (!song.is_present) return h("span.song-cover", {}, coverOf(song, COVER));
+  if (!song.is_present) return h("span.song-cover", {}, coverOf(song, TINY));
   return h(
     "button.song-cover",
     { type: "button", "aria-label": `Play “${song.title}”`, onclick: () => radio.playSong(song) },
-    coverOf(song, COVER),
+    coverOf(song, TINY),
     icon("play"),
   );
 }

@@ -18,11 +18,19 @@ export class Ahead {
   // The offers in the order in which they come.
   get coming() {
     const own = this.chosen ? [this.chosen, ...this.later] : [];
-    return [...this.pinned.map(asOffer), ...own];
+    return once([...this.pinned.map(asOffer), ...own], ({ song }) => song.id);
   }
 
   get upcoming() {
     return this.pinned.length ? asOffer(this.pinned[0]) : this.chosen;
+  }
+
+  // Queue songs by hand; one that was queued before moves. Returns how many they are.
+  pin(songs, { first }) {
+    const added = once(songs, ({ id }) => id);
+    const others = this.pinned.filter(({ id }) => !added.some((song) => song.id === id));
+    this.pinned = first ? [...added, ...others] : [...others, ...added];
+    return added.length;
   }
 
   // The next offer is taken off the list.
@@ -55,12 +63,6 @@ export class Ahead {
     const query = { count: COUNT - 1, ...this.#query(after) };
     const answer = await call("GET", address("/api/playlist", query), undefined, { signal });
     return answer.songs;
-  }
-
-  // The list that is shown, as a file for other players.
-  fileAddress(format, heard) {
-    const count = this.later.length + 1;
-    return address("/api/playlist", { format, count, ...this.#query(heard) });
   }
 
   passOver(song) {
@@ -109,6 +111,12 @@ export class Ahead {
 export function asOffer(song) {
   const note = "You asked for it.";
   return { song, why: null, mode: "asked", note, step: null, seq: null };
+}
+
+// The same list, of which nothing comes twice.
+function once(list, nameOf) {
+  const names = list.map(nameOf);
+  return list.filter((_, place) => names.indexOf(names[place]) === place);
 }
 
 function keep(list, id) {

@@ -3,10 +3,12 @@
 import { call } from "../app/api.js";
 import { isGone, worthTrying } from "../app/network.js";
 import { notice } from "../app/notices.js";
+import * as preferences from "../app/preferences.js";
 
 const FIRST_WAIT = 1_000; // milliseconds
 const LONGEST_WAIT = 15_000;
 const OFFLINE = "Offline: what you do is kept and delivered later.";
+const UNKEPT = "Offline: what you do is kept until this tab is closed.";
 
 // Events: "away", "back".
 class Connection extends EventTarget {
@@ -29,7 +31,7 @@ class Connection extends EventTarget {
   async lose() {
     if (this.isAway || !this.#isWatched) return;
     this.isAway = true;
-    this.#unsay = notice(OFFLINE, { lasts: true });
+    this.#unsay = notice(preferences.hasRoom() ? OFFLINE : UNKEPT, { lasts: true });
     this.dispatchEvent(new Event("away"));
     let delay = FIRST_WAIT;
     while (this.isAway) {
@@ -37,6 +39,13 @@ class Connection extends EventTarget {
       delay = Math.min(2 * delay, LONGEST_WAIT);
       if (this.isAway && (await answers())) this.#find();
     }
+  }
+
+  // The browser has no room for what was done meanwhile: then nothing else is promised.
+  admit() {
+    if (!this.isAway) return;
+    this.#unsay();
+    this.#unsay = notice(UNKEPT, { lasts: true });
   }
 
   // Resolves when the server answers; at once if nobody has missed it.

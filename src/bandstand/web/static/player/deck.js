@@ -8,8 +8,10 @@ import { songName } from "../app/words.js";
 import { Ahead } from "./ahead.js";
 import { connection } from "./connection.js";
 import { keepCovers } from "./cover.js";
+import { songsThere } from "./library.js";
 import { Repairs } from "./repairs.js";
 import { sound } from "./sound.js";
+import { noticeStillness } from "./stillness.js";
 
 const PATIENCE = 1_500; // milliseconds until music does not wait for an answer any more
 const SETTLED = 3_000; // milliseconds until the next song is taken to be the next song
@@ -19,6 +21,8 @@ const LONG_PAUSE = 600_000; // then what was to come may be so no longer
 const MOST_PAST = 50;
 const READING = "Getting this song ready …";
 const WAITING = "Waiting for the server …";
+const EMPTY = "There is no music at the moment.";
+export const NOTHING = "Nothing may be played: everything is banned or put off.";
 
 export class Deck extends EventTarget {
   phase = "off"; // "waiting" for songs, then "on"
@@ -31,11 +35,17 @@ export class Deck extends EventTarget {
   past = []; // the offers before it
   turn = 0; // the number of the latest change of song; older answers are dropped
   isLeaving = false; // the song is over or left, and the next one is not there yet
+  staysPaused = false; // the next one is not to begin by itself
+  isLooking = false; // what comes is being thought over
+  hasNothing = false; // nothing may be played after this song
   #look = new AbortController(); // of the questions for what comes
   #queueWatchers = 0;
   #pausedAt = null;
   #repairs = new Repairs({
-    onResume: (song, from) => this.current?.song.id === song.id && sound.play(song, { from }),
+    onResume: (song, from) => {
+      if (this.current?.song.id !== song.id) return;
+      sound.play(song, { from, played: sound.played, isPaused: sound.isHeld });
+    },
     onGiveUp: (song) => this.#giveUp(song),
   });
 
@@ -52,6 +62,7 @@ export class Deck extends EventTarget {
     sound.addEventListener("pause", () => this.#hasPaused());
     sound.addEventListener("play", () => this.#hasBegun());
     connection.addEventListener("back", () => this.phase === "on" && this.lookAhead());
+    noticeStillness({ isDue: () => this.#isDue(), onStill: () => this.#repairStill() });
   }
 
   emit(name) {
@@ -66,7 +77,7 @@ export class Deck extends EventTarget {
 
   eject() {
     this.turn += 1;
-    this.#look.abort();
+    this.#stopLooking();
     this.#repairs.stop();
     sound.stop();
     this.ahead.clear();
@@ -77,20 +88,22 @@ export class Deck extends EventTarget {
       needsPress: false,
       past: [],
       isLeaving: false,
+      staysPaused: false,
+      hasNothing: false,
     });
     nameWindow({ song: "" });
   }
 
   // ── What plays ──
 
-  play(offer, { from = 0, isBack = false } = {}) {
+  play(offer, { from = 0, played = 0, isBack = false, isPaused = this.staysPaused } = {}) {
     const turn = ++this.turn;
-    this.isLeaving = false;
+    Object.assign(this, { isLeaving: false, staysPaused: false, hasNothing: false });
     this.#repairs.stop();
     if (this.current && !isBack) this.past = [...this.past, this.current].slice(-MOST_PAST);
-    Object.assign(this, { current: offer, stars: 0, note: "" });
+    Object.assign(this, { current: offer, stars: this.starsOf(offer.song), note: "" });
     if (this.ahead.chosen?.song.id === offer.song.id) this.ahead.takeChosen();
-    sound.play(offer.song, { from });
+    sound.play(offer.song, { from, played, isPaused });
     nameWindow({ song: songName(offer.song) });
     for (const name of ["song", "upcoming", "queue"]) this.emit(name);
     this.#sayIfSlow(turn);
@@ -98,10 +111,10 @@ export class Deck extends EventTarget {
   }
 
   // Play what comes next, as it is chosen after `telling`; but music waits for nobody long.
-  async goOn(telling = null) {
+  async goOn(telling = null, { isPaused = false } = {}) {
     const turn = ++this.turn;
-    this.isLeaving = true;
-    this.#look.abort();
+    Object.assign(this, { isLeaving: true, staysPaused: isPaused });
+    this.#stopLooking();
     this.#repairs.stop();
     sound.pause();
     if (!this.ahead.pinned.length) {
@@ -110,10 +123,23 @@ export class Deck extends EventTarget {
       if (offer) return this.play(offer);
     }
     if (this.#canTake()) return this.play(this.ahead.take());
+    if (this.hasNothing) await this.#waitForSongs(() => turn === this.turn);
+    else await this.#waitForServer();
+    if (turn === this.turn) this.goOn(null, { isPaused: this.staysPaused });
+  }
+
+  #waitForServer() {
     this.say(WAITING);
-    if (connection.isAway) await connection.back();
-    else await pause(TRY_AGAIN);
-    if (turn === this.turn) this.goOn();
+    return connection.isAway ? connection.back() : pause(TRY_AGAIN);
+  }
+
+  // All songs are gone, and come back; or the rules leave none of them, which `lookAhead` hears of
+  // when they change, and else the clock.
+  async #waitForSongs(isWanted) {
+    await songsThere({ isWanted, onWait: () => this.say(EMPTY) }).catch(problem);
+    if (!isWanted() || this.note === EMPTY) return;
+    this.say(NOTHING);
+    await pause(LONG_PAUSE);
   }
 
   // The song has come to its end: what was prepared plays at once.
@@ -122,9 +148,13 @@ export class Deck extends EventTarget {
     else this.goOn();
   }
 
-  // Overridden by who knows what the end of a song means.
+  // Overridden by who knows what the end of a song means, and what a song was given.
   end() {
     this.goOnAtOnce();
+  }
+
+  starsOf() {
+    return 0;
   }
 
   // While the network is gone, only what is here already can be played.
@@ -140,7 +170,7 @@ export class Deck extends EventTarget {
     }
     const ask = async () => {
       await telling;
-      return this.ahead.ask([]);
+      return this.#ask([]);
     };
     const asking = ask().catch((error) => this.#complain(error));
     return Promise.race([asking, pause(this.ahead.upcoming ? PATIENCE : 4 * PATIENCE)]);
@@ -154,8 +184,17 @@ export class Deck extends EventTarget {
 
   #giveUp(song) {
     this.ahead.passOver(song);
-    if (this.current?.song.id === song.id) this.goOn();
+    if (this.current?.song.id === song.id) this.goOn(null, { isPaused: sound.isHeld });
     else this.lookAhead();
+  }
+
+  #isDue() {
+    const isMeantToPlay = this.current && !this.isLeaving && !sound.isPaused && !this.needsPress;
+    return isMeantToPlay && !this.#repairs.isBusy && !isGone() && !connection.isAway;
+  }
+
+  #repairStill() {
+    this.#repairs.repair({ song: this.current.song, time: sound.time, isStill: true });
   }
 
   #hasSound() {
@@ -204,22 +243,43 @@ export class Deck extends EventTarget {
 
   // Ask what would be played after this song as things stand.
   async lookAhead() {
-    if (this.phase !== "on" || this.isLeaving) return;
+    if (this.phase !== "on" || this.isLeaving) return this.#askAgain();
     this.#look.abort();
     this.#look = new AbortController();
     const { signal } = this.#look;
+    this.noteLooking(true);
     try {
-      const offer = await this.ahead.ask(this.heard(), { signal });
+      const offer = await this.#ask(this.heard(), { signal });
       if (signal.aborted) return;
+      this.hasNothing = false;
       this.ahead.choose(offer);
     } catch (error) {
-      if (!signal.aborted) this.#complain(error);
-      return;
+      if (signal.aborted) return;
+      this.noteLooking(false);
+      return this.#complain(error);
     }
     this.emit("upcoming");
     this.emit("queue");
     this.#prepare(signal);
     this.#lookFurther();
+  }
+
+  // The next song is being asked for already; unless there was none, which may be so no longer.
+  #askAgain() {
+    this.noteLooking(false);
+    if (this.phase === "on" && this.hasNothing) this.goOn(null, { isPaused: this.staysPaused });
+  }
+
+  // Where nothing is left to start from, the radio goes on from anywhere.
+  async #ask(heard, options) {
+    try {
+      return await this.ahead.ask(heard, options);
+    } catch (error) {
+      if (error.status !== 404 || !this.ahead.station) throw error;
+      this.ahead.station = null;
+      problem(error);
+      return this.ahead.ask(heard, options);
+    }
   }
 
   // To ask for the head of a song has it converted, where that must be, before its turn comes.
@@ -236,20 +296,43 @@ export class Deck extends EventTarget {
   async #lookFurther() {
     const { signal } = this.#look;
     await pause(CALM);
-    if (signal.aborted || !this.#queueWatchers || !this.ahead.chosen) return;
+    if (signal.aborted) return;
+    if (!this.#queueWatchers || !this.ahead.chosen) return this.noteLooking(false);
     try {
       const later = await this.ahead.askLater(this.heard(), { signal });
       if (signal.aborted) return;
       this.ahead.later = later;
       this.emit("queue");
     } catch (error) {
-      if (!signal.aborted) this.#complain(error);
+      if (signal.aborted) return;
+      this.#complain(error);
     }
+    this.noteLooking(false);
+  }
+
+  // Whoever shows what comes says so as long as it may be so no longer.
+  noteLooking(isLooking) {
+    if (this.isLooking === isLooking) return;
+    this.isLooking = isLooking;
+    this.emit("looking");
+  }
+
+  #stopLooking() {
+    this.#look.abort();
+    this.noteLooking(false);
   }
 
   #complain(error) {
     if (error.name === "AbortError") return;
-    if (error instanceof Refused) problem(error);
+    this.hasNothing = error.status === 404;
+    if (this.hasNothing) this.#noteNothing();
+    else if (error instanceof Refused) problem(error);
     else connection.lose();
+  }
+
+  // Said by whoever shows what comes; it is no fault.
+  #noteNothing() {
+    Object.assign(this.ahead, { chosen: null, later: [] });
+    for (const name of ["upcoming", "queue"]) this.emit(name);
   }
 }

@@ -1,5 +1,6 @@
 // Shortcuts of the keyboard, on every page.
 
+import { showPanel } from "../app/dialog.js";
 import { h } from "../app/dom.js";
 import { pause } from "../app/network.js";
 import { go, route, way } from "../app/router.js";
@@ -113,19 +114,5 @@ export function showShortcuts() {
       h("dd", {}, meaning),
     ),
   );
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "shortcuts" },
-    h(
-      "div.stack",
-      {},
-      h("h2", { id: "shortcuts" }, "Keyboard shortcuts"),
-      h("dl.shortcuts", {}, rows),
-      h("div.row", {}, close),
-    ),
-  );
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showPanel("Keyboard shortcuts", h("dl.shortcuts", {}, rows));
 }

@@ -11,11 +11,11 @@ export function remember(account, visit) {
   }
 }
 
-// Returns {current, time, pinned, station}, as far as they are known.
+// Returns {current, time, played, isPaused, rating, pinned, station}, as far as they are known.
 export function recall(account) {
   try {
     const visit = JSON.parse(sessionStorage.getItem(NAME));
-    return visit?.account === account ? visit : {};
+    return visit?.account === account && isVisit(visit) ? visit : {};
   } catch {
     return {};
   }
@@ -27,4 +27,28 @@ export function forget() {
   } catch {
     // then there is nothing to forget
   }
+}
+
+// ── What a visit looks like: another version of the page, or a hand, may have written it ──
+
+function isVisit({ current, time, played, rating, pinned, station }) {
+  return (
+    isMissingOr(isOffer, current) &&
+    [time, played].every((one) => isMissingOr(Number.isFinite, one)) &&
+    isMissingOr(isRating, rating) &&
+    isMissingOr(isListOfSongs, pinned) &&
+    isMissingOr(isStation, station)
+  );
+}
+
+const isMissingOr = (isRight, value) => value === undefined || value === null || isRight(value);
+const isText = (value) => typeof value === "string";
+const isSong = (song) => [song?.id, song?.title, song?.audio].every(isText);
+const isListOfSongs = (songs) => Array.isArray(songs) && songs.every(isSong);
+const isOffer = ({ song, why }) => isSong(song) && typeof (why ?? {}) === "object";
+const isRating = ({ stars }) => [1, 2, 3, 4, 5].includes(stars);
+
+function isStation({ name, song, artist, genre }) {
+  const given = [song, artist, genre].filter((one) => one !== undefined && one !== null);
+  return isText(name) && given.length === 1 && isText(given[0]);
 }

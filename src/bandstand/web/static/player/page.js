@@ -6,6 +6,7 @@ import { empty } from "../app/states.js";
 import { plural } from "../app/words.js";
 import { openMenu } from "../app/menu.js";
 import { LARGE, coverOf } from "./cover.js";
+import { NOTHING } from "./deck.js";
 import { listenToKeys } from "./keys.js";
 import { followRadio } from "./media_session.js";
 import { queue } from "./queue.js";
@@ -13,11 +14,10 @@ import { radio } from "./radio.js";
 import { sentence } from "./reasons.js";
 import { light, starButtons } from "./stars.js";
 import { seekBar, transport, volume } from "./transport.js";
+import { albumWay, artistWay } from "./ways.js";
 import { showWhy } from "./why.js";
 
 export const title = "Radio";
-
-const MONTH = 30; // days
 
 listenToKeys();
 followRadio();
@@ -27,7 +27,7 @@ export async function show(main, { person, signal }) {
   const draw = () => {
     const wanted = radio.current ? "player" : "waiting";
     if (wanted === "waiting") fill(main, waiting(person));
-    else if (shown !== wanted) fill(main, player(signal), queue(signal));
+    else if (shown !== wanted) fill(main, player(signal), queue(signal, person));
     shown = wanted;
   };
   radio.addEventListener("song", draw, { signal });
@@ -41,10 +41,14 @@ function waiting(person) {
   const heading = h("h1.unseen", {}, "Radio");
   const { library } = radio;
   if (radio.phase !== "waiting" || !library)
-    return [heading, h("p.faint", { role: "none" }, radio.note)];
+    return [heading, radio.note === NOTHING ? nothing() : h("p.faint", {}, radio.note)];
   const scan =
     person.role === "admin" ? link(way("scan"), { class: "button" }, "Show the scan") : null;
   return [heading, empty(library.is_scanning ? "note" : "folder", progress(library, person), scan)];
+}
+
+function nothing() {
+  return empty("ban", NOTHING, link(way("settings"), { class: "button" }, "Show what is banned"));
 }
 
 function progress({ is_scanning: isScanning, done, total }, person) {
@@ -81,7 +85,7 @@ function player(signal) {
   const drawState = () => {
     light(stars, radio.stars);
     drawChips(chips);
-    note.textContent = radio.note;
+    drawNote(note);
     begin.hidden = !radio.needsPress;
   };
   radio.addEventListener("song", drawSong, { signal });
@@ -106,19 +110,32 @@ function player(signal) {
   );
 }
 
+// A word beside the time; that nothing may be played comes with a way out.
+function drawNote(place) {
+  if (place.dataset.shown === radio.note) return;
+  place.dataset.shown = radio.note;
+  const isNothing = radio.note === NOTHING;
+  place.classList.toggle("nothing", isNothing);
+  fill(place, radio.note, isNothing && [" ", link(way("settings"), {}, "Show what is banned")]);
+}
+
 function namesOf(offer) {
   const { song, step, seq } = offer;
   const marks = { nowPlaying: song.id, step: step ?? "", seq: seq ?? "" };
-  const artist =
-    song.artist && link(way("library", null, { artist: song.artist }), {}, song.artist);
-  const about = [albumLink(song), song.year && h("span", {}, String(song.year))].filter(Boolean);
+  const artist = song.artist && link(artistWay(song), {}, song.artist);
+  const album = song.album && link(albumWay(song), {}, song.album);
+  const about = [album, song.year && h("span", {}, String(song.year))].filter(Boolean);
   return [
     h("h1", { dataset: marks, tabindex: "-1" }, song.title),
-    h("p.player-artist", {}, artist || h("span.faint", {}, "Unknown artist")),
+    h(
+      "p.player-artist.cut",
+      { title: song.artist ?? "" },
+      artist || h("span.faint", {}, "Unknown artist"),
+    ),
     about.length
       ? h(
-          "p.player-album.faint",
-          {},
+          "p.player-album.faint.cut",
+          { title: [song.album, song.year].filter(Boolean).join(" · ") },
           about.flatMap((part, place) => (place ? [" · ", part] : [part])),
         )
       : null,
@@ -134,13 +151,6 @@ function namesOf(offer) {
       ),
     ),
   ];
-}
-
-function albumLink(song) {
-  if (!song.album) return null;
-  const artist = song.album_artist ?? song.artist;
-  const query = artist ? { album: song.album, album_artist: artist } : { album: song.album };
-  return link(way("library", null, query), {}, song.album);
 }
 
 // Only where something has changed: what is pressed must not be made anew under the finger.
@@ -185,10 +195,8 @@ function actions() {
   return h(
     "div.player-actions",
     {},
-    withMenu("Not for a month", "snooze", () =>
-      scopes((scope) => radio.keepAway("snooze", scope, MONTH)),
-    ),
-    withMenu("Never again", "ban", () => scopes((scope) => radio.keepAway("ban", scope))),
+    withMenu("Not for a month", "snooze", () => scopes("snooze")),
+    withMenu("Never again", "ban", () => scopes("ban")),
     withMenu("More", "more", more),
   );
 }
@@ -206,8 +214,10 @@ function withMenu(name, drawing, items) {
 }
 
 // The song, and whatever it belongs to that has a name.
-function scopes(run) {
-  const { artist, album, genre } = radio.current.song;
+function scopes(kind) {
+  const { song } = radio.current;
+  const { artist, album, genre } = song;
+  const run = (scope) => radio.keepAway(kind, scope, song);
   return [
     { label: "This song", icon: "note", run: () => run("song") },
     artist && { label: `Everything by ${artist}`, icon: "people", run: () => run("artist") },

@@ -1,26 +1,18 @@
 // What comes next, as a list: the next song at once, those after it a moment later.
 
-import { call } from "../app/api.js";
 import { fill, h, icon } from "../app/dom.js";
-import { ask, notice, problem } from "../app/notices.js";
-import { go, link, way } from "../app/router.js";
+import { link, way } from "../app/router.js";
 import { rating, songName } from "../app/words.js";
-import { openMenu } from "../app/menu.js";
 import { TINY, coverOf } from "./cover.js";
+import { NOTHING } from "./deck.js";
 import { dial } from "./dial.js";
+import { keepList } from "./keep_list.js";
 import { radio } from "./radio.js";
-import { reason, sentence } from "./reasons.js";
+import { expectedStars, reasons, sentence } from "./reasons.js";
 
-const LONGEST_NAME = 200;
-const FORMATS = [
-  ["m3u8", "Export as M3U8"],
-  ["xspf", "Export as XSPF"],
-  ["jspf", "Export as JSPF"],
-];
-
-export function queue(signal) {
+export function queue(signal, person) {
   const list = h("ol.coming", { role: "list" });
-  const empty = h("p.faint", {}, "Choosing …");
+  const empty = h("p.faint");
   const section = h(
     "section.queue",
     { "aria-labelledby": "coming-up" },
@@ -29,7 +21,7 @@ export function queue(signal) {
       {},
       h("h2", { id: "coming-up", tabindex: "-1" }, "Coming up"),
       dial(signal),
-      tools(),
+      keepList({ isAdmin: person.role === "admin" }),
     ),
     empty,
     list,
@@ -37,22 +29,28 @@ export function queue(signal) {
   const draw = () => {
     const offers = radio.coming;
     empty.hidden = offers.length > 0;
+    empty.textContent = radio.hasNothing ? NOTHING : "Choosing …";
     update(list, offers);
   };
+  // While the radio thinks again, what it says may hold no longer.
+  const dim = () => list.setAttribute("aria-busy", String(radio.isLooking));
+  radio.addEventListener("looking", dim, { signal });
   radio.addEventListener("upcoming", draw, { signal });
   radio.addEventListener("queue", draw, { signal });
   radio.watchQueue(signal);
   draw();
+  dim();
   return section;
 }
 
 // Rows of songs that stay are kept, so that neither focus nor pictures jump.
 function update(list, offers) {
   const before = new Map([...list.children].map((row) => [row.dataset.song, row]));
+  const words = reasons(offers);
   const rows = offers.map((offer, place) => {
     const row = before.get(offer.song.id) ?? rowOf(offer);
     before.delete(offer.song.id);
-    refresh(row, offer, place === 0);
+    refresh(row, offer, { isNext: place === 0, word: words[place] });
     return row;
   });
   if (
@@ -116,8 +114,8 @@ function rowOf({ song }) {
   );
 }
 
-function refresh(row, offer, isNext) {
-  const expected = offer.why?.expected ?? null;
+function refresh(row, offer, { isNext, word }) {
+  const expected = expectedStars(offer);
   const title = row.querySelector(".coming-title");
   row.classList.toggle("next", isNext);
   title.toggleAttribute("data-next-up", isNext);
@@ -125,64 +123,9 @@ function refresh(row, offer, isNext) {
   else delete title.dataset.seq;
   fill(
     row.querySelector(".coming-why"),
-    h("span.reason", { title: sentence(offer) }, reason(offer)),
+    h("span.reason", { title: sentence(offer) }, word),
     expected === null
       ? null
       : h("span.expected.number", { title: "Expected rating" }, icon("star"), rating(expected)),
   );
-}
-
-// ── The list as a whole ─────────────────────────────────────────────────────────────────
-
-function tools() {
-  const button = h(
-    "button.quiet.small",
-    {
-      type: "button",
-      "aria-haspopup": "menu",
-      "aria-expanded": "false",
-      onclick: () => openMenu(button, "Coming up", items()),
-    },
-    icon("playlist"),
-    "Keep this list",
-  );
-  return button;
-}
-
-// What was queued by hand is not in the radio's file: such a list is saved first.
-function items() {
-  const files = FORMATS.map(([format, label]) => ({
-    label,
-    icon: "download",
-    href: radio.fileAddress(format),
-  }));
-  const isOwn = radio.coming.every((offer) => offer.mode !== "asked");
-  return [
-    { label: "Save as playlist", icon: "plus", run: save },
-    ...(isOwn && radio.coming.length ? [null, ...files] : []),
-  ];
-}
-
-async function save() {
-  const songs = radio.coming.map(({ song }) => song.id);
-  const field = h("input", {
-    name: "name",
-    required: true,
-    maxlength: String(LONGEST_NAME),
-    autocomplete: "off",
-  });
-  const name = await ask("Save as playlist", {
-    body: [h("label.field", {}, h("span", {}, "Name"), field)],
-    read: () => field.value.trim(),
-  });
-  if (!name) return;
-  try {
-    const saved = await call("POST", "/api/playlists", { name, songs });
-    notice(`Saved as “${saved.name}”.`, {
-      action: () => go(way("playlist", saved.id)),
-      label: "Show",
-    });
-  } catch (error) {
-    problem(error);
-  }
 }

@@ -1,7 +1,8 @@
 // The radio: what plays, what comes, what was told. Every page may listen to it and use it.
 //
 // Events: "song" (another one plays), "upcoming" (another one is next), "queue" (the coming
-// playlist has changed), "state" (playing, paused, rated, a word to say), "time".
+// playlist has changed), "looking" (it is being thought over, or no longer), "state" (playing,
+// paused, rated, a word to say), "time".
 
 import { Refused, call } from "../app/api.js";
 import { notice, problem } from "../app/notices.js";
@@ -15,17 +16,20 @@ import { sound } from "./sound.js";
 import { Told } from "./telling.js";
 import { Wishes } from "./wishes.js";
 
-// Whoever leaves in the last seconds, or the last tenth of something short, has heard it.
+// Whoever leaves in the last seconds, or the last tenth of something short, has heard it, if half
+// of it was played: docs/evidence.md.
 const LAST_SECONDS = 10;
 const LAST_SHARE = 0.1;
+const HALF = 0.5;
 const BEGINNING = 3; // seconds in which "back" means the song before
-const MONTH_DAYS = 30;
+export const MONTH_DAYS = 30;
 
 class Radio extends Wishes {
   library = null; // what the server says of it while there are no songs
   settings = null;
   #account = null;
   #told = new Told();
+  #dial = null; // where it is being turned to
   #unsayOther = () => {}; // takes away that another tab plays
 
   constructor() {
@@ -33,6 +37,7 @@ class Radio extends Wishes {
     sound.addEventListener("play", () => this.#takeOver());
     this.addEventListener("queue", () => this.remember());
     window.addEventListener("pagehide", () => this.remember());
+    document.addEventListener("visibilitychange", () => this.remember()); // it may be put to sleep
     hear("playing", () => this.#giveWay());
     hear("told", (told) => this.#hearTold(told));
   }
@@ -52,9 +57,11 @@ class Radio extends Wishes {
     if (!isWanted()) return;
     this.library = null;
     this.#setPhase("on");
-    const { current = null, time = 0, pinned = [], station = null } = visit;
-    Object.assign(this.ahead, { pinned, station });
-    if (current) this.play(current, { from: time });
+    const { current, time, played, isPaused, rating, pinned, station } = visit;
+    Object.assign(this.ahead, { pinned: pinned ?? [], station: station ?? null });
+    if (current && rating) this.#told.noteElsewhere(current.song.id, rating);
+    const from = time ?? 0;
+    if (current) this.play(current, { from, played: played ?? 0, isPaused: isPaused === true });
     else await this.goOn();
   }
 
@@ -82,7 +89,16 @@ class Radio extends Wishes {
   remember() {
     if (this.phase !== "on" || !this.current) return;
     const { pinned, station } = this.ahead;
-    memory.remember(this.#account, { current: this.current, time: sound.time, pinned, station });
+    memory.remember(this.#account, { ...this.#playing(), pinned, station });
+  }
+
+  // What a reload goes on with. A song that was left does not come back.
+  #playing() {
+    if (this.isLeaving) return {};
+    const { current } = this;
+    const { time, played } = sound;
+    const isPaused = sound.isPaused && !this.needsPress;
+    return { current, time, played, isPaused, rating: this.#told.ratingOf(current.song) };
   }
 
   // Ask again what comes next: settings, the library or the log have changed.
@@ -127,7 +143,8 @@ class Radio extends Wishes {
 
   async #tell(event, words, { isQuiet = false } = {}) {
     const onUndo = (entry) => this.undo(entry);
-    const answer = await this.#told.tell(event, words, { isQuiet, onUndo });
+    const isPrivate = this.settings?.private ?? false;
+    const answer = await this.#told.tell(event, words, { isQuiet, isPrivate, onUndo });
     if (answer) announce("told", { song: event.song, stars: event.stars });
     else this.#showStars();
     if (!isQuiet) await this.lookAhead();
@@ -148,13 +165,18 @@ class Radio extends Wishes {
     this.emit("state");
   }
 
+  starsOf(song) {
+    return this.#told.starsOf(song);
+  }
+
   // How the song that plays is left now.
   #leaving() {
     const { song } = this.current;
-    const [played, length] = [sound.time, sound.duration];
-    const isOver = played > 0 && played >= length - Math.min(LAST_SECONDS, LAST_SHARE * length);
-    const event = { kind: isOver ? "listen" : "skip", song: song.id, played_seconds: played };
-    return [event, `“${song.title}” was ${isOver ? "heard" : "skipped"}`];
+    const { played, duration: length } = sound;
+    const end = length - Math.min(LAST_SECONDS, LAST_SHARE * length);
+    const isHeard = (sound.isOver || sound.time >= end) && !(played < HALF * length);
+    const event = { kind: isHeard ? "listen" : "skip", song: song.id, played_seconds: played };
+    return [event, `“${song.title}” was ${isHeard ? "heard" : "skipped"}`];
   }
 
   end() {
@@ -165,21 +187,23 @@ class Radio extends Wishes {
 
   // ── What a listener does ──
 
+  // Where a song was left and nothing may follow, it is still there to be rated.
   async rate(stars) {
-    if (!this.current || this.isLeaving) return;
+    if (!this.current || (this.isLeaving && !this.hasNothing)) return;
     const { song } = this.current;
-    const event = { kind: "rating", song: song.id, stars, played_seconds: sound.time };
+    const event = { kind: "rating", song: song.id, stars, played_seconds: sound.played };
     const words = `${starWords(stars)} for “${song.title}”`;
     this.stars = stars;
     this.emit("state");
     const advance = preferences.get("advance", "never");
-    if (advance === "always" || (advance === "low" && stars <= 2))
+    if (!this.isLeaving && (advance === "always" || (advance === "low" && stars <= 2)))
       await this.#leaveBy(event, words);
     else await this.#tell(event, words);
   }
 
   async skip() {
-    if (this.current && !this.isLeaving) await this.#leaveBy(...this.#leaving());
+    if (this.isLeaving && this.hasNothing) await this.goOn();
+    else if (this.current && !this.isLeaving) await this.#leaveBy(...this.#leaving());
   }
 
   async #leaveBy(event, words) {
@@ -200,6 +224,7 @@ class Radio extends Wishes {
   }
 
   start() {
+    this.staysPaused = false;
     if (this.current && !this.isLeaving) sound.start();
   }
 
@@ -213,17 +238,19 @@ class Radio extends Wishes {
     this.emit("time");
   }
 
-  // "ban", or "snooze" for some days: the song, or the artist, album or genre it belongs to.
-  async keepAway(kind, scope = "song", days = MONTH_DAYS) {
-    if (!this.current || this.isLeaving) return;
-    const { song } = this.current;
-    const target = scope === "song" ? song.id : song[scope];
-    const name = scope === "song" ? song.title : target;
-    const event = kind === "snooze" ? { kind, scope, target, days } : { kind, scope, target };
-    const length = days === MONTH_DAYS ? "a month" : `${days} days`;
-    const words = kind === "ban" ? `“${name}” never again` : `“${name}” not for ${length}`;
-    this.ahead.dropAll((one) => (scope === "song" ? one.id : one[scope]) === target);
-    await this.#leaveBy(event, words);
+  // "ban", or "snooze" for a month: the song, or the artist, album or genre it belongs to.
+  // `song` is what was shown when that was chosen; another one may play by now.
+  async keepAway(kind, scope, song) {
+    if (this.isLeaving) return;
+    const [target, name] = scope === "song" ? [song.id, song.title] : [song[scope], song[scope]];
+    const isBan = kind === "ban";
+    const event = { kind, scope, target, ...(isBan ? {} : { days: MONTH_DAYS }) };
+    const words = `“${name}” ${isBan ? "never again" : "not for a month"}`;
+    const isMeant = (one) => (scope === "song" ? one.id : one[scope]) === target;
+    this.ahead.dropAll(isMeant);
+    this.emit("queue");
+    if (this.current && isMeant(this.current.song)) await this.#leaveBy(event, words);
+    else await this.#tell(event, words);
   }
 
   async undo(entry) {
@@ -240,13 +267,20 @@ class Radio extends Wishes {
     this.#showStars();
   }
 
+  // One change at a time, so that the latest is what stays.
   async setDial(dial) {
+    const isTurning = this.#dial !== null;
+    this.#dial = dial;
+    if (isTurning) return;
+    this.noteLooking(true);
     try {
-      this.settings = await call("PATCH", "/api/settings", { dial });
-      await this.lookAhead();
+      do this.settings = await call("PATCH", "/api/settings", { dial: (dial = this.#dial) });
+      while (dial !== this.#dial);
     } catch (error) {
       problem(error);
     }
+    this.#dial = null;
+    await this.lookAhead();
     this.emit("state");
   }
 
@@ -259,7 +293,9 @@ class Radio extends Wishes {
 
   // Music comes from one place: where it began last.
   #giveWay() {
-    if (sound.isPaused) return;
+    const isAboutTo = this.current && this.isLeaving && !this.hasNothing;
+    if (sound.isPaused && !isAboutTo) return;
+    this.staysPaused = isAboutTo;
     sound.pause();
     this.#unsayOther();
     const action = () => this.start();
@@ -272,6 +308,7 @@ class Radio extends Wishes {
 
   #hearTold({ song, stars }) {
     if (this.phase !== "on") return;
+    if (song && stars !== undefined) this.#told.noteElsewhere(song, { stars });
     if (song && stars !== undefined && this.current?.song.id === song) {
       this.stars = stars;
       this.emit("state");

@@ -3,9 +3,13 @@
 
 import { isGone } from "../app/network.js";
 import * as preferences from "../app/preferences.js";
+import { Played } from "./played.js";
 
 const FORWARDED = ["play", "pause", "playing", "canplay", "waiting", "durationchange", "ended"];
 const TIMES = ["timeupdate", "seeked"];
+// When it is looked how far a song has come, and when it has not come there by itself.
+const MOVES = ["timeupdate", "playing", "pause", "seeked", "ended"];
+const JUMPS = ["seeking", "emptied"];
 const LOADING = ["progress", "suspend", "canplaythrough", "timeupdate"];
 const ENOUGH = 30; // seconds ahead, before the next song is fetched too
 const FULL = 1; // the loudest that an element can be
@@ -25,7 +29,7 @@ export function loudness(replayGain, mode) {
 }
 
 // How loud half a slider is: ears hear in ratios, and a square comes close enough to that.
-export const audible = (volume) => volume ** 2;
+const audible = (volume) => volume ** 2;
 
 // The volume of an element, from 0 to 1. Web Audio could go above 1, but a phone stops it behind
 // a locked screen and lets it begin only after a touch; an element plays on.
@@ -41,8 +45,10 @@ class Sound extends EventTarget {
   #active = element("playing");
   #other = element("next");
   #songs = new Map(); // element → song
+  #played = new Played(); // of the song that plays
   #unlocked = new Set(); // elements that a browser has let play
   #wanted = null; // the song to prepare
+  isHeld = false; // somebody has paused it; an element that has failed is paused too
   #volume = bounded(preferences.get("volume", 1));
   #isMuted = preferences.get("muted", false) === true;
 
@@ -52,24 +58,30 @@ class Sound extends EventTarget {
       for (const name of FORWARDED) one.addEventListener(name, () => this.#forward(one, name));
       for (const name of TIMES) one.addEventListener(name, () => this.#forward(one, "time"));
       for (const name of LOADING) one.addEventListener(name, () => this.#prepareIfEnough());
+      for (const name of MOVES) one.addEventListener(name, () => this.#look(one));
+      for (const name of JUMPS) one.addEventListener(name, () => this.#jump(one));
       one.addEventListener("playing", () => this.#unlocked.add(one));
       one.addEventListener("error", () => this.#fail(one));
     }
   }
 
-  // Play a song now, from the element that holds it already if there is one.
-  play(song, { from = 0 } = {}) {
+  // Play a song now, from the element that holds it already if there is one. `played`: how many
+  // seconds of it were played before, if it is the same play that goes on.
+  play(song, { from = 0, played = 0, isPaused = false } = {}) {
     const isPrepared = this.#songs.get(this.#other)?.id === song.id && !this.#other.error;
     if (isPrepared) this.#swap();
     else this.#load(this.#active, song);
     if (from > 0 || isPrepared) this.#active.currentTime = from;
+    this.#played.begin(played);
     this.#wanted = null;
     this.#level();
-    this.start();
+    if (isPaused) this.pause();
+    else this.start();
   }
 
   start() {
     const one = this.#active;
+    this.isHeld = false;
     one.play().catch((problem) => {
       if (problem.name !== "NotAllowedError" || one !== this.#active) return;
       if (this.#unlocked.has(this.#other)) this.#moveToUnlocked();
@@ -78,11 +90,13 @@ class Sound extends EventTarget {
   }
 
   pause() {
+    this.isHeld = true;
     this.#active.pause();
   }
 
   stop() {
     this.#wanted = null;
+    this.#played.begin();
     this.#unload(this.#active);
     this.#unload(this.#other);
   }
@@ -103,6 +117,7 @@ class Sound extends EventTarget {
 
   seek(seconds) {
     const end = Number.isFinite(this.duration) ? this.duration : seconds;
+    this.#look(this.#active);
     this.#active.currentTime = Math.min(Math.max(seconds, 0), end);
   }
 
@@ -114,8 +129,30 @@ class Sound extends EventTarget {
     return this.#active.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA;
   }
 
+  // Whether anything of the song has come.
+  get isBegun() {
+    return this.#active.readyState > HTMLMediaElement.HAVE_NOTHING;
+  }
+
+  // What changes as long as the song comes on, or more of it is fetched.
+  get progress() {
+    const { currentTime, readyState, buffered } = this.#active;
+    const end = buffered.length ? buffered.end(buffered.length - 1) : 0;
+    return [this.#active.dataset.song, currentTime, readyState, buffered.length, end].join(" ");
+  }
+
+  get isOver() {
+    return this.#active.ended;
+  }
+
   get time() {
     return this.#active.currentTime;
+  }
+
+  // The seconds of it that were played; they never become fewer.
+  get played() {
+    this.#look(this.#active);
+    return this.#played.seconds;
   }
 
   // In seconds: as the file says, else as the library says.
@@ -182,6 +219,7 @@ class Sound extends EventTarget {
 
   #swap() {
     [this.#active, this.#other] = [this.#other, this.#active];
+    this.#played.jump();
     this.#active.dataset.role = "playing";
     this.#other.dataset.role = "next";
     this.#unload(this.#other);
@@ -191,6 +229,7 @@ class Sound extends EventTarget {
   #moveToUnlocked() {
     const song = this.#songs.get(this.#active);
     const from = this.#active.currentTime;
+    this.#look(this.#active);
     this.#swap();
     this.#load(this.#active, song);
     if (from > 0) this.#active.currentTime = from;
@@ -214,6 +253,14 @@ class Sound extends EventTarget {
       if (isHere && buffered.end(i) >= end) return true;
     }
     return false;
+  }
+
+  #look(one) {
+    if (one === this.#active) this.#played.look(one);
+  }
+
+  #jump(one) {
+    if (one === this.#active) this.#played.jump();
   }
 
   #forward(one, name) {

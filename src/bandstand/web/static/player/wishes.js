@@ -10,12 +10,6 @@ export class Wishes extends Deck {
     return this.ahead.station;
   }
 
-  // Where the coming playlist is as a file: "m3u8", "xspf" or "jspf". Songs that were queued by
-  // hand are not the radio's, and not in it.
-  fileAddress(format) {
-    return this.ahead.fileAddress(format, this.heard());
-  }
-
   // Play a song now. To want another one is no judgement on the one that is left.
   playSong(song) {
     if (this.phase !== "on") return;
@@ -24,18 +18,16 @@ export class Wishes extends Deck {
     this.play(asOffer(song));
   }
 
-  queueSong(song) {
-    this.queueSongs([song]);
+  queueSong(song, { first = false } = {}) {
+    this.queueSongs([song], { first });
   }
 
-  queueSongs(songs) {
+  // After this song, or after what was queued before.
+  queueSongs(songs, { first = false } = {}) {
     if (this.phase !== "on") return;
-    this.ahead.pinned.push(...songs);
-    notice(
-      songs.length === 1
-        ? `Queued: ${songName(songs[0])}.`
-        : `${plural(songs.length, "song")} queued.`,
-    );
+    const count = this.ahead.pin(songs, { first });
+    const one = `${first ? "Next" : "Queued"}: ${songName(songs[0])}.`;
+    notice(count === 1 ? one : `${plural(count, "song")} queued.`);
     this.#changeQueue();
   }
 

@@ -48,8 +48,15 @@ export async function show(main, { person, signal }) {
   ]);
 }
 
-// Returns whether it was saved; what comes next is chosen anew.
-async function change(settings, changes, words) {
+let before = Promise.resolve(); // one change at a time, so that the latest is what stays
+
+// Resolves with whether it was saved; what comes next is chosen anew.
+function change(...what) {
+  before = before.then(() => save(...what));
+  return before;
+}
+
+async function save(settings, changes, words) {
   try {
     const answer = await call("PATCH", "/api/settings", changes);
     Object.assign(settings, answer);

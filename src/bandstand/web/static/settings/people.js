@@ -212,7 +212,7 @@ function roleField(value) {
   const hint = h(
     "span.hint",
     {},
-    "An administrator looks after accounts and the library, and hears nothing of others.",
+    "An administrator looks after accounts and the library, and cannot see what others hear.",
   );
   return { input, field: h("label.field", {}, h("span", {}, "Role"), input, hint) };
 }

@@ -1,5 +1,6 @@
 // What the settings are made of: sections, choices, and dialogs that stay until it worked.
 
+import { openDialog } from "../app/dialog.js";
 import { h } from "../app/dom.js";
 import { notice } from "../app/notices.js";
 import { complaints, guard } from "../doors/form.js";
@@ -72,35 +73,20 @@ export function toggle(label, isOn, save, hint) {
 
 // A dialog with a form that is left when `send()` has worked; what went wrong is said inside.
 // Resolves with what `send` returned, or null if it was left.
-export function dialogForm(question, { body, yes, danger = false, send, say }) {
-  return new Promise((resolve) => {
-    let found = null;
-    const place = complaints();
-    const button = h(danger ? "button.danger" : "button.main", { type: "submit" }, yes);
-    const leave = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-    const form = h(
-      "form.stack",
-      {},
-      h("h2", { id: "dialog-question" }, question),
-      body,
-      place,
-      h("div.row", {}, leave, button),
-    );
-    guard(form, {
-      place,
-      button,
-      say,
-      send: async () => {
-        found = await send();
-        dialog.close();
-      },
-    });
-    const dialog = h("dialog", { "aria-labelledby": "dialog-question" }, form);
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      resolve(found);
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-  });
+export async function dialogForm(question, { body, yes, danger = false, send, say }) {
+  let found = null;
+  const form = h("form.stack");
+  const place = complaints();
+  const button = h(danger ? "button.danger" : "button.main", { type: "submit" }, yes);
+  const content = (close) => {
+    const act = async () => {
+      found = await send();
+      close();
+    };
+    guard(form, { place, button, say, send: act });
+    const leave = h("button", { type: "button", onclick: close }, "Cancel");
+    return [body, place, h("div.row", {}, leave, button)];
+  };
+  await openDialog(question, content, { frame: form });
+  return found;
 }

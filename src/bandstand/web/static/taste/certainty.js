@@ -1,13 +1,13 @@
 // How unsure the radio was about new songs, after so many answers.
 
 import { plural } from "../app/words.js";
+import { SCALE, isTooUnsure } from "./doubt.js";
 import { figure, inStars } from "./figure.js";
 import { plot } from "./plots.js";
 import { logTicks } from "./ticks.js";
 
 const TITLE = "How well the radio knows you";
-const TOO_UNSURE = 1.5; // stars; the server's sentences draw the line there too
-const SCALE = 4; // stars between the worst and the best rating
+const LESS = 0.95; // of what it was; then it has fallen
 
 export function certainty(taste, tools) {
   const points = taste.uncertainty;
@@ -22,18 +22,31 @@ export function certainty(taste, tools) {
   });
 }
 
-export function sentenceOf({ uncertainty, noise }) {
+function sentenceOf(taste) {
+  const { uncertainty, noise } = taste;
   const [first, last] = [uncertainty[0], uncertainty.at(-1)];
   const answers = plural(last.answers, "answer");
-  if (last.stars >= TOO_UNSURE)
-    return `After ${answers} the radio hardly knows yet what a new song is worth to you (give or take ${inStars(last.stars)}). It falls with every rating, fast at first.`;
-  const start =
-    first.stars > SCALE ? "next to nothing was known" : `it was ${inStars(first.stars)}`;
+  if (last.stars > SCALE)
+    return `After ${answers} next to nothing is known of what a new song is worth to you.`;
+  if (isTooUnsure(taste))
+    return `After ${answers} the radio hardly knows yet what a new song is worth to you (give or take ${inStars(last.stars)}).${courseOf(first, last)}`;
+  if (uncertainty.length === 1)
+    return `After ${answers} the radio takes a new song to be worth what it expects, give or take ${inStars(last.stars)}.`;
   const own =
     noise === null
       ? ""
       : ` A single rating of yours scatters by about ${inStars(noise)} around what is expected.`;
-  return `After ${answers} the radio knows what a new song is worth to you to within about ${inStars(last.stars)}; after ${plural(first.answers, "answer")} ${start}.${own}`;
+  return `After ${answers} the radio knows what a new song is worth to you to within about ${inStars(last.stars)}; ${startOf(first)}.${own}`;
+}
+
+const startOf = ({ answers, stars }) =>
+  `after ${plural(answers, "answer")} ${stars > SCALE ? "next to nothing was known" : `it was ${inStars(stars)}`}`;
+
+// What the doubt has done since the first answer. It may well rise at first.
+function courseOf(first, last) {
+  if (first === last) return "";
+  if (last.stars < LESS * first.stars) return ` That is less than at first: ${startOf(first)}.`;
+  return ` It has not fallen yet (${startOf(first)}): the first answers show how far apart your ratings lie, which can add doubt.`;
 }
 
 function specOf(points, sentence) {

@@ -2,10 +2,8 @@
 
 import { h } from "../app/dom.js";
 import { length, plural } from "../app/words.js";
-import { isGuess } from "./freshness.js";
+import { doubtOf, isGuess, isSureOfFreshness, isTooUnsure } from "./doubt.js";
 
-// Beyond this many stars a number would pretend to know something.
-const TOO_UNSURE = 1.5;
 const MOST_SENTENCES = 3;
 
 // The server says what matters most first; the rest stands in the numbers and beside the figures.
@@ -21,7 +19,7 @@ export function facts(taste) {
   );
 }
 
-export function factsOf(taste) {
+function factsOf(taste) {
   const { counts, recovery, uncertainty } = taste;
   const found = [
     [counts.ratings.toLocaleString("en-GB"), counts.ratings === 1 ? "rating" : "ratings"],
@@ -30,18 +28,26 @@ export function factsOf(taste) {
       `${counts.songs === 1 ? "song" : "songs"} heard, in ${plural(counts.plays, "play")}`,
     ],
   ];
-  if (recovery !== null) {
-    const number =
-      recovery.fresh_after === null ? "over 3 months" : length(60 * recovery.fresh_after);
-    found.push([number, `until a song is fresh again${isGuess(taste) ? ": a guess so far" : ""}`]);
-  }
-  const doubt = uncertainty.at(-1)?.stars;
-  if (doubt !== undefined) {
+  if (recovery !== null) found.push(freshAfter(taste));
+  if (uncertainty.length) {
     found.push(
-      doubt < TOO_UNSURE
-        ? [`± ${Math.max(doubt, 0.1).toFixed(1)} stars`, "on what a new song is worth to you"]
-        : ["?", "what a new song is worth to you: too early to tell"],
+      isTooUnsure(taste)
+        ? ["?", "what a new song is worth to you: too early to tell"]
+        : [
+            `± ${Math.max(doubtOf(taste), 0.1).toFixed(1)} stars`,
+            "on what a new song is worth to you",
+          ],
     );
   }
   return found;
+}
+
+function freshAfter(taste) {
+  const label = "until a song is fresh again";
+  const minutes = taste.recovery.fresh_after;
+  if (isGuess(taste)) return ["?", `${label}: hear some songs twice`];
+  if (isSureOfFreshness(taste))
+    return [minutes === null ? "over 3 months" : length(60 * minutes), label];
+  if (minutes === null) return ["?", `${label}: too early to tell`];
+  return [length(60 * minutes), `${label}: far from sure`];
 }

@@ -3,36 +3,62 @@
 import { h } from "../app/dom.js";
 import { link, way } from "../app/router.js";
 import { plural, rating } from "../app/words.js";
-import { figure } from "./figure.js";
+import { SCALE, TOO_UNSURE, doubtOf, isTooUnsure } from "./doubt.js";
+import { figure, inStars } from "./figure.js";
 
-const TOO_UNSURE = 1.5; // stars; then nobody can say who is liked best
+const APART = 0.2; // stars; names that are closer are as good as each other
 const [WORST, BEST] = [1, 5];
+const TITLES = { artist: "Artists", genre: "Genres" };
+
+// The figures of both kinds; while too little is known, one that says so.
+export function favourites(taste) {
+  const kinds = Object.keys(TITLES).filter((kind) => taste[`${kind}s`].most.length);
+  if (!kinds.length) return [];
+  if (isTooUnsure(taste)) return [tooEarly(taste, kinds)];
+  return kinds.map((kind) => ranked(taste[`${kind}s`], kind));
+}
+
+function tooEarly(taste, kinds) {
+  const what = kinds.map((kind) => `${kind}s`).join(" and ");
+  const answers = plural(taste.uncertainty.at(-1).answers, "answer");
+  const doubt = doubtOf(taste);
+  const known =
+    doubt > SCALE
+      ? "hardly knows what a new song is worth to you. Once it does to within"
+      : `knows what a new song is worth to you to within ${inStars(doubt)}. Once that is below`;
+  return figure({
+    key: "favourites",
+    title: `${what[0].toUpperCase()}${what.slice(1)}`,
+    sentence: `Too early to tell. After ${answers} the radio ${known} ${inStars(TOO_UNSURE)}, the ${what} that should please you most and least stand here.`,
+  });
+}
 
 // `kind` is "artist" or "genre".
-export function favourites(taste, kind) {
-  const found = taste[`${kind}s`];
-  if (!found.most.length) return null;
+function ranked({ most, least }, kind) {
+  const common = { key: `${kind}s`, title: TITLES[kind] };
+  const [best, worst] = [most[0], least[0]];
+  const basis = "Mean of what their songs should get from you when they are new.";
+  if (!worst) return figure({ ...common, sentence: `${named(best)} should get ${said(best)}.` });
+  if (onScale(best) - onScale(worst) < APART)
+    return figure({
+      ...common,
+      sentence: `So far all ${kind}s should please you about equally: ${rating(worst.expected)} to ${rating(best.expected)} stars.`,
+    });
   return figure({
-    key: `${kind}s`,
-    title: kind === "artist" ? "Artists" : "Genres",
-    sentence: sentenceOf(taste, kind),
+    ...common,
+    sentence: `${best.name} should please you best (${said(best)}), ${worst.name} least (${rating(worst.expected)}). ${basis}`,
     body: h(
       "div.favourites",
       {},
-      names("Should please most", found.most, kind),
-      found.least.length ? names("Should please least", found.least, kind) : null,
+      names("Should please most", most, kind),
+      names("Should please least", least, kind),
     ),
   });
 }
 
-export function sentenceOf(taste, kind) {
-  const { most, least } = taste[`${kind}s`];
-  const doubt = taste.uncertainty.at(-1)?.stars ?? Infinity;
-  const basis = "Mean of what their songs should get from you when they are new.";
-  if (doubt >= TOO_UNSURE) return `Hardly more than a guess yet. ${basis}`;
-  const best = `${most[0].name} should please you best (${rating(most[0].expected)} stars)`;
-  return `${best}${least.length ? `, ${least[0].name} least (${rating(least[0].expected)})` : ""}. ${basis}`;
-}
+const named = ({ name, songs }) => `The ${plural(songs, "song")} of ${name}`;
+const said = ({ expected }) => `${rating(expected)} stars`;
+const onScale = ({ expected }) => Number(rating(expected));
 
 function names(title, found, kind) {
   return h(
@@ -47,10 +73,10 @@ function names(title, found, kind) {
   );
 }
 
-function item({ name, songs, expected }, kind) {
+function item(found, kind) {
+  const { name, songs, expected } = found;
   const meter = h("span.favourite-meter", { "aria-hidden": "true" });
-  const share = (Number(rating(expected)) - WORST) / (BEST - WORST);
-  meter.style.setProperty("--share", String(share));
+  meter.style.setProperty("--share", String((onScale(found) - WORST) / (BEST - WORST)));
   return h(
     "li.favourite",
     {},

@@ -7,7 +7,7 @@ import { h } from "../app/dom.js";
 export function figure({ key, title, sentence, body = null, table = null }) {
   const name = h("h2", { id: `taste-${key}` }, title);
   return h(
-    "figure.card.taste-figure",
+    `figure.card.taste-figure${body ? "" : ".is-bare"}`,
     { "aria-labelledby": name.id, dataset: { figure: key } },
     h("figcaption", {}, name, h("p", {}, sentence)),
     body,

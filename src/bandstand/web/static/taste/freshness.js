@@ -1,6 +1,7 @@
 // How a song becomes fresh again after it was heard.
 
 import { length, list, plural } from "../app/words.js";
+import { isGuess, isSureOfFreshness } from "./doubt.js";
 import { figure, percent } from "./figure.js";
 import { plot } from "./plots.js";
 import { TIMES } from "./ticks.js";
@@ -38,13 +39,10 @@ export function freshness(taste, tools) {
   });
 }
 
-// Nobody can tell how songs recover before one was heard again.
-export const isGuess = ({ repeats }) => !repeats?.share;
-
 const limited = (share) => Math.min(Math.max(share, 0), 1);
 
 // {mean, low, high} at a time, between the points of the curve along the logarithm.
-export function pointAt(curve, minutes) {
+function pointAt(curve, minutes) {
   const next = curve.minutes.findIndex((one) => one >= minutes * (1 - 1e-9));
   const last = next < 0 ? curve.minutes.length - 1 : Math.max(next, 1);
   const [from, to] = [curve.minutes[last - 1], curve.minutes[last]];
@@ -71,16 +69,14 @@ const range = ({ low, high }) =>
     ? ""
     : ` (between ${Math.round(100 * low)} and ${percent(high)})`;
 
-export function sentenceOf(taste) {
+function sentenceOf(taste) {
+  if (isGuess(taste))
+    return "You have heard no song twice yet, so this curve is only a guess. Hear some songs twice, and it becomes yours.";
   const { curve, fresh_after: freshAfter } = taste.recovery;
-  const fresh =
-    freshAfter === null
-      ? "Nine tenths are not back within three months."
-      : `Nine tenths are back after about ${length(60 * freshAfter)}.`;
-  const doubt = isGuess(taste)
-    ? "You have heard no song twice yet, so this curve is only a guess. "
-    : "";
-  return `${doubt}${courseOf(curve)} ${fresh}`;
+  const isSure = isSureOfFreshness(taste);
+  if (freshAfter === null)
+    return `${courseOf(curve)} ${isSure ? "Nine tenths are not back within three months." : "When nine tenths are back, the radio cannot tell yet."}`;
+  return `${courseOf(curve)} Nine tenths are back after about ${length(60 * freshAfter)}${isSure ? "" : ", but that is far from sure"}.`;
 }
 
 // "After an hour a song is back to about 3 %, after a day to 54 % and after a week it is …"
@@ -135,7 +131,8 @@ function specOf(taste, sentence) {
     start: day,
     rest: spread ? "The band: one standard deviation" : "",
     describe,
-    marks: (pen) => freshAfter !== null && markFresh(pen, freshAfter, curve.minutes[0]),
+    marks: (pen) =>
+      freshAfter !== null && !isGuess(taste) && markFresh(pen, freshAfter, curve.minutes[0]),
   };
 }
 

@@ -27,7 +27,7 @@ export function soundYouLike(taste) {
 
 const isWorthSaying = ({ certainty, stars }) => (certainty ?? 1) >= LIKELY && stars >= WORTH_SAYING;
 
-export function sentenceOf(leanings) {
+function sentenceOf(leanings) {
   const told = leanings.filter(isWorthSaying);
   const rest = leanings.filter((leaning) => !isWorthSaying(leaning));
   if (!told.length)
@@ -35,15 +35,26 @@ export function sentenceOf(leanings) {
   const [first] = told;
   const liked = list(told.map((leaning) => leaning.likes));
   const amount = `a clearly ${first.likes} one gets about ${first.stars.toFixed(1)} stars more than the average song`;
-  const open = rest.length
-    ? ` Whether a song is ${list(rest.map(({ likes, dislikes }) => `${likes} or ${dislikes}`))} hardly counts.`
-    : "";
-  return `You rate ${liked} songs higher: ${amount}.${open}`;
+  const isSure = told.every(({ certainty }) => (certainty ?? 1) >= SURE);
+  const small = whether(rest.filter(isSmall), "hardly counts");
+  const open = whether(
+    rest.filter((leaning) => !isSmall(leaning)),
+    "is not known yet",
+  );
+  return `You ${isSure ? "" : "probably "}rate ${liked} songs higher: ${amount}.${small}${open}`;
 }
 
-export const howSure = ({ certainty, stars }) => {
-  if (stars < WORTH_SAYING && certainty >= LIKELY) return "sure, but hardly any";
+// What is small even if it is as large as it may well be.
+const isSmall = ({ stars, standard_deviation: spread }) => stars + (spread ?? 0) < 2 * WORTH_SAYING;
+
+const whether = (leanings, verdict) =>
+  leanings.length
+    ? ` Whether a song is ${list(leanings.map(({ likes, dislikes }) => `${likes} or ${dislikes}`))} ${verdict}.`
+    : "";
+
+const howSure = ({ certainty, stars }) => {
   if (certainty === null) return "";
+  if (stars < WORTH_SAYING && certainty >= LIKELY) return "sure, but hardly any";
   return certainty >= SURE ? "sure" : certainty >= LIKELY ? "likely" : "unsure";
 };
 
@@ -91,7 +102,13 @@ function scale(leaning, end) {
   );
   track.style.setProperty("--to", String((side * stars) / end));
   track.style.setProperty("--spread", String((spread ?? 0) / end));
-  const text = `${likes} rather than ${dislikes}: ${stars.toFixed(2)} stars${spread === null ? "" : `, give or take ${spread.toFixed(2)}`}, ${howSure(leaning)}`;
+  const text = [
+    `${likes} rather than ${dislikes}: ${stars.toFixed(2)} stars`,
+    spread === null ? "" : `give or take ${spread.toFixed(2)}`,
+    howSure(leaning),
+  ]
+    .filter(Boolean)
+    .join(", ");
   return h(
     "li.leaning",
     { class: isWorthSaying(leaning) ? "" : "is-open", title: text },

@@ -97,9 +97,11 @@ function drawn(page, taste) {
     ratingsOverTime(taste, tools),
     soundYouLike(taste),
     songsThatComeBack(taste, tools),
-    favourites(taste, "artist"),
-    favourites(taste, "genre"),
-  ];
+    ...favourites(taste),
+  ].filter(Boolean);
+  // What has nothing to show yet stands at the end, and not beside something large.
+  const isBare = (one) => one.classList.contains("is-bare");
+  figures.sort((one, other) => isBare(one) - isBare(other));
   return [summary(taste), facts(taste), missing(taste), h("div.figures", {}, figures)];
 }
 

@@ -27,7 +27,7 @@ export function songsThatComeBack(taste, tools) {
 // What the fitted line says of a rank.
 const expected = ({ first, exponent }, rank) => first * rank ** -exponent;
 
-export function sentenceOf({ repeats, counts }) {
+function sentenceOf({ repeats, counts }) {
   const { share, plays_by_rank: plays, zipf } = repeats;
   if (!share) return `You have heard ${plural(counts.songs, "song")}, none of them twice yet.`;
   const half = halfOf(plays, counts.plays);

@@ -29,34 +29,50 @@ export function logTicks(min, max) {
   return found;
 }
 
-// Moments that a calendar has a name for, at most `most` of them; `from` and `to` in milliseconds.
+// Moments that a calendar has a name for, from two to `most` of them; `from` and `to` in
+// milliseconds, at least some seconds apart.
 export function dateTicks(from, to, most) {
+  let finer = [];
   for (const step of STEPS) {
-    if ((to - from) / step.length > 3 * most) continue;
-    const found = step.walk(from, to);
-    if (found.length <= most) return found.map((at) => [at, step.name(new Date(at))]);
+    if ((to - from) / step.length > 4 * most) continue;
+    const found = step.walk(from, to).map((at) => [at, step.name(new Date(at))]);
+    if (found.length <= most) return found.length < 2 ? twoOf(finer, found) : found;
+    finer = found;
   }
-  return [];
+  return twoOf(finer, []);
+}
+
+// A single mark does not say how long an axis is. Two that are far apart do, if their names differ.
+function twoOf(finer, otherwise) {
+  if (finer.length < 2) return otherwise;
+  const [first, second] = finer;
+  return [first, finer.at(-1)[1] === first[1] ? second : finer.at(-1)];
 }
 
 const format = (options) => {
   const made = new Intl.DateTimeFormat("en-GB", options);
   return (moment) => made.format(moment);
 };
+const secondName = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const clockName = format({ hour: "2-digit", minute: "2-digit" });
 const dayName = format({ day: "numeric", month: "short" });
 const monthName = format({ month: "short" });
 const yearName = format({ year: "numeric" });
 
-const isMidnight = (moment) => moment.getHours() === 0 && moment.getMinutes() === 0;
+const secondOfDay = (moment) =>
+  3_600 * moment.getHours() + 60 * moment.getMinutes() + moment.getSeconds();
 const isNewYear = (moment) => moment.getMonth() === 0;
 
 const STEPS = [
+  ...[1, 2, 5, 10, 20, 30].map((seconds) => ({
+    length: seconds * SECOND,
+    walk: (from, to) => walked(from, to, seconds),
+    name: secondName,
+  })),
   ...[1, 2, 5, 10, 20, 30, 60, 180, 360, 720].map((minutes) => ({
     length: minutes * MINUTE,
-    walk: (from, to) =>
-      walked(from, to, (day, count) => day.setMinutes(count * minutes), DAY / (minutes * MINUTE)),
-    name: (moment) => (isMidnight(moment) ? dayName(moment) : clockName(moment)),
+    walk: (from, to) => walked(from, to, 60 * minutes),
+    name: (moment) => (secondOfDay(moment) ? clockName(moment) : dayName(moment)),
   })),
   ...[1, 2, 7, 14].map((days) => ({
     length: days * DAY,
@@ -82,18 +98,30 @@ const STEPS = [
   })),
 ];
 
-// Times of day; each day begins anew, since days of 23 and 25 hours exist.
-function walked(from, to, place, perDay) {
+// Times of day, every so many seconds; each day begins anew, since days of 23 and 25 hours exist.
+function walked(from, to, every) {
   const found = [];
   const day = new Date(from);
-  for (day.setHours(0, 0, 0, 0); day.getTime() <= to; day.setDate(day.getDate() + 1)) {
-    for (let count = 0; count < perDay; count++) {
+  for (day.setHours(0, 0, 0, 0); day.getTime() <= to; nextDay(day)) {
+    // The clock may be an hour ahead of the time that has passed, or behind it.
+    const place = (at) => (at - day.getTime()) / SECOND / every;
+    const last = Math.min(place(to + HOUR), DAY / SECOND / every - 1);
+    for (let count = Math.max(Math.floor(place(from - HOUR)), 0); count <= last; count++) {
       const moment = new Date(day);
-      place(moment, count);
-      if (moment.getTime() >= from && moment.getTime() <= to) found.push(moment.getTime());
+      moment.setHours(0, 0, count * every, 0);
+      const at = moment.getTime();
+      // A time of day that the clock leaps over would be shown as that of an hour later.
+      const isReal = secondOfDay(moment) === count * every;
+      if (isReal && at >= from && at <= to) found.push(at);
     }
   }
   return found;
+}
+
+// Where midnight does not exist a day begins an hour later, but the next one does not.
+function nextDay(day) {
+  day.setDate(day.getDate() + 1);
+  day.setHours(0, 0, 0, 0);
 }
 
 function walkedFrom(start, from, to, step) {

@@ -1,0 +1,11 @@
+// Where the songs that belong together with one are.
+
+import { way } from "../app/router.js";
+
+export const artistWay = (song) => way("library", null, { artist: song.artist });
+
+// Albums of the same name are told apart by whose they are.
+export function albumWay(song) {
+  const artist = song.album_artist ?? song.artist;
+  return way("library", null, { album: song.album, ...(artist ? { album_artist: artist } : {}) });
+}
