@@ -144,7 +144,7 @@ def test_what_a_file_points_to_is_not_opened(tmp_path: Path) -> None:
 def test_a_cover_of_a_gigabyte_is_never_decoded(tmp_path: Path) -> None:
     content = make(tmp_path / "a.mp3", seconds=1, cover=huge_png()).read_bytes()
     found = read_bytes(content)
-    assert found.tags.cover == "image/png"
+    assert found.tags.cover is None  # it could not be shown
     assert found.duration == pytest.approx(1, abs=0.1)
 
 

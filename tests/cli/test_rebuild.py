@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.log.rebuild import check, rebuild
 from bandstand.store import snapshots
 from bandstand.store.connection import open_store
@@ -46,7 +47,7 @@ def test_it_says_how_many_and_one_digest(place: Path) -> None:
     assert out == f"2 listeners, {count} events, digest {expected.digest}\n"
     with open_store(str(place)) as store, store.reading() as connection:
         for account in expected.digests:
-            assert snapshots.get(connection, account, 1) is not None
+            assert snapshots.get(connection, account, VERSION) is not None
     with open_store(str(place)) as store:
         assert check(store) == []
 

@@ -119,7 +119,8 @@ def test_a_play_that_is_told_late_is_one_play(store: Store) -> None:
     account, songs = account_and_songs(store)
     now = NOW + 60 * MINUTE
     with store.writing() as connection:
-        add(connection, rating(account, songs[0], "before"), now=NOW)
+        before = NewEvent(account=account, key="before", kind="listen", song=songs[0])
+        add(connection, before, now=NOW)
         began = 10 * MINUTE
         rated = add(
             connection,
