@@ -60,6 +60,7 @@ async function save(settings, changes, words) {
   try {
     const answer = await call("PATCH", "/api/settings", changes);
     Object.assign(settings, answer);
+    radio.settings = answer; // at once: what is said now is said under these
     radio.refresh();
     saved(words);
     return true;
