@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+    from bandstand.store.accounts import Role
     from tests.page.visiting import Watched
     from tests.web.serving import Server
 
@@ -60,6 +61,15 @@ def server(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 def quiet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The radio with 200 songs that have no sound: quick, for everything but playing."""
     with serving(tmp_path_factory.mktemp("home"), invented=200) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def people(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with some listeners, each of whom begins without a history."""
+    names: dict[str, Role] = dict.fromkeys("abcdefghij", "listener")
+    with serving(tmp_path_factory.mktemp("people"), folders=[music], names=names) as found:
+        found.wait_for_songs(SONGS, "a")
         yield found
 
 

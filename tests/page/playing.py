@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import expect
 
@@ -10,9 +10,17 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
     from tests.page.visiting import Watched
+    from tests.web.serving import Server
 
 PLAYING: Final = "document.querySelector('audio[data-role=playing]')"
 PREPARED: Final = "document.querySelector('audio[data-role=next]')"
+KEPT: Final = "Object.keys(localStorage).filter((name) => name.includes('outbox')).length"
+
+
+def log_of(server: Server, name: str) -> list[dict[str, Any]]:
+    """Return all events of somebody, the oldest first, as the API tells them."""
+    found = server.client(name).get("/api/history?limit=500").json()["events"]
+    return list(reversed(found))
 
 
 def listen(watched: Watched) -> Page:

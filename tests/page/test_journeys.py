@@ -14,27 +14,14 @@ from tests.page.going import enter, hush, pressed, star, way
 from tests.page.playing import PLAYING, choose, listen, near_the_end, next_up, title, toast
 from tests.page.silence import give_silence
 from tests.page.visiting import Watched, visit
-from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from playwright.sync_api import Browser, Locator, Page
 
     from tests.web.serving import Server
 
 XSPF: Final = "{http://xspf.org/ns/0/}"
 FORMATS: Final = ("M3U8", "XSPF", "JSPF")
-
-
-@pytest.fixture(scope="module")
-def people(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with some listeners, each of whom begins without a history."""
-    names: dict[str, Any] = dict.fromkeys("abcdefgh", "listener")
-    with serving(tmp_path_factory.mktemp("people"), folders=[music], names=names) as server:
-        server.wait_for_songs(12, "a")
-        yield server
 
 
 def titles_in(text: str) -> list[str]:

@@ -12,12 +12,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.audio.making import make, picture
-from tests.page.playing import PLAYING, PREPARED, hurry, listen, next_up, title, toast
+from tests.page.playing import KEPT, PLAYING, PREPARED, hurry, listen, log_of, next_up, title, toast
 from tests.page.visiting import Watched, log_in, visit
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page, Request, Route
@@ -27,25 +26,8 @@ if TYPE_CHECKING:
 OFFLINE: Final = "Offline: what you do is kept and delivered later."
 AWAY: Final = 30  # seconds
 LONG_SONG: Final = 40.0  # seconds
-KEPT: Final = "Object.keys(localStorage).filter((name) => name.includes('outbox')).length"
 # What a browser says of a server that is not there; nobody can keep it from saying so.
 REFUSED: Final = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
-
-
-@pytest.fixture(scope="module")
-def people(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with some listeners, each of whom begins without a history."""
-    names = dict.fromkeys("abcdefghij", "listener")
-    home = tmp_path_factory.mktemp("people")
-    with serving(home, folders=[music], names=names) as server:  # type: ignore[arg-type]
-        server.wait_for_songs(12, "a")
-        yield server
-
-
-def log_of(server: Server, name: str) -> list[dict[str, Any]]:
-    """Return all events of somebody, the oldest first, as the API tells them."""
-    found = server.client(name).get("/api/history?limit=500").json()["events"]
-    return list(reversed(found))
 
 
 def told_once(server: Server, name: str, kinds: list[str]) -> list[dict[str, Any]]:

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.playing import PLAYING, hurry, listen, near_the_end, next_up, title, toast
+from tests.page.playing import (
+    KEPT,
+    PLAYING,
+    hurry,
+    listen,
+    log_of,
+    near_the_end,
+    next_up,
+    title,
+    toast,
+)
 from tests.page.visiting import Watched, visit
-from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from playwright.sync_api import Browser, Page
 
     from tests.web.serving import Server
 
-KEPT: Final = "Object.keys(localStorage).filter((name) => name.includes('outbox')).length"
 EVENTS: Final = "**/api/events"
-
-
-@pytest.fixture(scope="module")
-def people(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with some listeners, each of whom begins without a history."""
-    names = dict.fromkeys("abcdef", "listener")
-    home = tmp_path_factory.mktemp("people")
-    with serving(home, folders=[music], names=names) as server:  # type: ignore[arg-type]
-        server.wait_for_songs(12, "a")
-        yield server
-
-
-def log_of(server: Server, name: str) -> list[dict[str, Any]]:
-    """Return all events of somebody, the oldest first."""
-    found = server.client(name).get("/api/history?limit=500").json()["events"]
-    return list(reversed(found))
 
 
 def cut_off(page: Page) -> None:
