@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -13,6 +14,10 @@ import pytest
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Whoever starts the tests in the background has them ignore Ctrl-C, and every program that they
+# start would inherit that; the tests that press it need the answer of a terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -40,6 +45,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if _is_long(item) != wanted]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if _is_long(item) == wanted]
+    if wanted:
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a failure at once, so that a run that is cut short has said what failed."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid}: {report.when} failed", flush=True)
 
 
 def _is_long(item: pytest.Item) -> bool:
