@@ -85,14 +85,15 @@ def _refuse_music(out: str) -> None:
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
     from bandstand.library.analyse import request  # noqa: PLC0415
-    from bandstand.library.analysers import LocalAnalyser, available_cores  # noqa: PLC0415
+    from bandstand.library.analysers import LocalAnalyser  # noqa: PLC0415
+    from bandstand.parallel import usable_cores  # noqa: PLC0415
 
     paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
     wanted = list(dict.fromkeys(paths.values()))
     found: dict[bytes, Analysis | str] = {}
     with (
         _progress(len(wanted)) as progress,
-        LocalAnalyser(workers=min(available_cores(), len(wanted))) as analyser,
+        LocalAnalyser(workers=min(usable_cores(), len(wanted))) as analyser,
     ):
         for path, one in analyser.run((path, request(path)) for path in wanted):
             found[path] = one

@@ -6,13 +6,13 @@ come. It never raises for a file: whatever happens to one becomes its reason.
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from bandstand.errors import InvalidInputError
 from bandstand.library.analyse import TASK, checked
 from bandstand.library.reasons import NO_FFMPEG, has_ffmpeg
+from bandstand.parallel import usable_cores
 from bandstand.sandbox import Answer, Failure, Limits, Pool
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class LocalAnalyser:
     """
 
     def __init__(self, *, workers: int | None = None, niceness: int = 0) -> None:
-        self._workers = workers or available_cores()
+        self._workers = workers or usable_cores()
         self._niceness = niceness
         self._open = ExitStack()
         self._pools: dict[bool, Pool] = {}
@@ -114,10 +114,3 @@ def judged(reply: Answer | Failure) -> Analysis | str:
         return checked(reply.value)
     except InvalidInputError as problem:
         return str(problem)
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -7,8 +7,6 @@ limited children of its own.
 
 from __future__ import annotations
 
-import logging
-import socket
 import threading
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -16,14 +14,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bandstand.audio.descriptors import VERSION
-from bandstand.errors import BandstandError, InvalidInputError
+from bandstand.errors import BandstandError
 from bandstand.library.analysers import Asked, LocalAnalyser, Outcome, judged
+from bandstand.parallel.cluster import connected
 from bandstand.sandbox import Answer, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from distributed import Client, Future
+    from distributed import Future
 
 _BATCH: Final = 8  # files; a second or two of work
 _AHEAD: Final = 3  # batches per thread of the cluster, so that none waits for the next
@@ -42,7 +41,7 @@ class ClusterAnalyser:
 
     def __init__(self, address: str, *, timeout_seconds: float = 10.0) -> None:
         self._address = address
-        self._client = _connected(address, timeout_seconds)
+        self._client = connected(address, timeout_seconds)
 
     def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
         """Yield each file's analysis, or the reason why there is none, as they come."""
@@ -132,38 +131,3 @@ def _outcomes(batch: list[Asked], future: Future) -> list[Outcome]:
         (path, judged(Answer(**reply) if "value" in reply else Failure(**reply)))
         for (path, _), reply in zip(batch, replies, strict=True)
     ]
-
-
-def _connected(address: str, timeout_seconds: float) -> Client:
-    try:
-        from distributed import Client  # noqa: PLC0415  # only where a cluster is used
-    except ImportError as problem:
-        msg = "a cluster needs the package distributed; install bandstand[dask]"
-        raise BandstandError(msg) from problem
-    # What goes wrong is told by our own sentences, not by stack traces in between.
-    for name in ("distributed", "distributed.client"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        _check_listening(address, timeout_seconds)
-        client = Client(address, timeout=timeout_seconds, set_as_default=False)
-    except (OSError, OverflowError, ValueError) as problem:
-        msg = f"a Dask scheduler was expected at {address}, got: {problem}"
-        raise InvalidInputError(msg) from problem
-    try:
-        client.wait_for_workers(1, timeout=timeout_seconds)
-    except TimeoutError as problem:
-        client.close()
-        msg = f"the Dask cluster at {address} must have a worker, found none"
-        raise InvalidInputError(msg) from problem
-    return client
-
-
-def _check_listening(address: str, timeout_seconds: float) -> None:
-    """Refuse an address where nobody listens, before a client is made for it.
-
-    A client that finds nobody tries again until its time is over, and leaves a thread behind
-    that can block the next one.
-    """
-    from distributed.comm import get_address_host_port  # noqa: PLC0415
-
-    socket.create_connection(get_address_host_port(address), timeout=timeout_seconds).close()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand.audio.synthesis.pieces import pieces
 from bandstand.audio.synthesis.writing import SUFFIX, UNFINISHED, place, write
 from bandstand.errors import InvalidInputError
+from bandstand.parallel import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -109,7 +110,7 @@ def _make(folder: Path, seed: int, missing: Sequence[Piece]) -> Generator[int | 
     None is yielded while they are all at work.
     """
     made = set()
-    workers = min(_cores(), _MOST_WORKERS, len(missing) // _LEAST_SHARE)
+    workers = min(usable_cores(), _MOST_WORKERS, len(missing) // _LEAST_SHARE)
     if workers > 1 and sys.executable:
         with suppress(OSError):  # no process could be started
             for number in _shared(folder, seed, missing, workers):
@@ -177,13 +178,6 @@ def _start(arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         env=environment,
     )
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _is_there(path: Path) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.radio.log.evidence import FULL_LISTEN
+from bandstand.statistics.zipf import Zipf, plays_by_rank, repeat_share, zipf
 
 if TYPE_CHECKING:
     from bandstand.arrays import Vector
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 WINDOW: Final = 20
 _MOST_POINTS: Final = 400
 _MOST_RANKS: Final = 200
-# A straight line through fewer songs says nothing.
-_FEWEST_RANKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +38,6 @@ class RatingPoint:
     at: int  # UTC, in milliseconds
     stars: float
     running_mean: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Zipf:
-    """The straight line through plays by rank on two logarithmic axes.
-
-    plays = first · rank^(-exponent)
-    """
-
-    exponent: float
-    first: float  # plays of the most played song, by the line
-    r_squared: float  # the share of the variance of log plays that the line explains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,30 +92,9 @@ def repeats(plays: Columns) -> Repeats | None:
     """Return how often songs come back; None before the first play."""
     if not len(plays.song):
         return None
-    ranked = np.sort(np.bincount(plays.song))[::-1][:_MOST_RANKS]
+    ranked = plays_by_rank(plays.song)[:_MOST_RANKS]
     return Repeats(
-        share=1 - len(plays.ids) / len(plays.song),
-        plays_by_rank=tuple(ranked.tolist()),
-        zipf=zipf(ranked.astype(float)),
-    )
-
-
-def zipf(plays_by_rank: Vector) -> Zipf | None:
-    """Return the line of least squares; None for few songs, or where all are played as often.
-
-    >>> line = zipf(np.array([12.0, 6.0, 4.0, 3.0, 2.4]))
-    >>> round(line.exponent, 9), round(line.first, 9), round(line.r_squared, 9)
-    (1.0, 12.0, 1.0)
-    """
-    if len(plays_by_rank) < _FEWEST_RANKS or plays_by_rank[0] == plays_by_rank[-1]:
-        return None
-    across = np.log(np.arange(1.0, len(plays_by_rank) + 1))
-    up = np.log(plays_by_rank)
-    across_spread, up_spread = across - across.mean(), up - up.mean()
-    covariance = float(across_spread @ up_spread)
-    slope = covariance / float(across_spread @ across_spread)
-    return Zipf(
-        exponent=-slope,
-        first=float(np.exp(up.mean() - slope * across.mean())),
-        r_squared=slope * covariance / float(up_spread @ up_spread),
+        share=repeat_share(plays.song),
+        plays_by_rank=tuple(map(int, ranked)),
+        zipf=zipf(ranked),
     )
