@@ -25,7 +25,7 @@ def test_json_is_all_that_is_printed_and_a_plot_is_drawn(
     outcome = CliRunner().invoke(bench, arguments, catch_exceptions=False)
     assert outcome.exit_code == 0, outcome.output
     document = json.loads(capfd.readouterr().out)
-    assert {"asked", "training", "growth", "online_step", "import"} <= set(document)
+    assert {"asked", "claims", "training", "growth", "online_step", "import"} <= set(document)
     assert document["request"]["sizes"] == [12, 20]
     assert set(document["machine"]["threads"].values()) == {"1"}
     assert document["import"]["unwanted_modules_after_all_engines"] == []

@@ -113,7 +113,7 @@ def bench(
             msg = "--radio goes with --quick, --json and --songs only"
             raise click.UsageError(msg)
         wanted = {"quick": quick, "json": json_file, **given}
-        ctx.exit(run_pinned("bandstand.reports.radio_bench", json.dumps(wanted)))
+        ctx.exit(run_pinned("bandstand.reports.radio_speed.bench", json.dumps(wanted)))
     if audio is not None:
         if quick or plot_file or given:
             msg = "--audio goes with --json only"
@@ -121,7 +121,7 @@ def bench(
         wanted = {"folder": str(audio), "json": json_file}
         ctx.exit(run_pinned("bandstand.reports.audio_bench", json.dumps(wanted)))
     order = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
-    code = run_pinned("bandstand.reports.bench", json.dumps(order))
+    code = run_pinned("bandstand.reports.speed.bench", json.dumps(order))
     if code:
         msg = f"the measuring process must end with code 0, got {code}"
         raise click.ClickException(msg)

@@ -18,15 +18,15 @@ from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.radio.passwords import hashed
 from bandstand.reports.invented import add_listeners, add_songs, stars_by_song
 from bandstand.reports.latencies import latencies_of
-from bandstand.reports.radio_load import Order, Outcome
-from bandstand.reports.radio_process import RadioProcess, session_cookie
+from bandstand.reports.radio_speed.load import Order, Outcome
+from bandstand.reports.radio_speed.process import RadioProcess, session_cookie
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bandstand.reports.radio_process import Memory
+    from bandstand.reports.radio_speed.process import Memory
 
 _ONE: Final = "one"
 _PASSWORD: Final = "nobody's for an afternoon"  # noqa: S105  (of a store that is thrown away)
@@ -200,7 +200,7 @@ def _loads(
 
 def _run(order: Order) -> Outcome:
     done = subprocess.run(
-        [sys.executable, "-m", "bandstand.reports.radio_load"],
+        [sys.executable, "-m", "bandstand.reports.radio_speed.load"],
         input=json.dumps(asdict(order)),
         stdout=subprocess.PIPE,
         text=True,

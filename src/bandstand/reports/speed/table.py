@@ -10,19 +10,28 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from bandstand.reports.bench_asked import asked_figures, number
-from bandstand.reports.efficiency import LABELS, LARGE
+from bandstand.reports.reproduce.study import Verdict
+from bandstand.reports.speed.asked import asked_figures, number
+from bandstand.reports.speed.claims import efficiency_findings, in_order_of_time
+from bandstand.reports.speed.learners import LABELS
+from bandstand.reports.speed.training import LARGE, asked_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bandstand.reports.bench import BenchResult
-    from bandstand.reports.efficiency import TrainingStudy
-    from bandstand.reports.step_times import StepTimes, WholeRun
+    from bandstand.reports.speed.bench import BenchResult
+    from bandstand.reports.speed.step_times import StepTimes, WholeRun
+    from bandstand.reports.speed.training import TrainingStudy
     from bandstand.reports.timing import Spread
 
 # What is not a screen has no width; the tables need this much.
 _WIDTH_OF_FILES: Final = 120
+_COLOURS: Final = {
+    Verdict.HOLDS: "green",
+    Verdict.PARTLY: "yellow",
+    Verdict.FAILS: "red",
+    Verdict.OPEN: "dim",
+}
 
 
 @contextmanager
@@ -54,7 +63,9 @@ def print_tables(result: BenchResult, console: Console | None = None) -> None:
     if not screen.is_terminal:
         screen.width = max(screen.width, _WIDTH_OF_FILES)
     screen.print(_asked_table(result))
+    screen.print(_claims_table(result.training))
     screen.print(_training_table(result.training))
+    screen.print(_order_table(result.training))
     screen.print(_step_table(result.steps))
     for run in result.runs:
         screen.print(_run_line(run))
@@ -87,6 +98,31 @@ def _asked_table(result: BenchResult) -> Table:
     for figure in asked_figures(result):
         mark = "[green]holds[/]" if figure.holds else "[red]misses[/]"
         table.add_row(figure.what, figure.world or "", figure.asked, figure.shown(), mark)
+    return table
+
+
+def _claims_table(study: TrainingStudy) -> Table:
+    table = _table("What the paper says of training, and what was measured here")
+    table.add_column("claim", ratio=2)
+    table.add_column("measured", ratio=3)
+    table.add_column("why", ratio=4)
+    table.add_column("verdict", no_wrap=True)
+    for finding in efficiency_findings(study):
+        mark = f"[{_COLOURS[finding.verdict]}]{finding.verdict}[/]"
+        table.add_row(finding.paper, finding.measured, f"[dim]{finding.why}[/]", mark)
+        table.add_section()
+    return table
+
+
+def _order_table(study: TrainingStudy) -> Table:
+    size = asked_size(study.sizes)
+    table = _table(f"What is faster than what, with {size:,} ratings (95 % intervals)")
+    table.add_column("method", no_wrap=True)
+    for name in ("median", "times as long as\nthe one above", "times as long as\nvariational"):
+        table.add_column(name, justify="right")
+    for row in in_order_of_time(study, size):
+        above = "" if row.over_faster is None else row.over_faster.shown()
+        table.add_row(LABELS[row.method], duration(row.median), above, row.over_variational.shown())
     return table
 
 

@@ -4,7 +4,7 @@ Nothing here is a time that means something by itself: times are told as ratios 
 that ran beside them (see `timing`). The module is a program of its own, because the number
 of threads has to be set before NumPy is loaded:
 
-    python -m bandstand.reports.bench '{"quick": true, "json": "-"}'
+    python -m bandstand.reports.speed.bench '{"quick": true, "json": "-"}'
 
 `bandstand bench` starts it so.
 """
@@ -20,24 +20,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
-from bandstand.reports.bench_asked import asked_figures
-from bandstand.reports.bench_world import PAPER, STARS
-from bandstand.reports.efficiency import (
+from bandstand.reports.machine import machine
+from bandstand.reports.speed.asked import asked_figures
+from bandstand.reports.speed.claims import efficiency_findings, growth
+from bandstand.reports.speed.evidence import geometric_mean
+from bandstand.reports.speed.import_time import ImportTime, measure_import, unwanted_among
+from bandstand.reports.speed.learners import METHODS, REFERENCE_STEPS
+from bandstand.reports.speed.online_step import StepPlan, measure_own, measure_random
+from bandstand.reports.speed.training import (
     LARGE,
-    METHODS,
-    REFERENCE_STEPS,
     TrainingStudy,
     asked_size,
     measure_training,
 )
-from bandstand.reports.import_time import ImportTime, measure_import, unwanted_among
-from bandstand.reports.machine import machine
-from bandstand.reports.online_step import StepPlan, measure_own, measure_random
+from bandstand.reports.speed.world import PAPER, STARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.reports.step_times import StepTimes, WholeRun
+    from bandstand.reports.speed.step_times import StepTimes, WholeRun
 
 # Of the second world only what figures were promised of is measured, and only at that size.
 _ASKED_METHODS: Final = ("metropolis", "variational-2", "exact")
@@ -74,12 +75,13 @@ class BenchRequest:
 def quick_request(**changes: Any) -> BenchRequest:
     """Return a request that takes less than a minute; `changes` replace its settings."""
     small: dict[str, Any] = {
-        "sizes": (100, 1_000),
-        "repeats": 2,
+        "sizes": (100, 400, 1_000),
+        "repeats": 3,
         "step_ratings": (50, 500),
         "step_ratings_stars": (100,),
         "steps": 24,
         "checks": 1,
+        "sampler_steps": 1_000,
     }
     return BenchRequest(**{**small, **changes})
 
@@ -107,13 +109,8 @@ class BenchResult:
             "training": [
                 time.as_json() for time in (*self.training.times, *self.training_stars.times)
             ],
-            "growth": {
-                method: {
-                    "exponent": self.training.growth(method),
-                    f"exponent_from_{LARGE}_ratings": self.training.growth(method, LARGE),
-                }
-                for method in self.training.methods
-            },
+            "claims": [asdict(finding) for finding in efficiency_findings(self.training)],
+            "growth": {method: _growth(self.training, method) for method in self.training.methods},
             "training_ratios": _training_ratios(self.training),
             "online_step": [step.as_json() for step in self.steps],
             "whole_runs": [run.as_json() for run in self.runs],
@@ -179,6 +176,16 @@ def _measure_steps(
     return tuple(steps), tuple(runs)
 
 
+def _growth(study: TrainingStudy, method: str) -> dict[str, Any]:
+    """Return exponents of N from the medians, and their means over the rounds with intervals."""
+    found: dict[str, Any] = {}
+    for name, fewest in (("exponent", 0), (f"exponent_from_{LARGE}_ratings", LARGE)):
+        estimate = growth(study, method, fewest)
+        found[name] = study.growth(method, fewest)
+        found[f"{name}_by_round"] = None if estimate is None else estimate.as_json()
+    return found
+
+
 def _training_ratios(study: TrainingStudy) -> list[dict[str, Any]]:
     """Return the comparisons of the paper and ours, at each size."""
     pairs = (
@@ -190,6 +197,8 @@ def _training_ratios(study: TrainingStudy) -> list[dict[str, Any]]:
         ("variational-3", "variational-2"),
         ("least-squares", "variational-2"),
         ("least-squares-map", "variational-2"),
+        ("least-squares-differences", "variational-2"),
+        ("variational-2", "ridge"),
     )
     return [
         {
@@ -197,6 +206,7 @@ def _training_ratios(study: TrainingStudy) -> list[dict[str, Any]]:
             "below": below,
             "ratings": size,
             "ratio": study.ratio(above, below, size).as_json(),
+            "geometric_mean": geometric_mean(study.ratio(above, below, size)).as_json(),
         }
         for above, below in pairs
         for size in study.sizes
@@ -206,7 +216,7 @@ def _training_ratios(study: TrainingStudy) -> list[dict[str, Any]]:
 def main(order: str) -> None:
     """Measure what `order`, a JSON object, asks for, and write the results where it says."""
     # Imported here: whoever only measures needs neither a screen nor figures.
-    from bandstand.reports.bench_table import print_tables, progress  # noqa: PLC0415
+    from bandstand.reports.speed.table import print_tables, progress  # noqa: PLC0415
 
     wishes = json.loads(order)
     json_file, plot_file = wishes.pop("json", None), wishes.pop("plot", None)
@@ -222,7 +232,7 @@ def main(order: str) -> None:
         if json_file:
             Path(json_file).write_text(text + "\n", encoding="utf-8")
     if plot_file:
-        from bandstand.reports.bench_plot import plot  # noqa: PLC0415
+        from bandstand.reports.speed.plot import plot  # noqa: PLC0415
 
         plot(result, Path(plot_file))
 

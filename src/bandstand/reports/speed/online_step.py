@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.reports.step_session import Session, Window
-from bandstand.reports.step_times import REFERENCE, WholeRun
+from bandstand.reports.speed.step_session import Session, Window
+from bandstand.reports.speed.step_times import REFERENCE, WholeRun
 from bandstand.reports.timing import Spread, undisturbed
 from bandstand.simulation.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bandstand.reports.bench_world import World
-    from bandstand.reports.step_contenders import Contender
-    from bandstand.reports.step_times import StepTimes
+    from bandstand.reports.speed.step_contenders import Contender
+    from bandstand.reports.speed.step_times import StepTimes
+    from bandstand.reports.speed.world import World
 
 # Of the random listener: songs per rating, and mean minutes between two ratings.
 _POOL: Final = 0.6

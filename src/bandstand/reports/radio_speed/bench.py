@@ -1,6 +1,6 @@
 """`bandstand bench --radio`: the real server under load, beside what was promised of it.
 
-    python -m bandstand.reports.radio_bench '{"json": "-"}'
+    python -m bandstand.reports.radio_speed.bench '{"json": "-"}'
 
 `bandstand bench` starts it so.
 """
@@ -17,16 +17,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bandstand.reports.bench_table import progress
 from bandstand.reports.latencies import latencies_of
 from bandstand.reports.machine import machine
 from bandstand.reports.program import run_as_program
-from bandstand.reports.radio_study import RadioRequest, RadioResult, measure, quick_request
+from bandstand.reports.radio_speed.study import RadioRequest, RadioResult, measure, quick_request
+from bandstand.reports.speed.table import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bandstand.reports.radio_load import Outcome
+    from bandstand.reports.radio_speed.load import Outcome
 
 PARTS: Final = 9  # of which a run tells
 _MEGABYTE: Final = 1_000_000

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
-    from bandstand.reports.linucb_reference import PlainLinUcb
+    from bandstand.reports.speed.linucb_reference import PlainLinUcb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Listeners at their radios, in a process of their own.
 
-    python -m bandstand.reports.radio_load < order.json > outcome.json
+    python -m bandstand.reports.radio_speed.load < order.json > outcome.json
 
 Each listener has a connection of its own. Without a pace each asks again as soon as it is
 answered (closed loop). With a pace so many begin in each second, whether those before them were
@@ -19,7 +19,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.reports.radio_client import Answer, Connection, get, open_connection, post
+from bandstand.reports.radio_speed.client import Answer, Connection, get, open_connection, post
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bandstand.reports.efficiency import asked_size
+from bandstand.reports.speed.training import asked_size
 
 if TYPE_CHECKING:
-    from bandstand.reports.bench import BenchResult
-    from bandstand.reports.efficiency import TrainingStudy
+    from bandstand.reports.speed.bench import BenchResult
+    from bandstand.reports.speed.training import TrainingStudy
     from bandstand.reports.timing import Spread
 
 

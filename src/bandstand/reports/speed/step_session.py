@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandstand.domain import History, Songs
-from bandstand.reports.linucb_reference import PlainLinUcb, RankOneLinUcb
-from bandstand.reports.step_contenders import (
+from bandstand.reports.speed.linucb_reference import PlainLinUcb, RankOneLinUcb
+from bandstand.reports.speed.step_contenders import (
     ExactContender,
     Heard,
     LinUcbContender,
     Now,
     RecommenderContender,
 )
-from bandstand.reports.step_times import REFERENCE, GridMoves, Phases, StepTimes
+from bandstand.reports.speed.step_times import REFERENCE, GridMoves, Phases, StepTimes
 from bandstand.reports.timing import Spread, in_turn, timed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.reports.bench_world import World
-    from bandstand.reports.step_contenders import Contender
+    from bandstand.reports.speed.step_contenders import Contender
+    from bandstand.reports.speed.world import World
 
 
 class Session:

@@ -1,0 +1,245 @@
+"""One look for all figures: style, and the colour, label and order of everything that is drawn.
+
+    with style():
+        figure = new_figure(8.0, 4.5)
+        axes = figure.subplots()
+        for name in in_order(names):
+            draw_curve(axes, steps, mean[name], look_of(name), spread=standard_error[name])
+        label_ends(axes, {name: mean[name][-1] for name in names})
+        content = png(figure)
+
+Colours can be told apart by people who see fewer of them, and by everybody on white paper: the
+paper's six algorithms and ours by colour alone, variants of one algorithm by dashes and marker
+too. Nothing here needs a screen.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
+
+from bandstand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from bandstand.arrays import Vector
+
+INK: Final = "#2e3440"  # words, axes
+MUTED: Final = "#6b7280"  # what stands back: reference lines, notes
+GRID: Final = "#e5e7eb"
+TRUTH: Final = "#111318"  # what is known to be so, in a simulation
+GOOD: Final = "#00876a"
+BAD: Final = "#b84a00"
+# For things that are neither algorithms nor methods: in this order.
+CYCLE: Final = ("#14418f", "#cc8000", "#00876a", "#8e1b66", "#3a9ad9", "#b84a00", "#8b919b")
+
+_STYLE: Final[dict[Any, Any]] = {
+    "font.size": 9.5,
+    "font.family": "sans-serif",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.prop_cycle": cycler(color=CYCLE),
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.hashsalt": "bandstand",
+}
+_RESOLUTION: Final = 150  # dots per inch
+# Labels at the ends of lines are at least this far apart: a share of the height of the panel.
+_LABEL_DISTANCE: Final = 0.052
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How one algorithm or method is drawn, in every figure."""
+
+    label: str
+    colour: str
+    dashes: str = "-"
+    marker: str = "o"
+    width: float = 1.6
+    bold: bool = False  # ours: the one to look for
+
+
+ALGORITHM_LOOKS: Final[dict[str, Look]] = {
+    "random": Look(label="Random", colour="#8b919b", dashes=":", marker="."),
+    "linucb-c": Look(label="LinUCB-C", colour="#cc8000", dashes="--", marker="v"),
+    "linucb-cn": Look(label="LinUCB-CN", colour="#b84a00", marker="^"),
+    "greedy-cn": Look(label="Greedy-CN", colour="#8e1b66", marker="s"),
+    "greedy-cn-map": Look(label="Greedy-CN, MAP", colour="#b65aa0", dashes="--", marker="D"),
+    "greedy-cn-x": Look(label="Greedy-CN, exact", colour="#8e1b66", dashes=":", marker="p"),
+    "epsilon-greedy-cn-x": Look(
+        label="ε-greedy-CN, exact", colour="#7d5fb0", dashes="-.", marker="h"
+    ),
+    "thompson-cn-x": Look(label="Thompson-CN, exact", colour="#20242c", dashes="-.", marker="P"),
+    "optimistic-cn-x": Look(label="Optimistic-CN, exact", colour="#7a5c3e", dashes=":", marker="X"),
+    "bayes-ucb-cn": Look(label="Bayes-UCB-CN, MCMC", colour="#3a9ad9", marker="d"),
+    "bayes-ucb-cnd-v": Look(
+        label="Bayes-UCB-CND, variational", colour="#0b4f43", dashes="--", marker="<"
+    ),
+    "bayes-ucb-cn-v": Look(label="Bayes-UCB-CN, variational", colour="#00876a", marker=">"),
+    "bayes-ucb-cn-x": Look(label="Bayes-UCB-CN, exact", colour="#14418f", width=2.4, bold=True),
+}
+METHOD_LOOKS: Final[dict[str, Look]] = {
+    "metropolis": Look(label="Metropolis, 5,000 steps", colour="#7a5c3e", marker="v"),
+    "mcmc": Look(label="collapsed MCMC", colour="#3a9ad9", marker="d"),
+    "variational-3": Look(
+        label="variational, 3 factors", colour="#0b4f43", dashes="--", marker="<"
+    ),
+    "variational-2": Look(label="variational, 2 factors", colour="#00876a", marker=">"),
+    "exact": Look(label="exact", colour="#14418f", width=2.4, bold=True),
+    "least-squares": Look(label="L-BFGS-B, plain", colour="#8e1b66", marker="s"),
+    "least-squares-map": Look(label="L-BFGS-B, MAP", colour="#b65aa0", dashes="--", marker="D"),
+    "least-squares-differences": Look(
+        label="L-BFGS-B, no gradient", colour="#7d5fb0", dashes=":", marker="p"
+    ),
+    "ridge": Look(label="ridge regression (LinUCB)", colour="#b84a00", marker="^"),
+}
+_LOOKS: Final = ALGORITHM_LOOKS | METHOD_LOOKS
+
+
+def look_of(name: str) -> Look:
+    """Return how an algorithm or a training method is drawn.
+
+    >>> look_of("bayes-ucb-cn-x").label
+    'Bayes-UCB-CN, exact'
+    """
+    try:
+        return _LOOKS[name]
+    except KeyError:
+        msg = f"the algorithm or method must be one of {', '.join(_LOOKS)}, got {name!r}"
+        raise InvalidInputError(msg) from None
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names in the order of all figures: the simplest first, ours last and so on top.
+
+    >>> in_order(["bayes-ucb-cn-x", "greedy-cn", "random"])
+    ['random', 'greedy-cn', 'bayes-ucb-cn-x']
+    """
+    places = list(_LOOKS)
+    return sorted(names, key=lambda name: places.index(name) if name in _LOOKS else len(places))
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw what is drawn inside in the style of all figures."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of that size in inches, which finds room for its labels itself."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as a PNG; the same figure gives the same bytes."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=_RESOLUTION, metadata={"Software": None})
+    return content.getvalue()
+
+
+def draw_curve(
+    axes: Axes,
+    places: Sequence[float] | Vector,
+    values: Sequence[float] | Vector,
+    look: Look,
+    *,
+    spread: Sequence[float] | Vector | None = None,
+    markers: int = 8,
+) -> None:
+    """Draw one line, with about so many markers and `spread` to both sides as a band."""
+    every = max(1, len(places) // markers) if markers else None
+    axes.plot(
+        places,
+        values,
+        label=look.label,
+        color=look.colour,
+        linestyle=look.dashes,
+        linewidth=look.width,
+        marker=look.marker if markers else None,
+        markersize=4,
+        markevery=every,
+    )
+    if spread is not None:
+        low = [value - by for value, by in zip(values, spread, strict=True)]
+        high = [value + by for value, by in zip(values, spread, strict=True)]
+        axes.fill_between(places, low, high, color=look.colour, alpha=0.15, linewidth=0)
+
+
+def label_ends(axes: Axes, last: Mapping[str, float]) -> None:
+    """Write each line's name right of the panel at the height of its last value.
+
+    Names that would meet are moved up or down. Call it last: it fixes the limits of the axis.
+    """
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    to_panel = axes.transScale + axes.transLimits
+    order = sorted(last, key=lambda name: last[name])
+    right = axes.get_xlim()[1]
+    heights = [float(to_panel.transform((right, last[name]))[1]) for name in order]
+    for name, height in zip(order, spaced(heights, _LABEL_DISTANCE), strict=True):
+        look = look_of(name)
+        axes.text(
+            1.015,
+            height,
+            look.label,
+            transform=axes.transAxes,
+            color=look.colour,
+            verticalalignment="center",
+            fontweight="bold" if look.bold else "normal",
+        )
+
+
+def spaced(heights: list[float], distance: float) -> list[float]:
+    """Return rising heights moved as little as needed to be `distance` apart.
+
+    >>> spaced([0.1, 0.5, 0.5], 0.2)
+    [0.1, 0.4, 0.6]
+    """
+    merged: list[list[float]] = []  # mean height of a cluster, and how many are in it
+    for height in heights:
+        merged.append([height, 1])
+        while len(merged) > 1 and _touch(merged[-2], merged[-1], distance):
+            (low, below), (high, above) = merged[-2:]
+            merged[-2:] = [[(low * below + high * above) / (below + above), below + above]]
+    return [
+        mean + (number - (count - 1) / 2) * distance
+        for mean, count in merged
+        for number in range(int(count))
+    ]
+
+
+def _touch(lower: list[float], upper: list[float], distance: float) -> bool:
+    (low, below), (high, above) = lower, upper
+    return high - low < (below + above) / 2 * distance - 1e-12
+
+
+def plain(value: float, position: float) -> str:
+    """Return a number on an axis as people write it; a formatter for matplotlib.
+
+    >>> plain(0.05, 0), plain(20_000, 0)
+    ('0.05', '20,000')
+    """
+    del position
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:g}"

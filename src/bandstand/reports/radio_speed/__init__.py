@@ -1,0 +1,1 @@
+"""Speed of the radio: a server under load, with many listeners at once."""

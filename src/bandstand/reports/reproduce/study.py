@@ -1,0 +1,124 @@
+"""What a study is: jobs that can run anywhere in any order, and a chapter of their results.
+
+    plan ── jobs ──▶ results, one JSON value for each job ── chapter ──▶ findings, tables, figures
+
+A chapter follows from the results alone, so a report can be made again from what is on disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+Json: TypeAlias = Any  # what json.dumps takes
+Cell: TypeAlias = str | int | float | None
+Size: TypeAlias = Literal["quick", "full"]
+T = TypeVar("T")
+
+
+class Verdict(StrEnum):
+    """Whether a claim was seen again here."""
+
+    HOLDS = "holds"
+    PARTLY = "holds partly"
+    FAILS = "does not hold"
+    OPEN = "cannot be told"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One claim of the paper beside what was measured; the verdict follows from the numbers."""
+
+    paper: str  # what the paper says, in our words
+    place: str  # where it says so: "Section 5.2.1, Figure 6"
+    measured: str  # a sentence or two with numbers
+    verdict: Verdict
+    why: str  # by which rule, and where it is not plain: what is behind it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Numbers to be read; the report also keeps them as a CSV file."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure, and a sentence that says what is seen in it; its numbers are in the data."""
+
+    name: str  # of the file, without its ending
+    caption: str
+    draw: Callable[[Figure], None]
+    width: float = 8.0  # inches
+    height: float = 4.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """What a study has found."""
+
+    introduction: str  # the question, for somebody who has not read the paper
+    method: str  # what was done, so that another could do it again
+    findings: tuple[Finding, ...] = ()
+    tables: tuple[Table, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    data: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A call that takes seconds to a minute, whose result is a JSON value."""
+
+    key: str  # a file's name, unique in its study
+    function: str  # "package.module:function", called with the arguments by name
+    arguments: Mapping[str, Json]
+    alone: bool = False  # it measures time, so nothing may run beside it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is asked for: how much, from which seed, and on which data of the user's own."""
+
+    size: Size
+    seed: int = 1
+    histories: tuple[Path, ...] = ()  # listening histories, in any format that `history` reads
+    taste: Path | None = None  # people's liking of genres
+    content: tuple[Path, Path] | None = None  # items and their ratings
+    features: Path | None = None  # songs of a real catalogue
+
+    def pick(self, *, quick: T, full: T) -> T:
+        """Return the one that belongs to the size."""
+        return quick if self.size == "quick" else full
+
+
+class Study(Protocol):
+    """One experiment of the paper, or one beyond it."""
+
+    @property
+    def name(self) -> str:
+        """A short name, good for a folder."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The heading of its chapter."""
+        ...
+
+    def jobs(self, plan: Plan) -> Sequence[Job]:
+        """Return all that has to be computed; none where the plan lacks the data."""
+        ...
+
+    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
+        """Return what the results, by the keys of their jobs, amount to."""
+        ...

@@ -1,0 +1,1 @@
+"""Speed of the algorithms, as ratios measured in one run: training, and one online step."""
