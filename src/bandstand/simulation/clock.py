@@ -41,5 +41,6 @@ class Clock:
         return before * self.song_seconds + pauses * self.pause_seconds
 
 
+PAPER_CLOCK: Final = Clock()
 # An everyday listener: 20 songs of 4 minutes, three times a day.
 EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=24_000.0)

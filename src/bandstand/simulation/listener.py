@@ -96,7 +96,7 @@ class SimulatedListener:
         """Return a listener drawn as in the paper: θ ~ N(0, I), s ~ U(100, 1000)."""
         return cls(
             preference=frozen(rng.standard_normal(columns)),
-            recovery_time=_drawn_recovery_time(rng),
+            recovery_time=drawn_recovery_time(rng),
             noise_standard_deviation=noise_standard_deviation,
         )
 
@@ -146,7 +146,7 @@ class StarListener:
         return cls(
             feeling=SimulatedListener(
                 preference=frozen(np.append(taste, _MIDDLE_STAR)),
-                recovery_time=_drawn_recovery_time(rng),
+                recovery_time=drawn_recovery_time(rng),
                 noise_standard_deviation=_STAR_NOISE,
             )
         )
@@ -175,7 +175,8 @@ class StarListener:
         return _stars(self.feeling.rate(songs, rng))
 
 
-def _drawn_recovery_time(rng: np.random.Generator) -> float:
+def drawn_recovery_time(rng: np.random.Generator) -> float:
+    """Return s ~ U(100, 1000), in minutes."""
     return float(rng.uniform(SHORTEST_RECOVERY, LONGEST_RECOVERY))
 
 

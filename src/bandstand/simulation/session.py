@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bandstand.errors import InvalidInputError
-from bandstand.simulation.clock import Clock
+from bandstand.simulation.clock import PAPER_CLOCK
+from bandstand.simulation.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.algorithms.recommender import Recommender, Song
+    from bandstand.simulation.clock import Clock
     from bandstand.simulation.listener import Listener
 
 
@@ -34,6 +35,9 @@ class Step:
     expected_rating: float
     best_expected_rating: float
     regret: float  # R (32): what all songs so far fell short of the best ones
+    # Processor time of this thread; two steps may be equal that took different times.
+    choose_seconds: float = field(compare=False)
+    learn_seconds: float = field(compare=False)
 
     @property
     def shortfall(self) -> float:
@@ -59,18 +63,21 @@ def follow(
     if not radio.ids:
         msg = "a radio must have at least one song to be followed, got none"
         raise InvalidInputError(msg)
-    times = clock or Clock()
+    times = clock or PAPER_CLOCK
     row_of = {song: row for row, song in enumerate(radio.ids)}
     regret = 0.0
     for step in range(radio.step, radio.step + steps):
         moment = times.moment(step)
         songs = radio.songs(at=moment)
         expected = listener.expected_rating(songs)
+        begin = time.thread_time()
         (song,) = radio.recommend(at=moment)
+        chosen = time.thread_time()
         row = row_of[song]
-        noise = np.random.default_rng([seed, number, step])
-        rating = float(listener.rate(songs.take([row]), noise)[0])
+        rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
+        told = time.thread_time()
         radio.update(song, rating=rating, time=moment)
+        learnt = time.thread_time()
         regret += float(expected.max() - expected[row])
         yield Step(
             number=step,
@@ -82,4 +89,6 @@ def follow(
             expected_rating=float(expected[row]),
             best_expected_rating=float(expected.max()),
             regret=regret,
+            choose_seconds=chosen - begin,
+            learn_seconds=learnt - told,
         )

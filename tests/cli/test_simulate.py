@@ -1,0 +1,271 @@
+"""`bandstand simulate`: its words, files and refusals, and the same numbers wherever it works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bandstand.library.catalogue import refreshed
+from bandstand.reports.figures import ALGORITHM_LOOKS
+from bandstand.simulation.experiment import Experiment, run_experiment
+from bandstand.simulation.worlds import GaussianWorld, TableWorld
+from bandstand.store.connection import open_store
+from bandstand.store.recording import record_analyses
+from tests.audio.libraries import library
+from tests.cli.running import assert_refused, run, run_apart
+from tests.library.clusters import cluster
+from tests.store.examples import analysis
+
+SMALL = ("simulate", "--songs", "20", "--features", "3", "--steps", "8", "--runs", "3")
+PAIR = ("--algorithm", "random", "--algorithm", "bayes-ucb-cn-x")
+HERE = ("--workers", "1")
+
+
+def numbers(*args: str | Path) -> dict[str, Any]:
+    """Return the JSON of a run that succeeds."""
+    code, out, err = run(*args, "--json", "-")
+    assert (code, err) == (0, "")
+    document: dict[str, Any] = json.loads(out)
+    return document
+
+
+def lasting(document: dict[str, Any]) -> str:
+    """Return what follows from the seed, as text."""
+    return json.dumps(
+        {name: value for name, value in document.items() if name not in {"times", "machine"}}
+    )
+
+
+# ── What comes out ───────────────────────────────────────────────────────────────────────
+
+
+def test_it_tells_regret_slopes_and_differences() -> None:
+    code, out, err = run(*SMALL, *PAIR, *HERE)
+    assert (code, err) == (0, "")
+    for words in ("n = 2", "n = 4", "n = 8", "slope", "±", "p, Holm", "bayes-ucb-cn-x"):
+        assert words in out
+    assert "3 listeners, 8 songs each, seed 1." in out
+    assert "20 songs with 3 features of variance 1, drawn; noise of standard deviation 1." in out
+
+
+def test_the_numbers_are_those_of_the_experiment() -> None:
+    document = numbers(*SMALL, *PAIR, *HERE, "--noise", "0.3", "--scale", "norm", "--seed", "5")
+    world = GaussianWorld(songs=20, features=3, scale="norm", noise_standard_deviation=0.3)
+    names = ("random", "bayes-ucb-cn-x")
+    outcome = run_experiment(Experiment(world=world, algorithms=names, runs=3, steps=8, seed=5))
+    for name in names:
+        regrets = outcome.regret(name)
+        assert document["curves"][name]["mean"] == regrets.mean(axis=0).tolist()
+        (last,) = [
+            each for each in document["regret"] if each["algorithm"] == name and each["step"] == 8
+        ]
+        assert last["mean"] == pytest.approx(regrets[:, -1].mean())
+        assert last["standard_error"] == pytest.approx(regrets[:, -1].std(ddof=1) / np.sqrt(3))
+    assert document["experiment"] | {"clock": 0} == {
+        "world": world.describe(),
+        "algorithms": list(names),
+        "runs": 3,
+        "steps": 8,
+        "seed": 5,
+        "clock": 0,
+    }
+
+
+def test_files_are_written_beside_the_words(tmp_path: Path) -> None:
+    data, figure = tmp_path / "out.json", tmp_path / "out.png"
+    code, out, _ = run(*SMALL, *PAIR, *HERE, "--json", data, "--plot", figure)
+    assert code == 0
+    assert "Regret" in out
+    assert json.loads(data.read_text())["experiment"]["runs"] == 3
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("name", "begin"), [("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
+def test_other_kinds_of_pictures(tmp_path: Path, name: str, begin: bytes) -> None:
+    assert run(*SMALL, *PAIR, *HERE, "--plot", tmp_path / name).code == 0
+    assert (tmp_path / name).read_bytes().startswith(begin)
+
+
+def test_names_may_be_given_with_commas_and_all_is_all() -> None:
+    tiny = ("simulate", "--songs", "4", "--features", "2", "--steps", "1", "--runs", "1", *HERE)
+    asked = numbers(*tiny, "--algorithm", "random, linucb-c", "--algorithm", "greedy-cn-x")
+    assert asked["experiment"]["algorithms"] == ["random", "linucb-c", "greedy-cn-x"]
+    everything = numbers(*tiny, "--algorithm", "all")
+    assert set(everything["experiment"]["algorithms"]) == set(ALGORITHM_LOOKS)
+
+
+def test_one_listener_and_one_song_are_enough_for_an_answer(tmp_path: Path) -> None:
+    tiny = ("simulate", "--songs", "1", "--features", "1", "--steps", "1", "--runs", "1")
+    code, out, _ = run(*tiny, *PAIR, *HERE, "--plot", tmp_path / "a.png")
+    assert code == 0
+    assert "0.000" in out
+    assert "One listener has no standard error" in out
+    assert "±" not in out.split("\n", 1)[1]
+
+
+def test_it_looks_where_it_is_asked_to() -> None:
+    options = ("--at", "7,3", "--reference", "random")
+    document = numbers(*SMALL, *PAIR, *HERE, *options)
+    assert {each["step"] for each in document["regret"]} == {3, 7}
+    assert {each["reference"] for each in document["differences"]} == {"random"}
+
+
+def test_the_everyday_clock_brings_old_songs_back() -> None:
+    few = ("simulate", "--songs", "3", "--features", "2", "--steps", "25", "--runs", "2", *HERE)
+    paper = numbers(*few, "--algorithm", "random")
+    everyday = numbers(*few, "--algorithm", "random", "--clock", "everyday")
+    assert sum(everyday["runs"][0]["elapsed"]) > 2 * sum(paper["runs"][0]["elapsed"]) - 3 * 43_200
+    assert everyday["experiment"]["clock"]["song_seconds"] == 240.0
+
+
+# ── Where it works ───────────────────────────────────────────────────────────────────────
+
+
+def test_processes_and_clusters_give_the_same_numbers() -> None:
+    alone = lasting(numbers(*SMALL, *PAIR, "--workers", "1"))
+    assert lasting(numbers(*SMALL, *PAIR, "--workers", "2")) == alone
+    with cluster(workers=2) as started:
+        code, out, err = run_apart(
+            *SMALL, *PAIR, "--scheduler", started.address, "--json", "-", OPENBLAS_NUM_THREADS="1"
+        )
+    assert (code, err) == (0, "")
+    assert lasting(json.loads(out)) == alone
+
+
+# ── Other worlds ─────────────────────────────────────────────────────────────────────────
+
+
+def test_the_songs_of_a_catalogue(tmp_path: Path) -> None:
+    table = np.random.default_rng(1).uniform(0, 100, (15, 4))
+    rows = "\n".join(
+        f"song {row}," + ",".join(map(str, row_of)) for row, row_of in enumerate(table)
+    )
+    file = tmp_path / "items.csv"
+    file.write_text(f"id,a,b,c,d\n{rows}\n")
+    options = ("--steps", "6", "--runs", "2", *PAIR, *HERE)
+    document = numbers("simulate", "--catalogue", file, *options)
+    experiment = Experiment(
+        world=TableWorld(features=table), algorithms=("random",), runs=2, steps=6, seed=1
+    )
+    regret = run_experiment(experiment).regret("random").mean(axis=0)
+    assert document["curves"]["random"]["mean"] == regret.tolist()
+    assert document["experiment"]["world"]["songs"] == 15
+
+
+def test_the_people_of_a_survey(tmp_path: Path) -> None:
+    file = tmp_path / "taste.csv"
+    file.write_text("person,Folk,Opera,Rock\n0,1,5,2\n1,4,,3\n")
+    few = ("--songs", "30", "--steps", "6", "--runs", "2", *PAIR, *HERE)
+    document = numbers("simulate", "--taste", file, *few)
+    assert document["experiment"]["world"]["people"] == 2
+    assert {rating for each in document["runs"] for rating in each["ratings"]} <= {1, 2, 3, 4, 5}
+
+
+@pytest.fixture
+def library_store(tmp_path: Path) -> Path:
+    """Return the store of twelve songs that have been analysed."""
+    found = [
+        (bytes(tmp_path / f"{row:02}.mp3"), analysis(row, descriptors=descriptors))
+        for row, descriptors in enumerate(library(3, 12))
+    ]
+    place = tmp_path / "radio.db"
+    with open_store(str(place)) as store:
+        with store.writing() as connection:
+            record_analyses(connection, found, scan=1, now=1)
+        refreshed(store, now=1)
+    return place
+
+
+def test_the_songs_of_a_library(library_store: Path) -> None:
+    options = ("--steps", "4", "--runs", "2", *PAIR, *HERE)
+    document = numbers("simulate", "--store", library_store, *options)
+    world = document["experiment"]["world"]
+    assert world["kind"] == "table"
+    assert world["songs"] == 12
+    again = numbers("simulate", "--library", "--store", library_store, *options)
+    assert lasting(again) == lasting(document)
+
+
+def test_a_store_in_the_environment_is_no_wish_for_its_songs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("BANDSTAND_STORE", str(tmp_path / "none.db"))
+    assert run(*SMALL, *PAIR, *HERE).code == 0
+    assert_refused(run("simulate", "--library"), "a store was expected, found none")
+
+
+# ── What is refused ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--algorithm", "lucky"), ("must be one of random", "got 'lucky'")),
+        (("--algorithm", "random,"), ("must be one of random", "got ''")),
+        (("--algorithm", "random,random"), ("algorithms must differ, got 'random' twice",)),
+        (("--steps", "0"), ("--steps", "0")),
+        (("--runs", "0"), ("--runs", "0")),
+        (("--songs", "0"), ("--songs", "0")),
+        (("--features", "-3"), ("--features", "-3")),
+        (("--seed", "-1"), ("--seed", "-1")),
+        (("--noise", "-1"), ("--noise", "-1")),
+        (("--noise", "nan"), ("noise_standard_deviation must be finite",)),
+        (("--noise", "loud"), ("--noise", "loud")),
+        (("--scale", "huge"), ("--scale", "huge")),
+        (("--clock", "fast"), ("--clock", "fast")),
+        (("--at", "0"), ("steps to look at must be from 1 to 200, got 0",)),
+        (("--at", "201"), ("steps to look at must be from 1 to 200, got 201",)),
+        (("--at", "5,5"), ("expected different numbers of songs", "'5,5'")),
+        (("--at", "soon"), ("expected different numbers of songs", "'soon'")),
+        (("--at", ""), ("expected different numbers of songs",)),
+        (("--reference", "thompson-cn-x"), ("reference must be one of", "'thompson-cn-x'")),
+        (("--workers", "0"), ("--workers", "0")),
+        (("--workers", "2", "--scheduler", "tcp://x:1"), ("--workers is for this machine",)),
+        (("--scheduler", "nowhere"), ("a Dask scheduler was expected at nowhere",)),
+        (("--plot", "figure.txt"), ("ends in .png, .svg or .pdf", "figure.txt")),
+        (("--plot", "/no/such/folder/a.png"), ("--plot", "/no/such/folder/a.png")),
+        (("--json", "/no/such/folder/a.json"), ("--json", "/no/such/folder/a.json")),
+        (("--catalogue", "none.csv"), ("none.csv: expected a file that can be read",)),
+        (("--taste", "none.csv"), ("none.csv: expected a file that can be read",)),
+        (("--taste", "a.csv", "--scale", "norm"), ("--scale does not go with --taste",)),
+        (("--catalogue", "a.csv", "--songs", "5"), ("--songs does not go with --catalogue",)),
+        (("--library", "--features", "5"), ("--features does not go with --library",)),
+        (("--taste", "a.csv", "--catalogue", "b.csv"), ("one place", "--catalogue and --taste")),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_refused(run("simulate", *options), *words)
+
+
+@pytest.mark.parametrize("option", ["--catalogue", "--taste"])
+def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, option: str) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("id,one,two\na,1,2\nb,1,two\n")
+    assert_refused(run("simulate", option, file), f"{file} line 3", "'two'")
+
+
+def test_a_library_without_songs_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "empty.db"
+    with open_store(str(place)):
+        pass
+    assert_refused(run("simulate", "--store", place), "a library with songs was expected")
+
+
+# ── The page ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_example_prints_what_the_page_says() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "simulate.md").read_text("utf-8")
+    (session,) = re.findall(r"^```console\n\$ bandstand (.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    command, expected = session.split("\n", maxsplit=1)
+    code, out, err = run(*shlex.split(command), *HERE)
+    assert (code, err) == (0, "")
+    assert [line.rstrip() for line in out.splitlines()] == expected.splitlines()
