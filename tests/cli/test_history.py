@@ -1,0 +1,142 @@
+"""`bandstand history` as people run it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import zipfile
+from pathlib import Path
+
+import click
+import pytest
+
+from bandstand.cli.history import history
+from tests.cli.running import assert_refused, run, run_apart
+from tests.histories import exports
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "history.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plays.csv").write_text(exports.PLAIN, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_table_says_what_was_read_and_what_is_in_it() -> None:
+    outcome = run("history", "plays.csv")
+    assert outcome.code == 0
+    assert not outcome.err
+    for words in (
+        "plays.csv",
+        "CSV",
+        "40 % of all plays are repeats",
+        "20 % of plays were skipped",
+    ):
+        assert words in outcome.out, outcome.out
+
+
+def test_every_number_is_in_the_json_and_nothing_else_is_printed(folder: Path) -> None:
+    outcome = run("history", "plays.csv", "--json", "-")
+    document = json.loads(outcome.out)
+    assert document["plays"] == 5
+    (listener,) = document["listeners"]
+    assert listener["repeat_share"] == pytest.approx(0.4)
+    assert listener["skips"]["share"] == pytest.approx(0.2)
+    assert document["all"]["rank_frequency"] == [[1, 3], [2, 1], [3, 1]]
+    assert document["sources"][0]["format"] == "CSV"
+    run("history", "plays.csv", "--json", "out.json")
+    assert json.loads((folder / "out.json").read_text(encoding="utf-8")) == document
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_figure_is_drawn_for_any_history(folder: Path, ending: str) -> None:
+    assert run("history", "plays.csv", "--plot", f"a.{ending}").code == 0
+    beginnings = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert (folder / f"a.{ending}").read_bytes().startswith(beginnings[ending])
+
+
+def test_left_out_duplicates_and_passed_over_are_all_told(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "my_spotify_data.zip", "w") as archive:
+        archive.writestr("MyData/StreamingHistory_music_0.json", exports.SPOTIFY_ACCOUNT)
+        archive.writestr("MyData/Streaming_History_Audio_0.json", exports.SPOTIFY_EXTENDED)
+        archive.writestr("MyData/[Playlist].json", '{"playlists": []}')
+    outcome = run("history", "my_spotify_data.zip")
+    assert "5 plays are in more than one file: counted once" in outcome.out
+    assert "1 podcasts" in outcome.out
+    assert "first: entry 3 (line 6)" in " ".join(outcome.out.split())
+    assert "[Playlist].json" in outcome.out
+
+
+def test_names_cannot_command_the_terminal(folder: Path) -> None:
+    rows = "user,time,track\n[red]x\x1b[2J,1,a\n"
+    (folder / "plays.csv").write_text(rows, encoding="utf-8")
+    outcome = run("history", "plays.csv")
+    assert "[red]x\\x1b[2J" in outcome.out
+    assert "\x1b" not in outcome.out
+    song = {"artist_name": "\ud800", "track_name": "\ud800"}
+    listen = {"listened_at": 1_709_496_000, "user_name": "\ud800", "track_metadata": song}
+    (folder / "listens.json").write_text(json.dumps([listen]), encoding="utf-8")
+    assert "\\ud800" in run_apart("history", "listens.json").out
+    assert json.loads(run_apart("history", "listens.json", "--json", "-").out)["plays"] == 1
+
+
+def test_each_file_can_be_somebody_elses(folder: Path) -> None:
+    (folder / "other.csv").write_text(exports.LASTFM, encoding="utf-8")
+    document = json.loads(
+        run("history", "plays.csv", "other.csv", "--each-file", "--json", "-").out
+    )
+    assert len(document["listeners"]) == 2
+    assert document["duplicates"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ["plays.csv", "an empty file"]),
+        ("[{]", ["plays.csv entry 1 (line 1)"]),
+        (exports.PLAIN + "x,yesterday,1,1\n", ["plays.csv line 7", "'yesterday'"]),
+        ("name,age\nBo,7\n", ["plays.csv line 1", "'name', 'age'"]),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence_and_nothing_is_written(
+    folder: Path, content: str, words: list[str]
+) -> None:
+    (folder / "plays.csv").write_text(content, encoding="utf-8")
+    (folder / "out.json").write_text("before", encoding="utf-8")
+    assert_refused(run("history", "plays.csv", "--json", "out.json"), *words)
+    assert (folder / "out.json").read_text(encoding="utf-8") == "before"
+
+
+@pytest.mark.usefixtures("folder")
+def test_outputs_that_cannot_be_written_are_refused_at_once() -> None:
+    assert_refused(run("history", "nowhere.csv"), "nowhere.csv", "can be read")
+    assert_refused(run("history", "plays.csv", "--json", "no/where.json"), "--json")
+    assert_refused(run("history", "plays.csv", "--plot", "a.txt"), ".png, .svg or .pdf")
+    assert_refused(run("history"), "FILE")
+
+
+def test_the_page_shows_what_the_command_prints(folder: Path) -> None:
+    """The page has one file and one session."""
+    (content,) = re.findall(r"^```csv\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (session,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (folder / "plays.csv").write_text(content, encoding="utf-8")
+    command, expected = session.split("\n", maxsplit=1)
+    outcome = run(*shlex.split(command.removeprefix("$ bandstand ")))
+    printed = [line.rstrip() for line in outcome.out.splitlines()]
+    assert [line for line in printed if line] == [line for line in expected.splitlines() if line]
+
+
+def test_every_option_is_on_the_page() -> None:
+    documented = re.findall(r"^\| `(--[a-z-]+)", PAGE, re.MULTILINE)
+    options = [each.opts[0] for each in history.params if isinstance(each, click.Option)]
+    assert sorted(documented) == sorted(options)
+
+
+def test_help_does_not_wait_for_numpy() -> None:
+    outcome = run_apart("history", "--help", PYTHONPROFILEIMPORTTIME="1")
+    assert "Nothing leaves this computer" in " ".join(outcome.out.split())
+    assert "numpy" not in outcome.err
