@@ -1,0 +1,168 @@
+"""`bandstand content`: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.cli.running import Outcome, assert_refused, run, run_apart
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = "rater,item_id,rating\n"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Study:
+    """Twenty items and two raters who like the first feature."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.items, self.ratings = folder / "items.csv", folder / "ratings.csv"
+        rng = np.random.default_rng(1)
+        table = rng.standard_normal((20, 2))
+        self.items.write_text(
+            "id,a,b\n" + "".join(f"s{i},{a},{b}\n" for i, (a, b) in enumerate(table))
+        )
+        self.rows = [
+            f"{who},s{i},{int(np.clip(np.rint(3 + a + 0.3 * rng.standard_normal()), 1, 5))}\n"
+            for who in ("ann", "ben")
+            for i, (a, _) in enumerate(table)
+        ]
+        self.ratings.write_text(HEADER + "".join(self.rows))
+
+    def run(self, *options: str | Path) -> Outcome:
+        return run("content", "--items", self.items, "--ratings", self.ratings, *options)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return Study(tmp_path)
+
+
+def test_the_tables_say_what_was_found(study: Study) -> None:
+    code, out, err = study.run("--workers", "1")
+    assert code == 0, err
+    assert "40 ratings of 2 raters, 10 folds, seed 0" in out
+    for words in ("the rater's mean", "ridge regression", "content model", "√2 standard"):
+        assert words in out
+
+
+def test_json_and_figure_are_written(study: Study) -> None:
+    file, plot = study.folder / "out.json", study.folder / "out.png"
+    code, _, err = study.run("--json", file, "--plot", plot, "--folds", "5", "--workers", "1")
+    assert code == 0, err
+    found = json.loads(file.read_text())
+    assert found["folds"] == 5
+    assert [rater["rater"] for rater in found["raters"]] == ["ann", "ben"]
+    assert found["rmse"]["content"]["mean"] < found["rmse"]["mean"]["mean"]
+    assert found["content_minus"]["ridge"]["degrees_of_freedom"] == 1
+    assert plot.read_bytes().startswith(PNG)
+
+
+def test_json_on_standard_output_comes_alone(study: Study) -> None:
+    code, out, err = study.run("--json", "-", "--workers", "1")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["features"] == 2
+
+
+def test_neither_the_order_of_rows_nor_the_processes_matter(study: Study) -> None:
+    _, one, _ = study.run("--json", "-", "--workers", "1")
+    order = np.random.default_rng(3).permutation(len(study.rows))
+    study.ratings.write_text(HEADER + "".join(study.rows[place] for place in order))
+    _, other, _ = study.run("--json", "-", "--workers", "2")
+    found = [{rater["rater"]: rater for rater in json.loads(out)["raters"]} for out in (one, other)]
+    assert found[0] == found[1]
+
+
+def test_one_rater_needs_no_name(study: Study) -> None:
+    rows = [row.split(",", 1)[1] for row in study.rows[:20]]
+    study.ratings.write_text("item_id,rating\n" + "".join(rows))
+    code, out, err = study.run("--workers", "1")
+    assert code == 0, err
+    assert "20 ratings of 1 rater," in out
+    assert "a single rater cannot tell chance from more" in out
+
+
+def test_equal_ratings_are_told_as_such(study: Study) -> None:
+    study.ratings.write_text(HEADER + "".join(f"ann,s{i},4\n" for i in range(20)))
+    code, out, err = study.run("--workers", "1")
+    assert code == 0, err
+    assert "nothing to explain" in out
+
+
+def test_another_scale_is_taken(study: Study) -> None:
+    study.ratings.write_text(HEADER + "".join(f"ann,s{i},{10 * i}\n" for i in range(20)))
+    assert_refused(study.run(), f"{study.ratings} line 2", "on the scale from 1 to 5, got '0'")
+    assert study.run("--scale", "0", "190", "--workers", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("ratings", "words"),
+    [
+        ("", ("expected a header with item_id,rating", "got an empty file")),
+        (HEADER, ("at least one rating, got none",)),
+        ("rater,item_id\nann,s1\n", ("line 1", "a column named rating")),
+        ("rater,item_id,rating,mood\n", ("line 1", "got also 'mood'")),
+        (f"{HEADER}ann,s1,4\nann,q,4\n", ("line 3", "the id of an item, got 'q'")),
+        (f"{HEADER}ann,s1,6\n", ("line 2", "rating must be on the scale from 1 to 5", "got '6'")),
+        (f"{HEADER}ann,s1,0.99\n", ("line 2", "got '0.99'")),
+        (f"{HEADER}ann,s1,nan\n", ("line 2", "must be a finite number, got 'nan'")),
+        (f"{HEADER}ann,s1,good\n", ("line 2", "got 'good'")),
+        (f"{HEADER}ann,s1\n", ("line 2", "expected 3 fields", "got 2")),
+        (f"{HEADER},s1,4\n", ("line 2", "rater must not be empty")),
+        (f"{HEADER}ann,s1,4\nann,s2,4\nann,s1,3\n", ("line 4", "'s1' again by 'ann'", "line 2")),
+        (
+            f"{HEADER}ann,s1,4\nann,s2,4\n",
+            ("line 3", "as many ratings as there are folds (10)", "got 2 of 'ann'"),
+        ),
+    ],
+)
+def test_ratings_that_cannot_be_used_are_refused(
+    study: Study, ratings: str, words: tuple[str, ...]
+) -> None:
+    study.ratings.write_text(ratings)
+    assert_refused(study.run(), str(study.ratings), *words)
+
+
+def test_one_rater_with_too_few_ratings_among_others_is_named(study: Study) -> None:
+    study.ratings.write_text(HEADER + "".join(study.rows) + "cid,s0,4\ncid,s3,2\n")
+    refusal = study.run()
+    assert_refused(refusal, f"{study.ratings} line 43", "folds (10), got 2 of 'cid'")
+    assert study.run("--folds", "2", "--workers", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--scale", "5", "1"), ("--scale must be a lowest and a highest rating",)),
+        (("--scale", "nan", "1"), ("--scale",)),
+        (("--folds", "1"), ("--folds",)),
+        (("--plot", "figure.txt"), ("--plot", "ends in .png", "got 'figure.txt'")),
+        (("--json", "/nowhere/at/all.json"), ("--json", "folder")),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused(
+    study: Study, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_refused(study.run(*options), *words)
+
+
+def test_nothing_is_written_when_the_input_is_refused(study: Study) -> None:
+    file = study.folder / "out.json"
+    file.write_text("before")
+    study.ratings.write_text(f"{HEADER}ann,s1,6\n")
+    assert_refused(study.run("--json", file), "line 2")
+    assert file.read_text() == "before"
+
+
+def test_it_works_as_a_program(study: Study) -> None:
+    code, out, err = run_apart(
+        "content", "--items", study.items, "--ratings", study.ratings, "--workers", "1"
+    )
+    assert code == 0, err
+    assert "content model minus" in out
