@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -53,7 +54,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a failure at once, so that a run that is cut short has said what failed."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
-        print(f"\n{report.nodeid}: {report.when} failed", flush=True)
+        sys.stdout.write(f"\n{report.nodeid}: {report.when} failed\n")
+        sys.stdout.flush()
 
 
 def _is_long(item: pytest.Item) -> bool:

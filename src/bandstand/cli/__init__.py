@@ -40,12 +40,18 @@ COMMANDS: Final = {
     "bench": _Command(
         "bandstand.cli.bench:bench", "Measure training times and one online step, as ratios."
     ),
+    "content": _Command(
+        "bandstand.cli.content:content", "Tell how well the sound of songs explains ratings."
+    ),
     "demo": _Command(
         "bandstand.cli.demo:demo", "Try the radio with music that it composes itself."
     ),
     "export": _Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
     "features": _Command(
         "bandstand.cli.features:features", "Write the 159 raw descriptors of audio files."
+    ),
+    "history": _Command(
+        "bandstand.cli.history:history", "Tell how often songs come back in listening histories."
     ),
     "import": _Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
     "playlist": _Command(
@@ -57,10 +63,16 @@ COMMANDS: Final = {
     "recommend": _Command(
         "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
     ),
+    "reproduce": _Command(
+        "bandstand.cli.reproduce:reproduce", "Run every study of the paper and write one report."
+    ),
     "restore": _Command("bandstand.cli.restore:restore", "Make a store of a backup."),
     "scan": _Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
     "serve": _Command("bandstand.cli.serve:serve", "Play music to everybody who may log in."),
     "similar": _Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
+    "simulate": _Command(
+        "bandstand.cli.simulate:simulate", "Compare algorithms on simulated listeners."
+    ),
     "user": _Command("bandstand.cli.user:user", "Add, list, change and remove accounts."),
     "verify": _Command("bandstand.cli.verify:verify", "Check that the store is whole."),
 }

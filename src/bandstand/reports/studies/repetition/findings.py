@@ -1,0 +1,198 @@
+"""The paper's claims about repetition beside what was measured; the rules are in `RULE`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bandstand.reports.figures import look_of
+from bandstand.reports.reproduce.study import Finding, Verdict
+from bandstand.reports.studies.repetition.settings import EXACT, OTHERS, PRODUCT, SAMPLED
+from bandstand.statistics.paired import holm, paired_difference
+from bandstand.statistics.rank_laws import Shape
+from bandstand.statistics.summaries import mean_estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bandstand.reports.studies.repetition.measures import Played
+
+RULE: Final = (
+    "The plays of one listener follow Zipf's law when it is clearly likelier than equal plays "
+    "(Wilks, p < 0.05) and than an exponential fall (Vuong, p < 0.05); they do not when it is no "
+    "better than equal plays or clearly less likely than the exponential; else it is open, also "
+    "where less than 5 % of the plays are repeats. An algorithm does what more than half of its "
+    "listeners' plays do."
+)
+_LEVEL: Final = 0.05
+_PLACE: Final = "Section 5.3.2, Figure 12"
+_IDEAL: Final = (
+    "An ideal algorithm reproduces how people repeat songs; those that multiply content and "
+    "novelty do so, the other three do not."
+)
+
+
+def product_finding(
+    results: Mapping[str, Played], where: str, *, people: Sequence[Shape] = ()
+) -> Finding:
+    """Return the verdict on: algorithms with Uc · Un reproduce Zipf's law."""
+    shapes = {name: results[name].shape for name in stand_ins(PRODUCT, results)}
+    return Finding(
+        paper=(
+            "Algorithms that multiply content and novelty (Bayes-UCB-CN, Bayes-UCB-CN-V, "
+            "Greedy-CN) repeat songs by Zipf's law."
+        ),
+        place=_PLACE,
+        measured=f"{where}: {_all_told(results, shapes)}.",
+        verdict=_verdict(list(shapes.values()), Shape.ZIPF, Shape.OTHER),
+        why=RULE + _people_told(people) + _explained(shapes),
+    )
+
+
+def others_finding(results: Mapping[str, Played], where: str) -> Finding:
+    """Return the verdict on: random and both LinUCB do not reproduce it."""
+    shapes = {name: results[name].shape for name in OTHERS if name in results}
+    return Finding(
+        paper="Random, LinUCB-C and LinUCB-CN do not repeat songs by Zipf's law.",
+        place=_PLACE,
+        measured=f"{where}: {_all_told(results, shapes)}.",
+        verdict=_verdict(list(shapes.values()), Shape.OTHER, Shape.ZIPF),
+        why="By the same rule: the claim holds where none of the three follows the law.",
+    )
+
+
+def distance_findings(
+    results: Mapping[str, Played],
+    between: Mapping[str, Sequence[float]],
+    songs: Mapping[str, float],
+) -> tuple[Finding, ...]:
+    """Return a verdict for each source on: the product algorithms come closer to people.
+
+    `songs` is how many different songs its people play in as many plays, in the mean.
+    """
+    found = tuple(
+        _distance_finding(results, source, between[source], songs[source]) for source in between
+    )
+    return found or (
+        Finding(
+            paper=_IDEAL,
+            place=_PLACE,
+            measured="No history of a real person with as many plays was given.",
+            verdict=Verdict.OPEN,
+            why="Give listening histories with --history to have it measured.",
+        ),
+    )
+
+
+def _distance_finding(
+    results: Mapping[str, Played], source: str, between: Sequence[float], songs: float
+) -> Finding:
+    chances = _chances(results, source)
+    nearer = sum(value < _LEVEL for value in holm(chances))
+    means = ", ".join(
+        f"{look_of(name).label} {mean_estimate(results[name].distances[source]).mean:.2f}"
+        for name in (*OTHERS, *stand_ins(PRODUCT, results, paired=True))
+    )
+    return Finding(
+        paper=_IDEAL,
+        place=_PLACE,
+        measured=f"Distance to the people of {source}: {means}{_among(between)}.",
+        verdict=_share_verdict(nearer, len(chances)),
+        why=(
+            "Distance: the share of plays that would have to go to other songs. The claim holds "
+            "where each of the three product algorithms is nearer to people than each of the other "
+            f"three (paired over listeners, p < {_LEVEL} after Holm): {nearer} of {len(chances)} "
+            f"are. These people play {songs:.0f} different songs in as many plays, the product "
+            f"algorithms {_songs(results):.0f}."
+        ),
+    )
+
+
+def stand_ins(
+    names: Sequence[str], results: Mapping[str, Played], *, paired: bool = False
+) -> tuple[str, ...]:
+    """Return the algorithms that were run, the exact one where the sampled one was not.
+
+    For a paired test the exact one stands in, for it has met all the listeners.
+    """
+    swapped = [
+        EXACT if name == SAMPLED and (paired or name not in results) else name for name in names
+    ]
+    return tuple(name for name in swapped if name in results)
+
+
+def _all_told(results: Mapping[str, Played], shapes: Mapping[str, Shape]) -> str:
+    return "; ".join(_told(results[name]) for name in shapes)
+
+
+def _told(played: Played) -> str:
+    runs, follow = len(played.runs), played.shapes[Shape.ZIPF]
+    slope, fit = played.mean("slope"), played.mean("r_squared")
+    line = "no line"
+    if slope is not None and fit is not None:
+        line = f"slope {slope.mean:.2f}, R² {fit.mean:.2f}"
+    said = f"follows it for {follow} of {runs} listeners" if runs > 1 else str(played.shape)
+    return f"{look_of(played.algorithm).label} {said} ({line})"
+
+
+def _people_told(people: Sequence[Shape]) -> str:
+    if not people:
+        return ""
+    count = sum(shape is Shape.ZIPF for shape in people)
+    open_ones = sum(shape is Shape.OPEN for shape in people)
+    return (
+        f" By the same rule {count} of {len(people)} stretches of real people's histories follow "
+        f"the law, and {open_ones} are open."
+    )
+
+
+def _explained(shapes: Mapping[str, Shape]) -> str:
+    if Shape.OTHER not in shapes.values():
+        return ""
+    return (
+        " Behind it: whoever always plays the largest Uc · Un lets a song wait until its novelty "
+        "has brought it back to the level of all others, T = −s ln(1 − level/Uc). That is a "
+        "rotation of the best songs at nearly equal pace with an end, not a long tail; see the row "
+        "of the known taste, which no learning and no exploring can have caused."
+    )
+
+
+def _verdict(shapes: Sequence[Shape], claimed: Shape, contrary: Shape) -> Verdict:
+    """Return what follows when `claimed` is what the paper says of all of them."""
+    if not shapes:
+        return Verdict.OPEN
+    if all(shape is claimed for shape in shapes):
+        return Verdict.HOLDS
+    if claimed in shapes:
+        return Verdict.PARTLY
+    return Verdict.FAILS if contrary in shapes else Verdict.OPEN
+
+
+def _chances(results: Mapping[str, Played], source: str) -> list[float]:
+    """Return for each pair the chance that the product algorithm only seems nearer."""
+    found = []
+    for name in stand_ins(PRODUCT, results, paired=True):
+        for other in OTHERS:
+            ones, others = results[name].distances[source], results[other].distances[source]
+            if len(ones) > 1 and len(ones) == len(others):
+                found.append(paired_difference(ones, others).p_below)
+    return found
+
+
+def _share_verdict(count: int, of: int) -> Verdict:
+    if not of:
+        return Verdict.OPEN
+    if count == of:
+        return Verdict.HOLDS
+    return Verdict.PARTLY if count else Verdict.FAILS
+
+
+def _among(between: Sequence[float]) -> str:
+    if not between:
+        return ""
+    return f"; people differ from each other by {mean_estimate(between).mean:.2f}"
+
+
+def _songs(results: Mapping[str, Played]) -> float:
+    """Return how many different songs the product algorithms play, in the mean."""
+    names = stand_ins(PRODUCT, results, paired=True)
+    return mean_estimate([run.songs for name in names for run in results[name].runs]).mean

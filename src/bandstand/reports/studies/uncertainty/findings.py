@@ -1,0 +1,142 @@
+"""The paper's claims about uncertainty beside what was measured, by stated rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bandstand.reports.figures import look_of
+from bandstand.reports.reproduce.study import Finding, Verdict
+from bandstand.statistics.paired import holm, paired_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from bandstand.arrays import Matrix
+    from bandstand.statistics.paired import PairedDifference
+
+# The paper calls the first 100 recommendations the cold start; small n is its first half.
+SMALL: Final = 50
+# Comparable: closer to each other than this share.
+COMPARABLE: Final = 0.1
+_LEVEL: Final = 0.05
+_PLACE: Final = "Section 5.3.1, Figure 11"
+
+
+def falling_finding(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Finding:
+    """Return the verdict on: uncertainty falls as ratings come in."""
+    first, last = middle(moments), len(moments) - 1
+    tests = {name: log_difference(each[:, last], each[:, first]) for name, each in curves.items()}
+    adjusted = holm([test.p_below for test in tests.values()])
+    falls = [name for name, chance in zip(tests, adjusted, strict=True) if chance < _LEVEL]
+    told = ", ".join(f"{look_of(name).label} {_percent(test)}" for name, test in tests.items())
+    return Finding(
+        paper="With more ratings the uncertainty falls.",
+        place=_PLACE,
+        measured=f"From n = {moments[first]} to n = {moments[last]} it changes by: {told}.",
+        verdict=_of_all(len(falls), len(tests)),
+        why=(
+            "Rule: it must fall under every algorithm (paired over listeners, one-sided, "
+            f"p < {_LEVEL} after Holm); it does under {len(falls)} of {len(tests)}."
+        ),
+    )
+
+
+def faster_finding(
+    curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
+) -> Finding:
+    """Return the verdict on: it falls faster under Bayes-UCB than under greedy at small n."""
+    small = [place for place, moment in enumerate(moments) if moment <= SMALL]
+    tests = [log_difference(curves[ours][:, place], curves[theirs][:, place]) for place in small]
+    below = holm([test.p_below for test in tests])
+    above = holm([1 - test.p_below for test in tests])
+    lower = [moments[place] for place, chance in zip(small, below, strict=True) if chance < _LEVEL]
+    higher = [moments[place] for place, chance in zip(small, above, strict=True) if chance < _LEVEL]
+    told = ", ".join(
+        f"{_percent(test)} at n = {moments[place]}"
+        for place, test in zip(small, tests, strict=True)
+    )
+    return Finding(
+        paper=(
+            "While n is small, uncertainty falls faster under Bayes-UCB than under Greedy-CN, "
+            "because Bayes-UCB explores."
+        ),
+        place=_PLACE,
+        measured=(
+            f"{look_of(ours).label} against {look_of(theirs).label}: {told} "
+            f"({tests[0].degrees_of_freedom + 1} listeners)."
+        ),
+        verdict=faster_verdict(len(lower), len(higher), len(small)),
+        why=(
+            f"Rule: over n up to {SMALL}, lower at every n looked at is ‘holds’, at some and "
+            "higher at none ‘holds partly’, higher at any ‘does not hold’, else it cannot be told; "
+            f"paired over listeners, p < {_LEVEL} after Holm. Lower at {_listed(lower)}, higher at "
+            f"{_listed(higher)}."
+        ),
+    )
+
+
+def later_finding(
+    curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
+) -> Finding:
+    """Return the verdict on: later both are comparable."""
+    test = log_difference(curves[ours][:, -1], curves[theirs][:, -1])
+    low, high = (float(np.expm1(end)) for end in test.interval())
+    return Finding(
+        paper="Later the two remain comparable, for both have enough ratings.",
+        place=_PLACE,
+        measured=(
+            f"At n = {moments[-1]} {look_of(ours).label} is {_percent(test)} against "
+            f"{look_of(theirs).label} (95 % interval {100 * low:+.0f} % to {100 * high:+.0f} %)."
+        ),
+        verdict=later_verdict(low, high),
+        why=(
+            f"Rule: comparable is within {100 * COMPARABLE:.0f} %. The whole interval within is "
+            "‘holds’, all of it outside ‘does not hold’, else it cannot be told."
+        ),
+    )
+
+
+def faster_verdict(lower: int, higher: int, of: int) -> Verdict:
+    """Return what follows from the numbers of moments with clearly lower and higher values."""
+    if higher:
+        return Verdict.FAILS
+    if lower == of:
+        return Verdict.HOLDS
+    return Verdict.PARTLY if lower else Verdict.OPEN
+
+
+def later_verdict(low: float, high: float) -> Verdict:
+    """Return what follows from the interval of the relative difference."""
+    if low >= -COMPARABLE and high <= COMPARABLE:
+        return Verdict.HOLDS
+    return Verdict.FAILS if low > COMPARABLE or high < -COMPARABLE else Verdict.OPEN
+
+
+def log_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
+    """Return the paired difference of logarithms: ratios are what listeners have in common."""
+    ones, others = np.log(np.asarray(first)), np.log(np.asarray(second))
+    both = min(len(ones), len(others))  # listeners that both have met
+    return paired_difference(ones[:both], others[:both])
+
+
+def middle(moments: Sequence[int]) -> int:
+    """Return the place of the first moment from 10 on: before, the noise is hardly known."""
+    return next((place for place, moment in enumerate(moments) if moment >= 10), 0)
+
+
+def _percent(test: PairedDifference) -> str:
+    return f"{100 * np.expm1(test.mean):+.0f} %"
+
+
+def _listed(moments: Sequence[int]) -> str:
+    return "n = " + ", ".join(str(moment) for moment in moments) if moments else "none"
+
+
+def _of_all(count: int, of: int) -> Verdict:
+    if count == of:
+        return Verdict.HOLDS
+    return Verdict.PARTLY if count else Verdict.FAILS

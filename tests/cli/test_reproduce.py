@@ -1,0 +1,122 @@
+"""`bandstand reproduce` as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.reports.reproduce import registry
+from bandstand.reports.reproduce.registry import all_studies
+from bandstand.reports.reproduce.study import Plan
+from tests.cli.running import assert_refused, run
+from tests.reports.reproduce.small_study import Jobs, SmallStudy, job
+
+if TYPE_CHECKING:
+    from bandstand.reports.reproduce.study import Study
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the paper have two small studies."""
+    studies: tuple[Study, ...] = (
+        SmallStudy(),
+        Jobs(title="Talk", asked=(job("a", "threads"),)),
+    )
+    monkeypatch.setattr(registry, "all_studies", lambda: studies)
+
+
+@pytest.mark.usefixtures("small")
+def test_it_prints_the_verdicts_and_where_the_report_is(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, printed, errors = run("reproduce", out, "--quick", "--workers", "1")
+    assert (code, errors) == (0, "")
+    assert printed.splitlines() == [
+        "Means come near the truth",
+        "  holds: The mean comes near zero.",
+        "Talk",
+        "1 claim: 1 holds, 0 holds partly, 0 does not hold, 0 cannot be told.",
+        f"The report is {out / 'index.html'}",
+    ]
+    assert (out / "index.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.usefixtures("small")
+def test_another_size_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    assert run("reproduce", tmp_path, "--quick", "--workers", "1").code == 0
+    before = (tmp_path / "index.html").read_bytes()
+    assert_refused(run("reproduce", tmp_path), "belongs to another plan", "size quick, got full")
+    assert_refused(run("reproduce", tmp_path, "--quick", "--seed", "2"), "seed 1, got 2")
+    assert (tmp_path / "index.html").read_bytes() == before
+
+
+@pytest.mark.usefixtures("small")
+def test_only_what_is_asked_for_is_run(tmp_path: Path) -> None:
+    _, printed, _ = run("reproduce", tmp_path, "--quick", "--only", "jobs")
+    assert printed.startswith("Talk\n0 claims")
+    refused = run("reproduce", tmp_path, "--quick", "--only", "means", "--only", "medians")
+    assert_refused(refused, "must be one of means, jobs", "'medians'")
+
+
+def test_a_failing_job_is_named_and_the_code_is_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = Jobs(title="Bad", asked=(job("unlucky", "failing", reason="no luck"),))
+    monkeypatch.setattr(registry, "all_studies", lambda: (bad, SmallStudy()))
+    code, printed, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
+    assert code == 1
+    assert errors == "Error: Bad: the job unlucky failed: RuntimeError: no luck\n"
+    assert "1 claim: 1 holds" in printed
+    assert (tmp_path / "index.html").exists()
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = (job("a", "threads"), job("b", "interrupting"))
+    monkeypatch.setattr(registry, "all_studies", lambda: (Jobs(asked=jobs),))
+    code, _, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
+    assert code == 130
+    assert errors.strip() == "Interrupted; the same command goes on where this one was."
+    assert [path.name for path in (tmp_path / "work" / "jobs").iterdir()] == ["a.json"]
+
+
+@pytest.mark.usefixtures("small")
+def test_bad_options_are_refused(tmp_path: Path) -> None:
+    data = tmp_path / "items.csv"
+    data.write_text("id,a\n", encoding="utf-8")
+    out = tmp_path / "out"
+    assert_refused(run("reproduce", out, "--items", data), "--items and --ratings go together")
+    assert_refused(run("reproduce", out, "--history", tmp_path / "none.csv"), "none.csv")
+    assert_refused(run("reproduce", out, "--seed", "-1"), "--seed")
+    assert_refused(run("reproduce", data), "items.csv")
+    assert_refused(run("reproduce", tmp_path), "expected a new or empty folder")
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
+    refused = run("reproduce", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:9")
+    assert_refused(refused, "a Dask scheduler was expected at tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
+@pytest.mark.parametrize("size", ["quick", "full"])
+def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) -> None:
+    jobs = study.jobs(Plan(size="quick" if size == "quick" else "full"))
+    assert len({each.key for each in jobs}) == len(jobs)
+    for each in jobs:
+        assert json.loads(json.dumps(dict(each.arguments), allow_nan=False)) is not None
+        module, function = each.function.split(":")
+        assert module.startswith("bandstand.")
+        assert function.isidentifier()
+
+
+def test_every_study_is_on_the_page() -> None:
+    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    names = [study.name for study in all_studies()]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert f"| `{name}` |" in page
