@@ -111,7 +111,7 @@ def test_every_claim_is_on_top_with_its_verdict() -> None:
     summary = text.split('id="summary"')[1].split("</section>")[0]
     for verdict in Verdict:
         assert f"{verdict}</span>" in summary
-    assert "4 claims of the paper" in summary
+    assert "4 claims, and what became of them" in summary
 
 
 def test_every_link_within_the_page_leads_somewhere() -> None:

@@ -1,7 +1,11 @@
 """The paper reproduced by one command: studies cut into jobs, and one report of them all.
 
-study     what a study is, and what it says
-jobs      runs what is missing and keeps every result
-page      the report
-registry  the studies in the order of the paper
+study         what a study is, and what it says
+registry      the studies in the order of the paper
+command       plan, run what is missing, write the report
+folder        one folder belongs to one plan and one process; `files` are whole or not there
+jobs          runs what is missing and keeps every result; `children` run by themselves
+chapters      a study's chapter and its raw files
+page          the report; `chapter_page` is one chapter, `words` what is the same every time
+markup        HTML in which everything is escaped
 """

@@ -30,7 +30,8 @@ _CLASSES: Final = {
 _NUMBER: Final = re.compile(r"[-−+±<>≤≥]?\s?\.?\d|[–-]?$")
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Longer tables have a window of their own on the screen; in print they are whole.
-_LONG_TABLE: Final = 24
+_LONG_TABLE: Final = 24  # rows
+_WIDE_TABLE: Final = 7  # columns
 # Letters in a figure are about as large as those around it; wider ones may leave the column.
 _PIXELS_PER_INCH: Final = 108
 _WIDE: Final = 9.0  # inches
@@ -147,7 +148,11 @@ def _table(table: Table, file: str) -> Markup:
         element("div", whole, **_scrollable(table.title)),
         paragraphs(table.note, class_="note"),
         element("p", element("a", "CSV", href=file), class_="raw"),
-        class_="numbers long" if len(table.rows) > _LONG_TABLE else "numbers",
+        class_=" ".join(
+            ["numbers"]
+            + ["long"] * (len(table.rows) > _LONG_TABLE)
+            + ["wide"] * (len(table.columns) > _WIDE_TABLE)
+        ),
     )
 
 

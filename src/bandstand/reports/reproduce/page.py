@@ -132,7 +132,7 @@ def _masthead(report: Report) -> Markup:
 def _summary(report: Report) -> Markup:
     counts = tally(report.chapters)
     claims = sum(counts.values())
-    heading = element("h2", f"{claims} claims of the paper, and what became of them")
+    heading = element("h2", f"{claims} claim{'' if claims == 1 else 's'}, and what became of them")
     return element(
         "section",
         heading if claims else element("h2", "No claim was examined"),
@@ -194,7 +194,7 @@ def _claims(report: Report) -> Markup:
         for number, chapter in enumerate(report.chapters, 1)
         if chapter.findings
     )
-    names = ("The paper says", "Where", "Seen here")
+    names = ("Claim", "Where in the paper", "Seen here")
     head = element("thead", element("tr", (element("th", name, scope="col") for name in names)))
     return element("table", head, groups, class_="claims")
 
