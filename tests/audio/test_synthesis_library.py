@@ -21,6 +21,7 @@ from bandstand.audio.synthesis.covers import SIDE, cover
 from bandstand.audio.synthesis.library import MARKER, VERSION
 from bandstand.audio.synthesis.sound import RATE
 from bandstand.errors import InvalidInputError
+from tests.children import started
 
 if TYPE_CHECKING:
     from bandstand.audio.synthesis import Piece
@@ -36,7 +37,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a library of eight pieces, of one second each; workers know nothing of this."""
     monkeypatch.setattr(library, "pieces", lambda seed: pieces(seed)[:FEW])
     monkeypatch.setattr(writing, "render", short)
-    monkeypatch.setattr(library, "_cores", lambda: 1)
+    monkeypatch.setattr(library, "usable_cores", lambda: 1)
 
 
 def short(piece: Piece) -> Sound:
@@ -227,7 +228,7 @@ def test_workers_make_what_one_process_makes(
     chosen = [piece for piece in pieces(1) if piece.variant == 0][:REAL]
     monkeypatch.setattr(library, "pieces", lambda _seed: chosen)
     monkeypatch.setattr(library, "_LEAST_SHARE", 1)
-    monkeypatch.setattr(library, "_cores", lambda: 2)
+    monkeypatch.setattr(library, "usable_cores", lambda: 2)
     one, two = tmp_path / "one", tmp_path / "two"
     for piece in chosen:
         writing.write(piece, one)
@@ -252,7 +253,7 @@ def _interrupted(folder: Path) -> None:
         "library.demo_library(Path(sys.argv[1]), progress=lambda *now: print(*now, flush=True))\n"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, env=environment
     ) as process:
         assert process.stdout is not None
@@ -267,7 +268,7 @@ def test_a_worker_that_fails_leaves_its_share_to_the_others(
 ) -> None:
     monkeypatch.setattr(library, "pieces", lambda seed: pieces(seed)[:FEW])
     monkeypatch.setattr(writing, "render", short)
-    monkeypatch.setattr(library, "_cores", lambda: 2)
+    monkeypatch.setattr(library, "usable_cores", lambda: 2)
     monkeypatch.setattr(library, "_WORKER", "bandstand.no_such_module")
     paths = demo_library(tmp_path)
     assert all(path.is_file() for path in paths)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bandstand.catalog.matrix import open_latest
 from tests.catalog.songs import mark, write_marked
+from tests.children import PATIENCE, started
 
 HERE = Path(__file__).parent
 WRITERS, TIMES = 3, 12
@@ -18,7 +19,11 @@ WRITERS, TIMES = 3, 12
 def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
     script = HERE / "crash_everywhere.py"
     done = subprocess.run(
-        [sys.executable, script, tmp_path], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, script, tmp_path],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
     )
     outcomes = json.loads(done.stdout)
     assert set(outcomes) == {"old", "new"}
@@ -34,7 +39,7 @@ def test_processes_that_write_at_once_never_show_a_reader_a_mixture(tmp_path: Pa
     with ExitStack() as ending:
         writers = [
             ending.enter_context(
-                subprocess.Popen([sys.executable, script, tmp_path, str(value), str(TIMES)])
+                started([sys.executable, script, tmp_path, str(value), str(TIMES)])
             )
             for value in values
         ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bandstand.cli import main
+from tests.children import PATIENCE
 
 SOURCE = Path(__file__).resolve().parent.parent.parent / "src"
 
@@ -38,6 +39,7 @@ def run_apart(*args: str | Path, **variables: str) -> Outcome:
         text=True,
         encoding="utf-8",
         check=False,
+        timeout=PATIENCE,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 

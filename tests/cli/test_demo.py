@@ -17,6 +17,7 @@ from bandstand.cli import demo as demo_command
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from bandstand.web.exposure import listening_socket
+from tests.children import started
 from tests.cli.running import environment, run_apart
 
 if TYPE_CHECKING:
@@ -34,31 +35,26 @@ class Demo:
     def stop(self) -> str:
         """Stop it, and return what it said last."""
         self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=30)
+        out, _ = self.process.communicate()
         assert self.process.returncode == 0
         return out
 
 
 @contextmanager
 def playing(home: Path, *options: str) -> Iterator[Demo]:
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bandstand", "demo", "--no-browser", *options],
         env=environment(XDG_DATA_HOME=str(home)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    )
-    assert process.stdout is not None
-    try:
+    ) as process:
+        assert process.stdout is not None
         found = re.fullmatch(r"Bandstand plays at (\S+)\n", process.stdout.readline())
         assert found is not None
-        with httpx.Client(base_url=found[1], timeout=30) as client:
+        with httpx.Client(base_url=found[1], timeout=PATIENCE) as client:
             yield Demo(process, client)
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def test_the_demo_composes_plays_learns_and_remembers(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from bandstand.cli import main
 from bandstand.cli.features import features
 from tests.audio.listening import read_file
 from tests.audio.making import make
+from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def test_odd_names_come_back_as_they_were(tmp_path: Path, folder: Path, name: by
         cwd=tmp_path,
         capture_output=True,
         check=True,
+        timeout=PATIENCE,
     )
     text = done.stdout.decode("utf-8", "surrogateescape")
     assert os.fsencode(rows(text)[1][0]) == name

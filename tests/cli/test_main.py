@@ -12,6 +12,7 @@ import bandstand.cli
 from bandstand import __version__
 from bandstand.cli import COMMANDS
 from bandstand.errors import ConvergenceError, InvalidInputError, NotFittedError
+from tests.children import PATIENCE, started
 from tests.cli.running import assert_refused, environment, run, run_apart
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def run_python(program: str, **variables: str) -> str:
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
     return done.stdout
 
@@ -126,6 +128,7 @@ def test_a_mistake_of_ours_shows_where_it_is_only_in_development_mode() -> None:
             capture_output=True,
             text=True,
             check=False,
+            timeout=PATIENCE,
         )
         assert done.returncode == 1
         assert ("Traceback" in done.stderr) == shown
@@ -149,7 +152,7 @@ def test_a_required_option_that_is_missing_is_named(files: Files) -> None:
 def test_a_reader_that_goes_away_is_no_error(files: Files) -> None:
     rows = "".join(f"i{row},{row % 7},{row % 5}\n" for row in range(20_000))
     files.write(items=f"id,a,b\n{rows}", history="item_id,time,rating\n")
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bandstand", *files.arguments("--algorithm", "random")],
         env=environment(),
         stdout=subprocess.PIPE,

@@ -11,6 +11,7 @@ import pytest
 
 from bandstand.cli import progress
 from bandstand.cli.progress import counting
+from tests.children import PATIENCE
 from tests.cli.running import environment
 
 if TYPE_CHECKING:
@@ -138,5 +139,6 @@ def test_rich_is_not_imported_without_a_terminal() -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
     assert (done.stdout, done.stderr) == ("False\n", "")

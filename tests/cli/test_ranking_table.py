@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.cli.ranking_table import elapsed_in_words, in_columns
+from tests.children import started
 from tests.cli.running import environment
 
 if TYPE_CHECKING:
@@ -80,21 +81,21 @@ def test_ids_cannot_steer_the_terminal(files: Files) -> None:
 def on_a_terminal(files: Files) -> str:
     """Return what the command shows on a terminal of 100 columns."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
+    shown = b""
+    with started(
         [sys.executable, "-m", "bandstand", *files.arguments()],
         env=environment(TERM="xterm", COLUMNS="100", PYTHONUTF8="1"),
         stdout=slave,
         stderr=subprocess.STDOUT,
-    )
-    os.close(slave)
-    shown = b""
-    try:
-        while chunk := os.read(master, 65_536):
-            shown += chunk
-    except OSError:  # Linux says so when the last writer is gone
-        pass
-    os.close(master)
-    assert process.wait() == 0
+    ) as process:
+        os.close(slave)
+        try:
+            while chunk := os.read(master, 65_536):
+                shown += chunk
+        except OSError:  # Linux says so when the last writer is gone
+            pass
+        os.close(master)
+        assert process.wait() == 0
     return shown.decode()
 
 

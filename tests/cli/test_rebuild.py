@@ -13,6 +13,7 @@ from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.log.rebuild import check, rebuild
 from bandstand.store import snapshots
 from bandstand.store.connection import open_store
+from tests.children import PATIENCE
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.programs import require_program
 from tests.radio.listeners import stored
@@ -82,5 +83,6 @@ def test_neither_zone_nor_hash_seed_nor_year_matters(place: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
+            timeout=PATIENCE,
         )
         assert digest_of(Outcome(done.returncode, done.stdout, done.stderr)) == expected

@@ -16,6 +16,7 @@ from bandstand.store import snapshots
 from bandstand.store.connection import open_store
 from bandstand.store.location import parse_location
 from bandstand.store.serving import serving_lock
+from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
 from tests.store.living import Life, add_life
 
@@ -147,6 +148,7 @@ def test_an_export_goes_through_a_pipe(store: str, tmp_path: Path) -> None:
         env=environment(),
         capture_output=True,
         check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(b"Imported 5 songs")

@@ -20,6 +20,7 @@ from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots
 from bandstand.store import connection, files, projections
 from bandstand.store.connection import open_store
+from tests.children import started
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.library.shelves import Reader, song, tagged
 
@@ -405,7 +406,7 @@ def test_an_interrupted_scan_ends_with_130_and_is_resumed(home: Home) -> None:
     for number in range(MANY):
         home.put(f"{number}.wav", song(number))
     options = ("--store", home.store, "--workers", "1")
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bandstand", "scan", *options, home.library],
         env=environment(),
         stdout=subprocess.PIPE,

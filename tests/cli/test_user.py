@@ -14,6 +14,7 @@ import pytest
 from bandstand.radio.passwords import check
 from bandstand.store import accounts, sessions
 from bandstand.store.connection import open_store
+from tests.children import PATIENCE, started
 from tests.cli.running import Outcome, assert_refused, environment, run
 
 SECRET = "correct horse battery"  # noqa: S105
@@ -104,6 +105,7 @@ def test_bytes_that_are_no_text_are_no_password(store: str) -> None:
         env=environment(PYTHONUTF8="1", PYTHONIOENCODING="utf-8:strict"),
         capture_output=True,
         check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 2
     assert done.stderr == b"Error: a password must be text in UTF-8, got other bytes\n"
@@ -184,7 +186,7 @@ def test_a_role_that_is_none_is_refused(store: str, typed: Any) -> None:
 def on_a_terminal(answers: list[bytes], *words: str) -> tuple[int, str]:
     """Return the exit code of a command on a terminal of its own, and what that showed."""
     ours, its = os.openpty()
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bandstand", *words],
         stdin=its,
         stdout=its,

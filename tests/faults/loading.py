@@ -54,6 +54,7 @@ class Refused(NamedTuple):
     retry_after: str | None
     seconds: float  # until it came
     at: float  # monotonic
+    name: str  # of whom it was told
 
 
 class Answer(NamedTuple):
@@ -139,6 +140,12 @@ class Listeners:
         goal = len(self.refused) + more
         wait_until(lambda: len(self.refused) >= goal)
 
+    def wait_until_all_are_refused(self) -> None:
+        """Return when each listener was refused: what any was told before has arrived by then."""
+        begin = len(self.refused)
+        names = len(self._threads)
+        wait_until(lambda: len({each.name for each in self.refused[begin:]}) == names)
+
     @property
     def statuses(self) -> Counter[int]:
         """How often each status came that was no acknowledgement."""
@@ -170,17 +177,18 @@ class Listeners:
                 told = (event["key"], answer.body["seq"], event["song"], event["stars"])
                 self.acknowledged.append(Acknowledged(self._server.ids[name], *told))
                 return True
-            self.refused.append(_refused(answer))
+            self.refused.append(_refused(answer, name))
             return False
 
 
-def _refused(answer: Answer) -> Refused:
+def _refused(answer: Answer, name: str) -> Refused:
     return Refused(
         status=answer.status,
         code=answer.body["error"]["code"],
         retry_after=answer.headers.get("retry-after"),
         seconds=answer.seconds,
         at=time.monotonic(),
+        name=name,
     )
 
 

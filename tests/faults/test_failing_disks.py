@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -78,6 +77,7 @@ def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path) 
                 listeners.wait_for(20)
                 ballast = fill_up(disk)
                 listeners.wait_for_refusals(20)
+                listeners.wait_until_all_are_refused()
                 stored = len(listeners.acknowledged)
                 assert_can_be_read(server)
                 listeners.wait_for_refusals(8)
@@ -117,7 +117,7 @@ def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(
         with Listeners(server, NAMES, song_ids(server)) as listeners:
             listeners.wait_for_refusals(1)
             # Answers of the group before may still be on their way.
-            time.sleep(0.5)
+            listeners.wait_until_all_are_refused()
             stored = len(listeners.acknowledged)
             listeners.wait_for_refusals(20)
             assert len(listeners.acknowledged) == stored

@@ -25,7 +25,7 @@ def kill_again_and_again(home: Path, kills: int, seed: int) -> str:
         songs = song_ids(server)
         with Listeners(server, NAMES, songs) as listeners:
             for _ in range(kills):
-                listeners.wait_for(1)
+                listeners.wait_for(11)
                 time.sleep(draw.uniform(0, 0.5))
                 server.kill()
                 began = time.monotonic()

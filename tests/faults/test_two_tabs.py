@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bandstand.radio.log.ledger import fold
 from bandstand.store import events
 from bandstand.store.connection import open_store
-from tests.faults.loading import Answer, Asker
+from tests.faults.loading import PATIENCE, Answer, Asker
 from tests.faults.servers import NAMES, harmed, song_ids
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def at_once(server: Server, told: list[list[dict[str, Any]]]) -> list[list[Answe
     def tab(own: list[dict[str, Any]]) -> list[Answer]:
         asker, answers = Asker(server, NAMES[0]), []
         for event in own:
-            start.wait()
+            start.wait(PATIENCE)
             answers.append(asker.ask("POST", "/api/events", event))
         offer = asker.ask("GET", "/api/next")
         assert offer.status == 200

@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tests.children import started
 from tests.cli.running import environment
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Cluster:
         """End all processes."""
         for process in (*self.workers, self.scheduler):
             process.kill()
-            process.wait()
+            process.wait(_PATIENCE)
 
     def _start(self, what: str, *options: str) -> subprocess.Popen[bytes]:
         file = ("--scheduler-file", str(self._file))
@@ -95,7 +96,7 @@ if __name__ == "__main__":
 @contextmanager
 def lonely_scheduler() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Give a scheduler and its address; it gets a worker, in its own process, for a line."""
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-c", _LONELY],
         env=environment(OPENBLAS_NUM_THREADS="1"),
         stdin=subprocess.PIPE,
@@ -103,16 +104,14 @@ def lonely_scheduler() -> Iterator[tuple[subprocess.Popen[str], str]]:
         stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
-        try:
-            assert process.stdout is not None
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
 
 
 def children_of(process: subprocess.Popen[Any]) -> set[int]:
     """Return the ids of the processes that a process has started."""
     found = set()
     for task in Path(f"/proc/{process.pid}/task").iterdir():
-        found |= {int(number) for number in (task / "children").read_text().split()}
+        with suppress(OSError):  # a thread that has ended meanwhile
+            found |= {int(number) for number in (task / "children").read_text().split()}
     return found

@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from tests.children import started
 from tests.cli.running import environment
 from tests.library.scanning import command
 from tests.library.shelves import song, tagged
@@ -122,7 +123,7 @@ class _Moment:
 
 def _start_and_end(library: Path, store: Path, moment: _Moment, number: signal.Signals) -> int:
     """Return the exit code of a scan that gets a signal at some moment."""
-    with subprocess.Popen(
+    with started(
         command(library, store=store),
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -131,4 +132,4 @@ def _start_and_end(library: Path, store: Path, moment: _Moment, number: signal.S
     ) as process:
         moment.wait(process)
         process.send_signal(number)
-        return process.wait()
+        return int(process.wait())

@@ -21,6 +21,7 @@ from bandstand.library import cluster as clustered
 from bandstand.library.analyse import request
 from bandstand.library.analysers import LocalAnalyser
 from bandstand.library.cluster import ClusterAnalyser, analyse_batch
+from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.library.clusters import Cluster, children_of, cluster, lonely_scheduler
 from tests.library.scanning import contents, matrix, scanned
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from bandstand.tracks import Analysis
 
 FILES = 40  # five batches
-PATIENCE = 30.0  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(two_workers: Cluster, libra
             if victim.poll() is None and victim.pid in _at_work(analyser):
                 children = children_of(victim)
                 victim.send_signal(signal.SIGKILL)
-                victim.wait()
+                victim.wait(PATIENCE)
         two_workers.add_worker()
     assert {path: facts(it) for path, it in again.items()} == expected
     assert victim.returncode == -signal.SIGKILL
@@ -122,6 +122,7 @@ def test_the_command_gives_the_same_on_a_cluster(
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
     assert not done.stderr
     report = json.loads(done.stdout)

@@ -87,7 +87,7 @@ def test_folders_may_be_deep_and_paths_too_long(tmp_path: Path, library: Path) -
         scanned(library, store=store)
         found = contents(store)
     finally:  # Python's own way to remove a tree nests calls
-        subprocess.run(["rm", "-rf", library / "d"], check=True)  # noqa: S607
+        subprocess.run(["rm", "-rf", library / "d"], check=True, timeout=60)  # noqa: S607
     assert {len(path.split(b"/d")) - 1 for path in found.songs} == {0, DEPTH + 1}
     assert len(found.problems) == 1
     assert all(is_plain(reason) for reason in found.problems.values())

@@ -63,6 +63,7 @@ def scan(folder: Path, store: Path) -> Scan:
         capture_output=True,
         text=True,
         check=True,
+        timeout=3_600,
     )
     report = json.loads(done.stdout)
     assert report["failures"] == []

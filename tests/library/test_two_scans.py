@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from tests.children import started
 from tests.cli.running import environment
 from tests.library.killing import make_library
 from tests.library.scanning import command, contents, matrix, scanned
@@ -18,22 +20,19 @@ def test_two_scans_at_once_end_as_one_would(tmp_path: Path) -> None:
     library, whole, shared = tmp_path / "library", tmp_path / "whole.db", tmp_path / "shared.db"
     make_library(library, files=40)
     scanned(library, store=whole)
-    both = [
-        subprocess.Popen(
-            command(library, store=shared),
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     reports = []
-    for process in both:
-        out, err = process.communicate()
-        assert process.returncode == 0, err
-        reports.append(json.loads(out))
+    with ExitStack() as running:
+        both = [
+            running.enter_context(
+                started(command(library, store=shared), env=environment(), text=True, **options)
+            )
+            for _ in range(2)
+        ]
+        for process in both:
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            reports.append(json.loads(out))
     found = contents(shared)
     assert found.facts == contents(whole).facts
     assert matrix(shared) == matrix(whole)

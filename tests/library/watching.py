@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,11 +90,12 @@ def children() -> set[int]:
     """Return the ids of the children of this process, dead but not buried ones included."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {int(number) for number in (task / "children").read_text().split()}
+        with suppress(OSError):  # a thread that has ended meanwhile
+            found |= {int(number) for number in (task / "children").read_text().split()}
     return found
 
 
-def orphans(before: set[int], *, patience: float = 10.0) -> set[int]:
+def orphans(before: set[int], *, patience: float = 60.0) -> set[int]:
     """Return the adopted processes that still run after some patience; bury those that do not."""
     end = time.monotonic() + patience
     while (left := {child for child in children() - before if not _buried(child)}) and (

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.library.analysers import LocalAnalyser
+from bandstand.library.catalogue import refreshed
+from bandstand.library.scan import scan
+from bandstand.library.walk import library_roots
+from bandstand.radio.clock import system_clock
+from bandstand.store.connection import open_store
 from tests.audio.making import make, picture
 from tests.page.visiting import visit
 from tests.web.live import browser
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser
 
@@ -32,7 +39,7 @@ def chromium() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def music(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dozen short songs, of which half have covers."""
     folder = tmp_path_factory.mktemp("music")
@@ -49,10 +56,25 @@ def music(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def home_with(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function that returns a new home for a server, in which that folder was read before."""
+    first = tmp_path_factory.mktemp("read")
+    with open_store(str(first / "radio.db")) as store:
+        with LocalAnalyser() as analyser:
+            scan(store, library_roots([music]), analyser, now=system_clock)
+        refreshed(store, now=system_clock())
+
+    def home(name: str) -> Path:
+        return Path(shutil.copytree(first, tmp_path_factory.mktemp(name), dirs_exist_ok=True))
+
+    return home
+
+
 @pytest.fixture(scope="module")
-def server(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
     """The radio on the air with that folder, all of it read; ann is its admin, ben listens."""
-    with serving(tmp_path_factory.mktemp("home"), folders=[music]) as found:
+    with serving(home_with("home"), folders=[music]) as found:
         found.wait_for_songs(SONGS)
         yield found
 
@@ -65,10 +87,10 @@ def quiet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def people(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def people(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
     """A server with some listeners, each of whom begins without a history."""
     names: dict[str, Role] = dict.fromkeys("abcdefghij", "listener")
-    with serving(tmp_path_factory.mktemp("people"), folders=[music], names=names) as found:
+    with serving(home_with("people"), folders=[music], names=names) as found:
         found.wait_for_songs(SONGS, "a")
         yield found
 

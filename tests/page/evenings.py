@@ -78,16 +78,17 @@ def somebody(shelf: Shelf, rng: np.random.Generator) -> StarListener:
     )
 
 
-def planned(now: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+def planned(now: int, rng: np.random.Generator, *, ratings: int = RATINGS) -> list[tuple[int, int]]:
     """Return when evenings begin and how many ratings each has; the last one ends before `now`."""
     today = now - now % DAY
-    days = np.sort(rng.choice(np.arange(1, DAYS), size=EVENINGS - 1, replace=False))[::-1]
+    evenings = EVENINGS * ratings // RATINGS
+    days = np.sort(rng.choice(np.arange(1, DAYS), size=evenings - 1, replace=False))[::-1]
     hours = rng.uniform(17.5, 21.5, size=len(days))
     begins = [
         today - int(day) * DAY + round(hour * HOUR) for day, hour in zip(days, hours, strict=True)
     ]
     # Two ratings at least, and what is left by chance.
-    quotas = 2 + rng.multinomial(RATINGS - 2 * EVENINGS, np.full(EVENINGS, 1 / EVENINGS))
+    quotas = 2 + rng.multinomial(ratings - 2 * evenings, np.full(evenings, 1 / evenings))
     longest = 3 * MINUTE * int(quotas[-1])
     return list(zip([*begins, now - longest], quotas.tolist(), strict=True))
 

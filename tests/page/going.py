@@ -41,4 +41,4 @@ def enter(page: Page, name: str, password: str = PASSWORD) -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("navigation", name="Pages")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()

@@ -33,7 +33,7 @@ from bandstand.store.connection import open_store
 from bandstand.store.schema import ACCOUNT
 from bandstand.web import cookies
 from bandstand.web.access import Access
-from tests.page.evenings import DAY, DAYS, HOUR, Clock, Life, planned, somebody
+from tests.page.evenings import DAY, DAYS, HOUR, RATINGS, Clock, Life, planned, somebody
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:
@@ -77,7 +77,12 @@ def long_time_listener(
 
 
 def filled(
-    home: Path, *, music: Path | None = None, now: int | None = None, seed: int = SEED
+    home: Path,
+    *,
+    music: Path | None = None,
+    now: int | None = None,
+    seed: int = SEED,
+    ratings: int = RATINGS,
 ) -> LongTime:
     """Return the server, not yet started; whoever has it calls `close`."""
     moment = system_clock() if now is None else now
@@ -89,7 +94,7 @@ def filled(
         with LocalAnalyser() as analyser:
             scan(store, library_roots(folders), analyser, now=lambda: began)
         refreshed(store, now=began)
-        listener = _lived(store, server.ids["ann"], moment, seed)
+        listener = _lived(store, server.ids["ann"], moment, seed, ratings)
     return LongTime(server=server, listener=listener, now=moment)
 
 
@@ -115,14 +120,14 @@ def _settle(store: Store, server: Server, began: int, seed: int) -> None:
             connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(changes))
 
 
-def _lived(store: Store, account: str, now: int, seed: int) -> StarListener:
+def _lived(store: Store, account: str, now: int, seed: int, ratings: int) -> StarListener:
     rng = np.random.default_rng(seed)
     clock = Clock(now - (DAYS + 1) * DAY)
     radio = Radio(store, clock=clock)
     try:
         listener = somebody(radio.shelf, rng)
         life = Life(radio=radio, account=account, listener=listener, clock=clock, rng=rng)
-        evenings = planned(now, rng)
+        evenings = planned(now, rng, ratings=ratings)
         life.live(evenings[:-9])
         _save(store, radio, account, "Sunday morning", count=14)
         life.live(evenings[-9:])

@@ -55,10 +55,11 @@ def choose(page: Page, menu: str, item: str) -> None:
 def hurry(watched: Watched) -> None:
     """Let the song that plays be heard to its end, as fast as a browser can play."""
     watched.until(f"{PLAYING}.duration > 0")
-    watched.page.evaluate(f"{PLAYING}.playbackRate = 16")
+    watched.page.evaluate(f"{PLAYING}.loop = false, {PLAYING}.playbackRate = 16")
 
 
 def near_the_end(watched: Watched) -> None:
     """Let the song that plays come to its end at once, without having been heard."""
     watched.until(f"{PLAYING}.duration > 0")
-    watched.page.evaluate(f"{PLAYING}.currentTime = {PLAYING}.duration - 0.3")
+    end = f"{PLAYING}.currentTime = {PLAYING}.duration - 0.3"
+    watched.page.evaluate(f"{PLAYING}.loop = false, {end}")

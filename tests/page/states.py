@@ -93,7 +93,7 @@ def place_of(state: State, server: Server) -> str:
 
 def shows(selector: str) -> Callable[[Page], None]:
     """Return what waits until something is to be seen."""
-    return lambda page: expect(page.locator(selector).first).to_be_visible(timeout=30_000)
+    return lambda page: expect(page.locator(selector).first).to_be_visible()
 
 
 def pressed(name: str, *, role: str = "dialog") -> Callable[[Page], None]:
@@ -107,8 +107,8 @@ def pressed(name: str, *, role: str = "dialog") -> Callable[[Page], None]:
 
 
 def _the_player(page: Page) -> None:
-    expect(title(page)).to_be_visible(timeout=30_000)
-    expect(page.locator(".coming > li")).to_have_count(8, timeout=30_000)
+    expect(title(page)).to_be_visible()
+    expect(page.locator(".coming > li")).to_have_count(8)
     if page.get_by_role("button", name="Pause").count():
         page.get_by_role("button", name="Pause").first.click()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.page.visiting import Watched
     from tests.web.serving import Server
 
-FIRST = 120
+FIRST = 60
 AT_ONCE = 50
 
 
@@ -73,6 +73,7 @@ def module(page: Page, path: str, run: str, given: Any = None) -> Any:
 def show_all(page: Page) -> None:
     more = page.get_by_role("button", name="Show more")
     rows = page.locator("li.event")
+    expect(rows.first).to_be_attached()  # whether there is more comes with the first of them
     while more.count():
         count = rows.count()
         more.press("Enter")  # a message may be above it
@@ -125,7 +126,7 @@ def test_an_old_event_is_struck_before_the_server_has_answered(
     expect(row.locator("s")).to_be_visible()
     expect(row).to_contain_text("Undone")
     expect(row).to_be_focused()
-    listener.until(f"{len(held)} === 1")
+    listener.until_so(lambda: len(held) == 1, "tell what was taken back")
     held[0].continue_()
     expect(page.get_by_role("status")).to_contain_text("Undone: 3 stars for ")
     expect(row.locator("s")).to_be_visible()

@@ -22,7 +22,7 @@ from tests.page.visiting import Watched, visit
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser
@@ -122,9 +122,9 @@ def test_the_demo_knows_a_guest_and_shows_nothing_else(chromium: Browser, tmp_pa
 
 
 @pytest.fixture(scope="module")
-def own(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def own(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
     """A server that goes and comes back."""
-    with serving(tmp_path_factory.mktemp("own"), folders=[music]) as server:
+    with serving(home_with("own"), folders=[music]) as server:
         server.wait_for_songs(12)
         yield server
 
@@ -160,7 +160,7 @@ def test_an_open_page_outlives_its_server(chromium: Browser, own: Server) -> Non
         own.start()
         rating = watched.wait_for_event(before)
         assert rating["stars"] == 4
-        expect(toast(page)).not_to_contain_text("trying again", timeout=30_000)
+        expect(toast(page)).not_to_contain_text("trying again")
         expect(title(page)).to_have_text(song)
         page.keyboard.press("n")
         assert watched.wait_for_event(rating)["kind"] == "skip"

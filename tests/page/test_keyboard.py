@@ -64,7 +64,7 @@ def ann(chromium: Browser, radio: Server) -> Iterator[Watched]:
     with visit(chromium, radio, "ann", reduced_motion="reduce") as watched:
         give_silence(watched.page)
         watched.open()
-        expect(next_up(watched.page)).to_be_visible(timeout=30_000)
+        expect(next_up(watched.page)).to_be_visible()
         yield watched
         assert watched.complaints == []
 
@@ -148,7 +148,7 @@ def test_the_focus_follows_from_page_to_page(ann: Watched) -> None:
     for name in ("Taste", "Library", "History", "Settings", "Radio"):
         use(page, name)
         heading = title(page) if name == "Radio" else page.get_by_role("heading", level=1)
-        expect(heading).to_be_focused(timeout=20_000)
+        expect(heading).to_be_focused()
         tab_to(page, "Library", key="Shift+Tab")  # back among the ways
 
 
@@ -311,7 +311,7 @@ def test_who_comes_logs_in_and_out(chromium: Browser, radio: Server) -> None:
         tab_to(page, "Password")
         page.keyboard.type(PASSWORD)
         page.keyboard.press("Enter")
-        expect(title(page)).to_be_visible(timeout=30_000)
+        expect(title(page)).to_be_visible()
         assert held(page) is not None
         use(page, "Log out")
         expect(page.get_by_label("Name")).to_be_focused()

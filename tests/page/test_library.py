@@ -101,8 +101,7 @@ def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None
     held: list[Route] = []
     page.route("**/api/songs?q=song&**", lambda route: held.append(route))  # noqa: PLW0108
     search(page, "song")
-    page.wait_for_timeout(400)
-    assert len(held) == 1
+    listener.until_so(lambda: len(held) == 1, "ask for what was typed")
     search(page, "song 123")
     expect(rows(page)).to_have_count(1)
     held[0].abort()

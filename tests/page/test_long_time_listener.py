@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.radio.reasons.taste import Taste
+    from bandstand.store.connection import Store
     from tests.page.long_time_listener import LongTime
 
 NOW = 1_780_000_000_000
 # So many standard deviations may lie between what was learnt and the truth; the listener answers
 # in whole stars and leaves songs unrated, of which the model knows nothing.
 FAR = 4.0
+FEW = 100  # ratings of the quick story; one of every kind of event is among them
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +34,35 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LongTime]:
     made.server.close()
 
 
+def test_some_evenings_with_a_few_songs_are_learnt_from(music: Path, tmp_path: Path) -> None:
+    some = filled(tmp_path, music=music, now=NOW, ratings=FEW)
+    with open_store(some.server.store) as store:
+        taste = taste_of(some, store)
+    assert taste.counts.ratings == FEW
+    assert {event.kind for event in log_of(some, "ann")} == set(events.KINDS)
+    assert NOW - DAY < log_of(some, "ann")[-1].at <= NOW
+    assert log_of(some, "ben") == []
+    recovery = taste.recovery
+    assert recovery is not None
+    assert recovery.mean is not None
+    assert recovery.standard_deviation is not None
+    distance = abs(recovery.mean - some.listener.recovery_time)
+    assert distance < FAR * recovery.standard_deviation
+
+
 @pytest.fixture(scope="module")
 def taste(found: LongTime) -> Taste:
     with open_store(found.server.store) as store:
-        radio = Radio(store, clock=lambda: NOW)
-        try:
-            return radio.taste(found.server.ids["ann"])
-        finally:
-            radio.close()
+        return taste_of(found, store)
+
+
+def taste_of(some: LongTime, store: Store) -> Taste:
+    """Return what the radio has learnt of ann."""
+    radio = Radio(store, clock=lambda: NOW)
+    try:
+        return radio.taste(some.server.ids["ann"])
+    finally:
+        radio.close()
 
 
 def log_of(found: LongTime, name: str) -> list[Any]:
@@ -47,6 +70,7 @@ def log_of(found: LongTime, name: str) -> list[Any]:
         return list(events.after(connection, found.server.ids[name]))
 
 
+@pytest.mark.long
 def test_there_are_three_hundred_ratings_of_three_months(found: LongTime, taste: Taste) -> None:
     assert taste.counts.ratings == RATINGS == 300
     log = log_of(found, "ann")
@@ -56,6 +80,7 @@ def test_there_are_three_hundred_ratings_of_three_months(found: LongTime, taste:
     assert log_of(found, "ben") == []
 
 
+@pytest.mark.long
 def test_what_was_learnt_is_the_truth(found: LongTime, taste: Taste) -> None:
     recovery = taste.recovery
     assert recovery is not None
@@ -69,6 +94,7 @@ def test_what_was_learnt_is_the_truth(found: LongTime, taste: Taste) -> None:
     assert stars[-1] < 0.3
 
 
+@pytest.mark.long
 def test_there_is_something_to_see_on_every_page(found: LongTime, taste: Taste) -> None:
     assert taste.repeats is not None
     assert 0.5 < taste.repeats.share < 0.95

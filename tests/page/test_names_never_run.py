@@ -8,6 +8,7 @@ be reported by the policy or be written to the console.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.page.hostile import SCANNED, as_tag, hostile_radio
 from tests.page.payloads import PAYLOADS, UNCLEAN
 from tests.page.tour import every_song, see, shown_at_last, spread, stops
 from tests.page.trap import Trap, missing, odd_elements
-from tests.page.visiting import DESK, PHONE, log_in
+from tests.page.visiting import DESK, PHONE, log_in, until_so
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -280,11 +281,7 @@ def test_a_careless_page_is_found_out(
         page = context.new_page()
         page.goto(f"{world.server.address}/#/playlists")
         context.route("**/*", stay)
-        for _ in range(100):
-            if any(one.startswith(caught) for one in trap.caught):
-                break
-            page.wait_for_timeout(50)
-        assert any(one.startswith(caught) for one in trap.caught), trap.caught
+        until_so(page, partial(trap.has_caught, caught), caught)
         if policy == STRICT_BUT_FOR_TYPES:  # with scripts some payloads have left the page by now
             assert odd_elements(page)
             assert missing(page, [*world.playlists])

@@ -153,11 +153,11 @@ def test_a_list_that_is_being_renewed_is_dim(ben: Watched) -> None:
     held: list[Route] = []
     page.route("**/api/next*", lambda route: held.append(route))  # noqa: PLW0108  # it is marked
     page.get_by_role("slider", name="From familiar to discover").fill("-0.5")
+    cover = page.locator(".coming .cover").first
     expect(page.locator(".coming")).to_have_attribute("aria-busy", "true")
-    expect(page.locator(".coming")).to_have_css("opacity", "0.6")
-    while not held:
-        page.wait_for_timeout(50)
-    held[0].continue_()
-    page.unroute("**/api/next*")
+    expect(cover).to_have_css("opacity", "0.5")
+    expect(page.locator(".coming")).to_have_css("opacity", "1")  # words stay readable
+    ben.until_so(lambda: len(held) > 0, "ask what comes")
+    page.unroute("**/api/next*")  # which lets them go
     expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
-    expect(page.locator(".coming")).to_have_css("opacity", "1")
+    expect(cover).to_have_css("opacity", "1")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.page.playing import PLAYING, listen, next_up, title, toast
+from tests.page.playing import PLAYING, hurry, listen, next_up, title, toast
 from tests.page.visiting import Watched, visit
-from tests.web.serving import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Page, Route
 
@@ -40,34 +38,19 @@ FILL_THE_STORAGE: Final = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def radio(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with some listeners, each of whom begins without a history."""
-    names = dict.fromkeys("abcdefgh", "listener")
-    home = tmp_path_factory.mktemp("robust")
-    with serving(home, folders=[music], names=names) as server:  # type: ignore[arg-type]
-        server.wait_for_songs(12, "a")
-        yield server
-
-
 @pytest.fixture
-def noisy(chromium: Browser, radio: Server) -> Iterator[Watched]:
+def noisy(chromium: Browser, people: Server) -> Iterator[Watched]:
     """A tab in which the browser may complain: what it asks for is refused or lost."""
-    with visit(chromium, radio, "a") as watched:
+    with visit(chromium, people, "a") as watched:
         yield watched
 
 
 @pytest.fixture
-def calm(chromium: Browser, radio: Server) -> Iterator[Watched]:
+def calm(chromium: Browser, people: Server) -> Iterator[Watched]:
     """A tab in which nothing may be complained of."""
-    with visit(chromium, radio, "b") as watched:
+    with visit(chromium, people, "b") as watched:
         yield watched
     assert watched.complaints == []
-
-
-def stay(page: Page) -> None:
-    """Let no song come to its end."""
-    page.evaluate("document.querySelectorAll('audio').forEach((one) => (one.loop = true))")
 
 
 # ── The server ──────────────────────────────────────────────────────────────────────────
@@ -76,7 +59,6 @@ def stay(page: Page) -> None:
 @pytest.mark.parametrize("status", [500, 503])
 def test_a_song_that_the_server_cannot_send_is_left_behind(noisy: Watched, status: int) -> None:
     page = listen(noisy)
-    stay(page)
     asked: list[str] = []
 
     def refuse_the_first_song(route: Route) -> None:
@@ -89,7 +71,7 @@ def test_a_song_that_the_server_cannot_send_is_left_behind(noisy: Watched, statu
     page.evaluate(LISTEN_TO_NOTICES)
     page.route("**/audio", refuse_the_first_song)
     page.keyboard.press("n")
-    expect(toast(page)).to_contain_text("cannot be played", timeout=20_000)
+    expect(toast(page)).to_contain_text("cannot be played")
     refused = asked[0].split("/")[-2]
     noisy.until(f"{PLAYING}.dataset.song !== '{refused}' && {PLAYING}.currentTime > 0.2")
     assert asked.count(asked[0]) <= 6  # asked for and looked at, three times at most
@@ -98,7 +80,7 @@ def test_a_song_that_the_server_cannot_send_is_left_behind(noisy: Watched, statu
 
 def test_whoever_cannot_log_out_is_told_so(calm: Watched) -> None:
     page = listen(calm)
-    page.context.set_offline(True)
+    calm.go_offline()
     page.get_by_role("button", name="Log out").click()
     said = "You are still logged in: the server cannot be reached."
     expect(toast(page)).to_contain_text(said)
@@ -109,7 +91,6 @@ def test_whoever_cannot_log_out_is_told_so(calm: Watched) -> None:
 
 def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
     page = listen(calm)
-    stay(page)
     held: list[Route] = []
     page.route("**/api/settings", lambda route: held.append(route))  # noqa: PLW0108
     slider = page.locator("#dial")
@@ -117,29 +98,23 @@ def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     left_at = float(slider.input_value())
+    calm.until_so(lambda: len(held) > 0, "tell where the dial is")
     page.wait_for_timeout(200)
     assert len(held) == 1  # the others wait for its answer
     page.unroute("**/api/settings")  # which lets it go
-    for _ in range(100):
-        if calm.ask("/api/settings")["dial"] == pytest.approx(left_at):
-            break
-        page.wait_for_timeout(50)
-    assert calm.ask("/api/settings")["dial"] == pytest.approx(left_at)
+    settings = "/api/settings"
+    calm.until_so(lambda: calm.ask(settings)["dial"] == pytest.approx(left_at), f"{left_at}")
 
 
 def test_a_late_answer_does_not_hide_that_the_network_is_gone(noisy: Watched) -> None:
     page = listen(noisy)
-    stay(page)
     late: list[tuple[Route, Any]] = []
     page.route("**/api/events", lambda route: late.append((route, route.fetch())))
     page.keyboard.press("3")
     noisy.until("document.querySelector('#notices .notice') !== null")
-    for _ in range(100):
-        if late:
-            break
-        page.wait_for_timeout(20)
+    noisy.until_so(lambda: len(late) > 0, "tell of the stars")
     asked: list[str] = []
-    page.context.set_offline(True)
+    noisy.go_offline()
     expect(toast(page)).to_contain_text(OFFLINE)
     page.on("request", lambda request: asked.append(request.url))
     late[0][0].fulfill(response=late[0][1])
@@ -167,11 +142,11 @@ def ban_everything(page: Page) -> None:
 
 
 def test_where_everything_is_banned_that_is_said_with_a_way_out(
-    chromium: Browser, radio: Server
+    chromium: Browser, people: Server
 ) -> None:
-    with visit(chromium, radio, "c") as watched:
+    with visit(chromium, people, "c") as watched:
+        watched.page.clock.install()
         page = listen(watched)
-        stay(page)
         page.evaluate(LISTEN_TO_NOTICES)
         ban_everything(page)
         note = page.locator(".player-note")
@@ -180,7 +155,8 @@ def test_where_everything_is_banned_that_is_said_with_a_way_out(
         expect(page.locator(".coming > li")).to_have_count(0)
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.wait_for_timeout(5_500)  # it was asked again every five seconds
+        page.clock.run_for(5_500)  # it was asked again every five seconds
+        page.wait_for_timeout(200)
         assert asked == []
         assert not [text for text in page.evaluate("window.said") if NOTHING in text]
         before = watched.last_event()
@@ -195,10 +171,9 @@ def test_where_everything_is_banned_that_is_said_with_a_way_out(
         watched.until_playing()
 
 
-def test_to_undo_the_last_ban_brings_music_back(chromium: Browser, radio: Server) -> None:
-    with visit(chromium, radio, "d") as watched:
+def test_to_undo_the_last_ban_brings_music_back(chromium: Browser, people: Server) -> None:
+    with visit(chromium, people, "d") as watched:
         page = listen(watched)
-        stay(page)
         ban_everything(page)
         expect(page.locator(".player-note")).to_contain_text(NOTHING)
         page.keyboard.press("u")
@@ -210,19 +185,27 @@ def test_to_undo_the_last_ban_brings_music_back(chromium: Browser, radio: Server
 # ── Sound that stands still, and tabs that meet ─────────────────────────────────────────
 
 
+def pass_time(watched: Watched, is_so: Callable[[], bool]) -> None:
+    """Let the page's clock go on, second after second, until something has come of it."""
+
+    def is_so_a_second_later() -> bool:
+        watched.page.clock.run_for(1_000)
+        return is_so()
+
+    watched.until_so(is_so_a_second_later, "what time brings")
+
+
 def test_a_song_that_stands_still_is_begun_again_and_then_left(noisy: Watched) -> None:
     noisy.page.clock.install()
     page = listen(noisy)
-    stay(page)
     song = page.evaluate(f"{PLAYING}.dataset.song")
     # A stream on which nothing comes any more: neither a pause nor an error.
     page.evaluate(f"{PLAYING}.playbackRate = 0; {PLAYING}.defaultPlaybackRate = 0; 0")
-    with page.expect_request(f"**/{song}/audio"):
-        page.clock.run_for(11_000)
+    page.evaluate(f"{PLAYING}.addEventListener('loadstart', () => (window.isBegunAgain = true))")
+    pass_time(noisy, lambda: bool(page.evaluate("window.isBegunAgain")))
     noisy.until(f"{PLAYING}.readyState > 2 && {PLAYING}.playbackRate === 0")
     assert page.evaluate(f"{PLAYING}.dataset.song") == song
-    page.clock.run_for(12_000)
-    expect(toast(page)).to_contain_text("cannot be played")
+    pass_time(noisy, lambda: "cannot be played" in toast(page).inner_text())
     page.evaluate("document.querySelectorAll('audio').forEach((a) => (a.defaultPlaybackRate = 1))")
     noisy.until(f"{PLAYING}.dataset.song !== '{song}' && {PLAYING}.currentTime > 0.2")
 
@@ -282,8 +265,8 @@ def test_a_pause_outlives_a_reload(calm: Watched) -> None:
     calm.until_playing()
 
 
-def test_stars_stay_with_their_song(chromium: Browser, radio: Server) -> None:
-    with visit(chromium, radio, "e") as watched:
+def test_stars_stay_with_their_song(chromium: Browser, people: Server) -> None:
+    with visit(chromium, people, "e") as watched:
         page = listen(watched)
         song = title(page).inner_text()
         page.keyboard.press("4")
@@ -320,14 +303,14 @@ def test_stars_stay_with_their_song(chromium: Browser, radio: Server) -> None:
     ],
 )
 def test_garbage_of_an_earlier_visit_is_forgotten(
-    calm: Watched, radio: Server, visit_before: dict[str, Any]
+    calm: Watched, people: Server, visit_before: dict[str, Any]
 ) -> None:
-    text = json.dumps({"account": radio.ids["b"], **visit_before})
+    text = json.dumps({"account": people.ids["b"], **visit_before})
     calm.page.add_init_script(f"sessionStorage.setItem('bandstand.visit', {json.dumps(text)})")
     listen(calm)
 
 
-def test_garbage_among_what_was_to_be_told_is_dropped(calm: Watched, radio: Server) -> None:
+def test_garbage_among_what_was_to_be_told_is_dropped(calm: Watched, people: Server) -> None:
     entries = {
         "a": '{"body":"abc","at":1}',
         "b": "{{{",
@@ -335,7 +318,7 @@ def test_garbage_among_what_was_to_be_told_is_dropped(calm: Watched, radio: Serv
         "d": '{"body":{"kind":"rating"},"at":1}',
         "e": '{"body":{"key":"k","kind":"retract","retracts":9},"at":"x"}',
     }
-    place = f"bandstand.outbox.{radio.ids['b']}."
+    place = f"bandstand.outbox.{people.ids['b']}."
     for name, text in entries.items():
         arguments = f"{json.dumps(place + name)}, {json.dumps(text)}"
         calm.page.add_init_script(f"localStorage.setItem({arguments})")
@@ -350,14 +333,13 @@ def test_garbage_among_what_was_to_be_told_is_dropped(calm: Watched, radio: Serv
 
 def test_no_more_is_promised_than_can_be_kept(calm: Watched) -> None:
     page = listen(calm)
-    stay(page)
     page.evaluate(FILL_THE_STORAGE)
-    page.context.set_offline(True)
+    calm.go_offline()
     expect(toast(page)).to_contain_text("Offline: what you do is kept until this tab is closed.")
     page.context.set_offline(False)
     expect(toast(page)).not_to_contain_text("Offline")
     page.evaluate("localStorage.clear()")
-    page.context.set_offline(True)
+    calm.go_offline()
     expect(toast(page)).to_contain_text("kept and delivered later")
     page.evaluate(FILL_THE_STORAGE)
     page.keyboard.press("3")
@@ -370,7 +352,7 @@ def test_no_more_is_promised_than_can_be_kept(calm: Watched) -> None:
 # ── Names without end ───────────────────────────────────────────────────────────────────
 
 
-def test_names_without_end_stay_in_their_places(chromium: Browser, radio: Server) -> None:
+def test_names_without_end_stay_in_their_places(chromium: Browser, people: Server) -> None:
     def lengthen(route: Route) -> None:
         response = route.fetch()
         answer = response.json()
@@ -378,7 +360,7 @@ def test_names_without_end_stay_in_their_places(chromium: Browser, radio: Server
         answer["song"].update(names)
         route.fulfill(response=response, json=answer)
 
-    with visit(chromium, radio, "f", size={"width": 320, "height": 640}) as watched:
+    with visit(chromium, people, "f", size={"width": 320, "height": 640}) as watched:
         watched.page.route("**/api/next*", lengthen)
         page = listen(watched)
         heights = "(name) => document.querySelector(name).getBoundingClientRect().height"
@@ -395,7 +377,7 @@ def test_a_ban_is_of_the_song_that_the_menu_showed(ben: Watched) -> None:
     page, before = listen(ben), ben.last_event()
     shown = str(page.locator("[data-now-playing]").text_content())
     page.get_by_role("button", name="Never again").click()
-    page.evaluate("document.querySelector('audio[data-role=playing]').playbackRate = 16")
+    hurry(ben)
     expect(page.locator("[data-now-playing]")).not_to_have_text(shown)
     heard = ben.wait_for_event(before)
     page.get_by_role("menuitem", name="This song").click()

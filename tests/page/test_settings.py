@@ -11,11 +11,12 @@ from tests.page.visiting import visit
 from tests.web.serving import PASSWORD, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page, Route
 
+    from bandstand.store.accounts import Role
     from tests.page.visiting import Watched
     from tests.web.serving import Server
 
@@ -23,11 +24,15 @@ NEW_PASSWORD = "a tuba in the attic"  # noqa: S105
 
 
 @pytest.fixture(scope="module")
-def spare(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def spare(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
     """A server with accounts that may be changed or go."""
-    names = dict.fromkeys(("cat", "dan", "eve"), "listener") | {"ann": "admin"}
-    home = tmp_path_factory.mktemp("spare")
-    with serving(home, folders=[music], names=names) as found:  # type: ignore[arg-type]
+    names: dict[str, Role] = {
+        "cat": "listener",
+        "dan": "listener",
+        "eve": "listener",
+        "ann": "admin",
+    }
+    with serving(home_with("spare"), folders=[music], names=names) as found:
         yield found
 
 

@@ -7,6 +7,7 @@ badly, so that pages, files, answers and refusals of all kinds are among what co
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -15,7 +16,7 @@ from bandstand.web import gate
 from bandstand.web.app import create_app
 from bandstand.web.routes.page import PAGE
 from tests.page.trap import Trap
-from tests.page.visiting import log_in
+from tests.page.visiting import log_in, until_so
 from tests.web.asking import Client
 from tests.web.serving import PASSWORD
 from tests.web.walking import operations
@@ -181,10 +182,5 @@ def test_what_the_policy_forbids_is_refused_by_the_browser_and_reported(
         page.goto(f"{quiet_server.address}/#/settings")
         for directive, attempt in tries.items():
             page.evaluate(f"() => {{ try {{ {attempt} }} catch {{ }} }}")
-            for _ in range(100):
-                if any(one.startswith(f"policy: {directive}") for one in trap.caught):
-                    break
-                page.wait_for_timeout(20)
-            else:
-                pytest.fail(f"{directive} must have been reported, got {trap.caught}")
+            until_so(page, partial(trap.has_caught, f"policy: {directive}"), f"tell of {directive}")
         assert "a payload ran" not in trap.caught

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -131,13 +132,17 @@ def test_every_figure_is_drawn(
     assert watched.complaints == []
 
 
+def has_lines(page: Page, figure: str) -> bool:
+    """Return whether a plot has lines of its colour."""
+    return bool(ink(page, figure)["lines"] > 100)
+
+
 def test_the_plots_follow_the_colours_and_the_width(ann: Watched) -> None:
     page = ann.page
     for theme in ("dark", "light"):
         page.emulate_media(color_scheme=theme)
-        page.wait_for_timeout(100)
         for figure in PLOTS:  # the colour is read anew, and is another one
-            assert ink(page, figure)["lines"] > 100, (theme, figure)
+            ann.until_so(partial(has_lines, page, figure), f"{theme} lines in {figure}")
     page.set_viewport_size({"width": 320, "height": 640})
     ann.until("document.querySelector('.plot canvas').clientWidth < 300")
     for figure in PLOTS:

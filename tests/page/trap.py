@@ -75,6 +75,10 @@ class Trap:
         page.on("download", lambda download: self._note("a download", download.url))
         return page
 
+    def has_caught(self, what: str) -> bool:
+        """Return whether something that begins so was caught."""
+        return any(one.startswith(what) for one in self.caught)
+
     def _note(self, kind: str, what: Any) -> None:
         self.caught.append(f"{kind}: {str(what)[:300]}")
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from bandstand.radio.log.ledger import fold
+from tests.children import PATIENCE
 from tests.conftest import ROOT
 from tests.radio.play_apart import ALGORITHMS, play
 from tests.radio.shelving import model, rated, shelf
@@ -28,7 +29,7 @@ def played_elsewhere(order: str, hash_seed: str, threads: str) -> object:
         cwd=ROOT,
         capture_output=True,
         check=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     return json.loads(done.stdout)
 

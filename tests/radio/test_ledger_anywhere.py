@@ -15,6 +15,7 @@ import pytest
 
 from bandstand.radio.clock import minutes_between
 from bandstand.radio.log.ledger import fold
+from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.programs import require_program
 from tests.radio.logs import DAY, HOUR, MINUTE, SONGS, Log
@@ -68,6 +69,7 @@ def folded_apart(*before: str, **variables: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=True,
+        timeout=PATIENCE,
     )
     report: dict[str, Any] = json.loads(done.stdout)
     return report

@@ -23,6 +23,7 @@ from bandstand.radio.media.file_cache import FileCache
 from bandstand.radio.media.lookers import Lookers
 from bandstand.radio.media.playable import ASK, CONVERT, judged
 from tests.audio.making import FORMATS, make, wav
+from tests.children import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -212,4 +213,5 @@ def test_nothing_is_looked_into_after_the_end(tmp_path: Path) -> None:
 
 def test_no_decoder_is_loaded_into_the_server() -> None:
     code = "import sys, bandstand.radio.media.media; sys.exit('av' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=PATIENCE)
+    assert done.returncode == 0

@@ -290,7 +290,7 @@ def test_whoever_reads_a_file_for_a_long_time_is_ended(
         until(lambda: made.progress.total == 6)
         time.sleep(0.5)
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # of the 60 that each of them would take
     with store.reading() as connection:
         assert list(files.problems(connection)) == []
 

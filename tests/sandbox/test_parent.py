@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.children import PATIENCE, started
 from tests.sandbox.running import eventually, living
 
 # Starts a child that would sleep for ever, tells its number, and waits with it.
@@ -60,15 +61,15 @@ def test_children_end_with_their_parent(
     file = tmp_path / "parent.py"
     path = [str(Path(entry).absolute()) for entry in sys.path]
     file.write_text(script.format(path=path, programs=False))
-    with subprocess.Popen(
-        [sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    with started(
+        [sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as parent:
         assert parent.stdout is not None
         groups = [int(word) for word in parent.stdout.readline().split()]
         assert groups
         assert all(map(living, groups))
         os.kill(parent.pid, ending)
-        assert parent.wait(30) != 0
+        assert parent.wait() != 0
         assert eventually(lambda: not any(map(living, groups)))
 
 
@@ -79,5 +80,7 @@ def test_what_children_leave_behind_is_waited_for_by_who_inherits_it(
     file = tmp_path / "heir.py"
     path = [str(Path(entry).absolute()) for entry in sys.path]
     file.write_text(HEIR.format(path=path, blind=blind))
-    heir = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True)
+    heir = subprocess.run(
+        [sys.executable, file], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     assert heir.stdout.strip() == left

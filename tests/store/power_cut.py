@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from bandstand.errors import StoreError
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
+from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.store.sending import prepare
 
@@ -94,7 +95,9 @@ def record(strace: str, folder: Path, *, events_each: int, synchronous: str) -> 
     command += [str(place), str(events_each), "--threads", str(THREADS)]
     # So that the log is moved into the file, and begun anew, many times within the record.
     command += ["--synchronous", synchronous, "--checkpoint", "60"]
-    done = subprocess.run(command, env=environment(), capture_output=True, check=False)
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, check=False, timeout=PATIENCE + events_each
+    )
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     with trace.open(encoding="ascii") as lines:
         return Recording(start, list(steps_of(lines, folder)))

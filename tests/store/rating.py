@@ -13,6 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from bandstand.store.connection import open_store
+from tests.children import PATIENCE, started
 from tests.cli.running import environment
 from tests.store.living import rate
 
@@ -25,7 +26,7 @@ def rated_elsewhere(place: str, account: str, song: str) -> Iterator[Callable[[]
     """Let another process rate, and give a function that says how much it was told was kept."""
     last = 0
     command = [sys.executable, "-m", "tests.store.rating", place, account, song]
-    with subprocess.Popen(
+    with started(
         command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=environment(), text=True
     ) as process:
         assert process.stdout is not None
@@ -41,7 +42,7 @@ def rated_elsewhere(place: str, account: str, song: str) -> Iterator[Callable[[]
         follower = threading.Thread(target=follow)
         follower.start()
         try:
-            assert first.wait(60)
+            assert first.wait(PATIENCE)
             yield lambda: last
         finally:
             process.kill()

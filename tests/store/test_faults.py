@@ -17,6 +17,7 @@ from bandstand.errors import StoreError
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from bandstand.store.writer import GroupWriter
+from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.programs import require_program
 from tests.store.listeners import account_and_songs, adding, rating
@@ -24,7 +25,7 @@ from tests.store.postgres import PostgresServer
 from tests.store.sending import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 THREADS = 4
@@ -42,6 +43,7 @@ def kill(place: str, count: int, seed: int) -> int:
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE + 10 * count,
     )
     assert done.returncode == 0, done.stderr
     turns = [json.loads(line) for line in done.stdout.splitlines()]
@@ -71,7 +73,9 @@ def send_with_fault(folder: Path, fault: str, *, each: int) -> tuple[list[list[s
     command = [strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-P", f"{place}-wal"]
     command += ["-e", f"inject={fault}", sys.executable, "-m", "tests.store.sending", place]
     command += [str(each), "--threads", str(THREADS)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr
     with open_store(place) as store, store.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok"
@@ -157,8 +161,16 @@ class Senders:
     def wait_for_more(self, number: int = 40) -> None:
         """Return when so many more events were answered."""
         goal = self._count() + number
+        self._wait_until(lambda: self._count() >= goal)
+
+    def wait_for_trouble(self) -> None:
+        """Return when one more event was refused."""
+        goal = self.troubles.total() + 1
+        self._wait_until(lambda: self.troubles.total() >= goal)
+
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
         deadline = time.monotonic() + SECONDS
-        while self._count() < goal:
+        while not is_so():
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
@@ -181,7 +193,7 @@ def test_a_server_that_is_restarted_under_load_loses_nothing(own_server: Postgre
             for number in (signal.SIGQUIT, signal.SIGINT):  # at once, then politely
                 senders.wait_for_more()
                 own_server.halt(number)
-                time.sleep(0.3)
+                senders.wait_for_trouble()
                 own_server.start()
             senders.wait_for_more()
             senders.stop()

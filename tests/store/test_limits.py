@@ -59,10 +59,11 @@ def test_the_store_can_be_used_after_that(store: Store) -> None:
         assert scans.begin(connection, now=1) == 1
 
 
-def test_a_limit_does_not_outlast_its_block(store: Store) -> None:
-    with store.reading(limit=0.05) as connection:
+def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+    with store.reading(limit=20.0) as connection:
         scans.latest(connection)
-    time.sleep(0.1)
+    monkeypatch.setattr("bandstand.store.limits.time.monotonic", lambda: began + 21)
     for limit in (None, 30.0):
         with store.reading(limit) as connection:
             for _ in range(3):

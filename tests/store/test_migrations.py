@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from bandstand.store.connection import Store, open_store
 from bandstand.store.identity import identity
 from bandstand.store.migrations import MIGRATIONS, Migration
 from bandstand.store.schema import METADATA, SCHEMA_VERSION
+from tests.children import PATIENCE, started
 from tests.cli.running import environment
 from tests.store.migrating import LAST, RELEASED, ROWS
 
@@ -143,6 +145,7 @@ def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=PATIENCE + 10 * count,
     )
     assert done.returncode == 0, done.stderr
     states = [json.loads(line) for line in done.stdout.splitlines()]
@@ -167,25 +170,21 @@ def test_a_hundred_kills_in_migrations_leave_one_version_or_the_next(place: str)
 
 
 def test_processes_that_open_a_new_store_at_once_share_it(place: str) -> None:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.store.migrating", "open", place],
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(3)
-    ]
+    command = [sys.executable, "-m", "tests.store.migrating", "open", place]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     answers = []
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == 0, err
-        answers.append(out)
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(started(command, env=environment(), text=True, **pipes))
+            for _ in range(3)
+        ]
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in processes:
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            answers.append(out)
     assert len(set(answers)) == 1
     assert len(answers[0].strip()) == 32

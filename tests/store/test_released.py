@@ -17,6 +17,7 @@ from bandstand.store.migrations import MIGRATIONS
 from bandstand.store.restore import check_backup, restore
 from bandstand.store.upgrading import copy_place
 from bandstand.store.verify import verify
+from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.store.releasing import load, released, rows
 
@@ -114,6 +115,7 @@ def kill_while_upgrading(folder: Path, count: int, seed: int) -> list[int]:
         [sys.executable, "-m", "tests.store.upgraded", str(seed), *paths],
         env=environment(),
         check=True,
+        timeout=PATIENCE + 10 * count,
     )
     left = [version_of(path) for path in paths]
     for path in paths:

@@ -13,6 +13,7 @@ from bandstand.errors import StoreError, StoreLockedError
 from bandstand.store.connection import open_store
 from bandstand.store.location import SqliteLocation, parse_location
 from bandstand.store.serving import is_served_elsewhere, lock_file, serving_lock
+from tests.children import started
 from tests.cli.running import environment
 
 if TYPE_CHECKING:
@@ -34,13 +35,10 @@ with serving_lock(parse_location(sys.argv[1])):
 @contextmanager
 def served_elsewhere(location: Location) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", CODE, str(location)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
+    with started(command, stdout=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"serving\n"
-        try:
-            yield process
-        finally:
-            process.kill()
+        yield process
 
 
 @pytest.fixture

@@ -10,15 +10,23 @@ from bandstand.store.connection import open_store
 from bandstand.store.turns import Turns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SECONDS = 60
 
 
+def until(is_so: Callable[[], bool]) -> None:
+    """Return when something is so."""
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 def wait_for(turns: Turns, number: int) -> None:
     """Return when so many wait for their turn."""
-    while len(turns._waiting) < number:
-        time.sleep(0.001)
+    until(lambda: len(turns._waiting) >= number)
 
 
 def test_a_turn_is_given_once() -> None:
@@ -55,7 +63,8 @@ def test_who_gave_up_is_passed_over() -> None:
     assert turns.take(wait=0)
     with ThreadPoolExecutor(2) as pool:
         impatient = pool.submit(turns.take, wait=0.05)
-        wait_for(turns, 1)
+        # A machine that stands still for that long has missed how it waited, and all is well.
+        until(lambda: len(turns._waiting) == 1 or impatient.done())
         patient = pool.submit(turns.take, wait=SECONDS)
         assert not impatient.result(SECONDS)
         turns.give_back()
@@ -84,7 +93,7 @@ def test_many_threads_that_give_up_now_and_then_never_share_a_turn() -> None:
 
 
 def test_a_thread_that_writes_without_a_pause_keeps_nobody_out(tmp_path: Path) -> None:
-    leave = threading.Event()
+    begun, leave = threading.Event(), threading.Event()
     with open_store(str(tmp_path / "radio.db"), wait=SECONDS) as store:
 
         def greedy() -> int:
@@ -93,10 +102,12 @@ def test_a_thread_that_writes_without_a_pause_keeps_nobody_out(tmp_path: Path) -
                 with store.writing() as connection:
                     scans.begin(connection, now=1)
                 turns += 1
+                begun.set()
             return turns
 
         with ThreadPoolExecutor(1) as pool:
             other = pool.submit(greedy)
+            assert begun.wait(SECONDS)
             for _ in range(20):
                 with store.writing() as connection:
                     scans.begin(connection, now=1)

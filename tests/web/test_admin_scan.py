@@ -105,8 +105,14 @@ def test_the_stream_ends_when_the_server_stops(scanning_world: World) -> None:
 def test_the_stream_ends_when_the_admin_is_shown_the_door(
     scanning_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    looks: list[int] = []
+
+    def is_busy(_scanner: object) -> bool:
+        looks.append(1)
+        return True
+
     # A scan that never ends: otherwise the stream would end with it.
-    monkeypatch.setattr(type(scanning_world.context.scanner), "is_busy", property(lambda _: True))
+    monkeypatch.setattr(type(scanning_world.context.scanner), "is_busy", property(is_busy))
     account = scanning_world.account("Ann", "admin")
     scanning_world.admin()  # somebody who can still log in
 
@@ -115,7 +121,9 @@ def test_the_stream_ends_when_the_admin_is_shown_the_door(
 
         client = scanning_world.member(account)
         stream = asyncio.ensure_future(client.asking("GET", "/api/admin/scan/progress"))
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(PATIENCE):
+            while len(looks) < 2:  # what it saw at the first look was told  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         with scanning_world.store.writing() as connection:
             accounts.set_disabled(connection, account.id, disabled=True)
         return (await stream).body

@@ -96,7 +96,7 @@ def test_port_0_takes_one_that_is_free() -> None:
         assert one.getsockname()[1] != two.getsockname()[1] > 0
         port = one.getsockname()[1]
         assert shown_address(one) == f"http://127.0.0.1:{port}/"
-        with socket.create_connection(("127.0.0.1", port)):
+        with socket.create_connection(("127.0.0.1", port), timeout=30):
             pass
 
 

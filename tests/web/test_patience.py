@@ -80,7 +80,7 @@ def test_who_takes_nothing_for_long_is_hung_up_on(
 def test_too_many_connections_are_told_to_come_back_in_the_one_shape(tmp_path: Path) -> None:
     with serving(tmp_path, invented=1, variables={"BANDSTAND_MAX_CONNECTIONS": "10"}) as server:
         host, port = server.address.removeprefix("http://").split(":")
-        others = [socket.create_connection((host, int(port))) for _ in range(10)]
+        others = [socket.create_connection((host, int(port)), timeout=30) for _ in range(10)]
         try:
             answer = server.client().get("/health")
         finally:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.children import PATIENCE
 from tests.web.serving import Server, serving
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = 2
 MANY_EXAMPLES = 100
+LONGEST = 7_200.0  # seconds
 WHO = [None, "ben", "ann"]
+# Who may do everything every time, the others when there is time.
+FIRST_OF_ALL = [*(pytest.param(who, marks=pytest.mark.long) for who in (None, "ben")), "ann"]
 
 # Logging out would end the session that all other requests need; nobody can try it instead.
 _LEFT_OUT = ("log_out",)
@@ -35,7 +39,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def schemathesis(
-    server: Server, folder: Path, who: str | None, *options: str, song: str | None = None
+    server: Server,
+    folder: Path,
+    who: str | None,
+    *options: str,
+    song: str | None = None,
+    seconds: float = PATIENCE,
 ) -> str:
     """Return what schemathesis has to say; it must have found nothing.
 
@@ -53,13 +62,15 @@ def schemathesis(
         *("--generation-database", "none", "--suppress-health-check", "all"),
         *("--request-timeout", "60", "--continue-on-failure", "--no-color", *left_out, *options),
     ]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=seconds
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert server.client().get("/health").json()["status"] == "ok"
     return done.stdout
 
 
-@pytest.mark.parametrize("who", WHO)
+@pytest.mark.parametrize("who", FIRST_OF_ALL)
 def test_a_few_examples_of_every_operation(server: Server, tmp_path: Path, who: str | None) -> None:
     options = ["--max-examples", str(EXAMPLES), "--phases", "fuzzing", "--seed", "1"]
     said = schemathesis(server, tmp_path, who, *options)
@@ -73,7 +84,11 @@ def test_a_hundred_examples_of_every_operation(
 ) -> None:
     phases = "examples,coverage,fuzzing,stateful"
     said = schemathesis(
-        server, tmp_path, who, "--max-examples", str(MANY_EXAMPLES), "--phases", phases
+        server,
+        tmp_path,
+        who,
+        *("--max-examples", str(MANY_EXAMPLES), "--phases", phases),
+        seconds=LONGEST,
     )
     print(said[-2_000:])  # noqa: T201  # with the seed, for whoever wants to see it again
 
@@ -85,7 +100,7 @@ def test_a_hundred_examples_with_a_song_that_is_there(
 ) -> None:
     song = server.client("ben").get("/api/songs?limit=1").json()["songs"][0]["id"]
     options = ["--max-examples", str(MANY_EXAMPLES), "--include-path-regex", "song_id"]
-    schemathesis(server, tmp_path, who, *options, song=song)
+    schemathesis(server, tmp_path, who, *options, song=song, seconds=LONGEST)
 
 
 def test_an_api_that_fails_is_found_out(server: Server, tmp_path: Path) -> None:
@@ -98,6 +113,8 @@ def test_an_api_that_fails_is_found_out(server: Server, tmp_path: Path) -> None:
         *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
         *("run", "wrong.json", "--url", server.address, "--max-examples", "1", "--no-color"),
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 1
     assert "Undocumented" in done.stdout

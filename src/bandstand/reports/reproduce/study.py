@@ -37,7 +37,7 @@ class Finding:
     """One claim of the paper beside what was measured; the verdict follows from the numbers."""
 
     paper: str  # what the paper says, in our words
-    place: str  # where it says so: "Section 5.2.1, Figure 6"
+    place: str  # where it says so: "Section 5.2.1, Figure 7"
     measured: str  # a sentence or two with numbers
     verdict: Verdict
     why: str  # by which rule, and where it is not plain: what is behind it

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bandstand.reports.speed.training import TrainingStudy
     from bandstand.statistics.slopes import Line
 
-PLACE: Final = "Section 5.2.2, Figure 7"
+PLACE: Final = "Section 5.2.2, Figure 8"
 VARIATIONAL: Final = "variational-2"
 SAMPLERS: Final = ("metropolis", "mcmc")
 

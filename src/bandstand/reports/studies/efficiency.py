@@ -1,4 +1,4 @@
-"""The paper's efficiency study (Figure 7): how long training takes, and what grows how fast.
+"""The paper's efficiency study (Figure 8): how long training takes, and what grows how fast.
 
 A job is one listener: every method learns from the same answers, one after the other. The
 times, the rules and the words are those of `bandstand bench`.

@@ -33,7 +33,7 @@ RULE: Final = (
     "where it is in some places (or seen in all), and does not hold where only the opposite is; "
     "otherwise it cannot be told."
 )
-JUDGED: Final = "Judged by the rule for orders."
+JUDGED: Final = "Judged by the rule for orders, which is under “How it was done”."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

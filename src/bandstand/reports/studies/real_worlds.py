@@ -116,7 +116,8 @@ def _method(design: _Design, kinds: Sequence[str]) -> str:
     worlds = {
         "taste": f"Survey: each of {_SONGS:,} songs is a mixture of genres, w ~ Dirichlet(0.1), "
         "and worth w'g stars when new to somebody who likes the genres by g; ratings are whole "
-        "stars, s ~ U(100, 1000) minutes, 20 songs three times a day; radios have the prior for people.",
+        "stars, s ~ U(100, 1000) minutes, 20 songs three times a day; radios have the prior for "
+        "people.",
         "features": "Catalogue: each column is brought to mean 0 and variance 1; tastes, noise of "
         "1, pauses and priors as in the paper.",
     }

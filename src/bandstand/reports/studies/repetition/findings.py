@@ -39,10 +39,10 @@ def product_finding(
     return Finding(
         paper=(
             "Algorithms that multiply content and novelty (Bayes-UCB-CN, Bayes-UCB-CN-V, "
-            "Greedy-CN) repeat songs by Zipf's law."
+            f"Greedy-CN) repeat songs by Zipf's law. ({where}.)"
         ),
         place=_PLACE,
-        measured=f"{where}: {_all_told(results, shapes)}.",
+        measured=f"{_all_told(results, shapes)}.",
         verdict=_verdict(list(shapes.values()), Shape.ZIPF, Shape.OTHER),
         why=RULE + _people_told(people) + _explained(shapes),
     )
@@ -52,9 +52,9 @@ def others_finding(results: Mapping[str, Played], where: str) -> Finding:
     """Return the verdict on: random and both LinUCB do not reproduce it."""
     shapes = {name: results[name].shape for name in OTHERS if name in results}
     return Finding(
-        paper="Random, LinUCB-C and LinUCB-CN do not repeat songs by Zipf's law.",
+        paper=f"Random, LinUCB-C and LinUCB-CN do not repeat songs by Zipf's law. ({where}.)",
         place=_PLACE,
-        measured=f"{where}: {_all_told(results, shapes)}.",
+        measured=f"{_all_told(results, shapes)}.",
         verdict=_verdict(list(shapes.values()), Shape.OTHER, Shape.ZIPF),
         why="By the same rule: the claim holds where none of the three follows the law.",
     )

@@ -90,7 +90,7 @@ class _Results:
 
 
 class RepetitionStudy:
-    """The paper's Figure 10, longer and against real histories."""
+    """The paper's Figure 12, longer and against real histories."""
 
     name: ClassVar[str] = "repetition"
     title: ClassVar[str] = "How songs come back: repetition and Zipf's law"

@@ -61,8 +61,8 @@ def faster_finding(
     )
     return Finding(
         paper=(
-            "While n is small, uncertainty falls faster under Bayes-UCB than under Greedy-CN, "
-            "because Bayes-UCB explores."
+            f"While n is small, uncertainty falls faster under {look_of(ours).label} than under "
+            f"{look_of(theirs).label}, because Bayes-UCB explores."
         ),
         place=_PLACE,
         measured=(
@@ -86,7 +86,8 @@ def later_finding(
     test = log_difference(curves[ours][:, -1], curves[theirs][:, -1])
     low, high = (float(np.expm1(end)) for end in test.interval())
     return Finding(
-        paper="Later the two remain comparable, for both have enough ratings.",
+        paper=f"Later {look_of(ours).label} and {look_of(theirs).label} remain comparable, for "
+        "both have enough ratings.",
         place=_PLACE,
         measured=(
             f"At n = {moments[-1]} {look_of(ours).label} is {_percent(test)} against "

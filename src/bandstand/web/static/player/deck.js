@@ -197,7 +197,9 @@ export class Deck extends EventTarget {
     this.#repairs.repair({ song: this.current.song, time: sound.time, isStill: true });
   }
 
+  // A song that was left as it began may say so late: what is waited for still is.
   #hasSound() {
+    if (this.isLeaving) return;
     this.#repairs.succeed();
     if (this.needsPress) this.lookAhead(); // nothing was prepared
     Object.assign(this, { note: "", needsPress: false });
@@ -285,7 +287,7 @@ export class Deck extends EventTarget {
   // To ask for the head of a song has it converted, where that must be, before its turn comes.
   async #prepare(signal) {
     await pause(CALM);
-    if (signal.aborted || !this.upcoming) return;
+    if (signal.aborted || !this.upcoming || isGone()) return;
     keepCovers(this.upcoming.song);
     await pause(SETTLED);
     if (signal.aborted || !this.upcoming || this.needsPress || isGone()) return;
