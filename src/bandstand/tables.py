@@ -44,18 +44,22 @@ class Row(NamedTuple):
     fields: list[str]
 
 
-def read_items(path: Path, *, limit: float) -> Items:
-    """Return the items of a file with a column `id` and otherwise numbers up to `limit` in size."""
-    top, header, rows = read_table(path, "id and at least one feature")
-    check_columns(path, top, header, required=("id",))
+def read_items(path: Path, *, limit: float, id_columns: Sequence[str] = ("id",)) -> Items:
+    """Return the items of a file with a column `id` and otherwise numbers up to `limit` in size.
+
+    The first of `id_columns` that the file has takes the place of `id`.
+    """
+    top, header, rows = read_table(path, f"{' or '.join(id_columns)} and at least one feature")
+    id_column = next((name for name in id_columns if name in header), id_columns[0])
+    check_columns(path, top, header, required=(id_column,))
     if len(header) < 2:
-        refuse(path, top, "there must be at least one feature beside id, got none")
-    place = header.index("id")
+        refuse(path, top, f"there must be at least one feature beside {id_column}, got none")
+    place = header.index(id_column)
     names = header[:place] + header[place + 1 :]
     lines_by_id: dict[str, int] = {}
     table: list[list[float]] = []
     for line, fields in rows:
-        item = checked_id(path, line, "id", fields.pop(place))
+        item = checked_id(path, line, id_column, fields.pop(place))
         if lines_by_id.setdefault(item, line) != line:
             earlier = lines_by_id[item]
             refuse(path, line, f"ids must differ, got {shown(item)} as in line {earlier}")
@@ -89,7 +93,7 @@ def check_columns(
     """Refuse a header that lacks a name or has one twice, or others than `optional` if given."""
     for name in required:
         if name not in header:
-            refuse(path, line, f"expected a column named {name}, got {_listed(header)}")
+            refuse(path, line, f"expected a column named {name}, got {listed(header)}")
     twice = [name for place, name in enumerate(header) if name in header[:place]]
     if twice:
         refuse(path, line, f"column names must differ, got {shown(twice[0])} twice")
@@ -99,7 +103,7 @@ def check_columns(
         allowed = (*required, *optional)
         others = [name for name in header if name not in allowed]
         if others:
-            refuse(path, line, f"expected only {', '.join(allowed)}, got also {_listed(others)}")
+            refuse(path, line, f"expected only {', '.join(allowed)}, got also {listed(others)}")
 
 
 def number(path: Path, line: int, name: str, field: str, limit: float) -> float:
@@ -130,9 +134,24 @@ def known_id(path: Path, line: int, field: str, ids: Container[str]) -> str:
     return item
 
 
-def shown(value: str) -> str:
-    """Return a value as it is shown in a sentence: in quotes, and not too long."""
-    return repr(value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}...")
+def shown(value: object) -> str:
+    """Return a value as it is shown in a sentence: text in quotes, and not too long.
+
+    >>> shown("a" * 80) == repr("a" * 57 + "...")
+    True
+    """
+    text = value if isinstance(value, str) else repr(value)
+    cut = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return repr(cut) if isinstance(value, str) else cut
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first few names, as they are shown in a sentence.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    return ", ".join(map(shown, names[:8])) + (" …" if len(names) > 8 else "")
 
 
 def refuse(path: Path, line: int | None, what: str) -> NoReturn:
@@ -204,7 +223,3 @@ def _numbers(path: Path, line: int, names: list[str], fields: list[str]) -> list
         number(path, line, f"feature {shown(name)}", field, math.inf)
         for name, field in zip(names, fields, strict=True)
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(shown(name) for name in names[:8]) + (" …" if len(names) > 8 else "")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import pkgutil
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.reports import studies
 from bandstand.reports.reproduce import registry
 from bandstand.reports.reproduce.registry import all_studies
 from bandstand.reports.reproduce.study import Plan
@@ -39,7 +43,7 @@ def test_it_prints_the_verdicts_and_where_the_report_is(tmp_path: Path) -> None:
         "Means come near the truth",
         "  holds: The mean comes near zero.",
         "Talk",
-        "1 claim: 1 holds, 0 holds partly, 0 does not hold, 0 cannot be told.",
+        "1 claim of the paper: 1 holds.",
         f"The report is {out / 'index.html'}",
     ]
     assert (out / "index.html").read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -57,7 +61,7 @@ def test_another_size_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_only_what_is_asked_for_is_run(tmp_path: Path) -> None:
     _, printed, _ = run("reproduce", tmp_path, "--quick", "--only", "jobs")
-    assert printed.startswith("Talk\n0 claims")
+    assert printed.startswith("Talk\n0 claims of the paper.\n")
     refused = run("reproduce", tmp_path, "--quick", "--only", "means", "--only", "medians")
     assert_refused(refused, "must be one of means, jobs", "'medians'")
 
@@ -70,7 +74,7 @@ def test_a_failing_job_is_named_and_the_code_is_1(
     code, printed, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
     assert code == 1
     assert errors == "Error: Bad: the job unlucky failed: RuntimeError: no luck\n"
-    assert "1 claim: 1 holds" in printed
+    assert "1 claim of the paper: 1 holds." in printed
     assert (tmp_path / "index.html").exists()
 
 
@@ -91,6 +95,9 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
     assert_refused(run("reproduce", out, "--items", data), "--items and --ratings go together")
     assert_refused(run("reproduce", out, "--history", tmp_path / "none.csv"), "none.csv")
     assert_refused(run("reproduce", out, "--seed", "-1"), "--seed")
+    assert_refused(run("reproduce", out, "--features", data), "items.csv: there must be at least")
+    both = run("reproduce", out, "--workers", "2", "--scheduler", "tcp://127.0.0.1:9")
+    assert_refused(both, "--workers is for this machine")
     assert_refused(run("reproduce", data), "items.csv")
     assert_refused(run("reproduce", tmp_path), "expected a new or empty folder")
     assert not out.exists()
@@ -116,7 +123,15 @@ def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) ->
 
 def test_every_study_is_on_the_page() -> None:
     page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
-    names = [study.name for study in all_studies()]
-    assert len(set(names)) == len(names)
-    for name in names:
-        assert f"| `{name}` |" in page
+    section = page.split("## Studies\n")[1].split("\n## ")[0]
+    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert told == [study.name for study in all_studies()]
+
+
+def test_every_study_that_is_written_is_registered() -> None:
+    modules = [
+        import_module(f"{studies.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(studies.__path__)
+    ]
+    written = [module.STUDY for module in modules if hasattr(module, "STUDY")]
+    assert sorted(study.name for study in written) == sorted(each.name for each in all_studies())

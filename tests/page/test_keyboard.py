@@ -70,8 +70,11 @@ def ann(chromium: Browser, radio: Server) -> Iterator[Watched]:
 
 
 def settle(page: Page) -> None:
-    """Let nothing change under the keyboard."""
-    page.evaluate("for (const one of document.querySelectorAll('audio')) one.pause()")
+    """Let nothing change under the keyboard: neither by a song's end nor by a later question."""
+    page.evaluate(
+        "for (const one of document.querySelectorAll('audio')) one.pause();"
+        "for (let timer = setTimeout(() => {}); timer > 0; timer -= 1) clearTimeout(timer);"
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)

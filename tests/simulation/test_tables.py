@@ -34,14 +34,16 @@ def test_the_raw_descriptors_of_real_tracks_are_a_table(shared_data: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "expected a header with id or file, and at least one feature, got an empty file"),
+        ("", "expected a header with id or file and at least one feature, got an empty file"),
         ("loud,fast\n1,2\n", "line 1: expected a column named id, got 'loud', 'fast'"),
         ("id\na\n", "line 1: there must be at least one feature beside id, got none"),
-        ("id,x\n", "there must be at least one song, got none"),
+        ("id,x\n", "there must be at least one item, got none"),
         ("id,x\na,1\nb,loud\n", "line 3: feature 'x' must be a finite number, got 'loud'"),
         ("id,x\na,1\nb,\n", "line 3: feature 'x' must be a finite number, got ''"),
-        ("id,x\na,inf\n", "line 2: feature 'x' must be a finite number, got 'inf'"),
+        ("id,x\na,inf\n", "line 2: feature 'x' must be a finite number, got inf"),
         ("id,x\na,1,2\n", "line 2: expected 2 fields as in the header, got 3"),
+        ("id,x\na,1\nb,2\na,1\n", "line 4: ids must differ, got 'a' as in line 2"),
+        ("file,x\na.mp3,1\n,2\n", "line 3: file must not be empty, got nothing"),
         ("id,x,x\na,1,2\n", "line 1: column names must differ, got 'x' twice"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from bandstand.algorithms.recommender import Recommender
-from bandstand.simulation.catalogue import SyntheticCatalogue
 from bandstand.simulation.listener import SimulatedListener, StarListener
 
 
@@ -24,6 +23,6 @@ def star_world(
 ) -> tuple[Recommender, StarListener]:
     """Return a radio for real listeners and one who gives stars."""
     for_songs, for_listener = np.random.default_rng(seed).spawn(2)
-    features = SyntheticCatalogue.drawn(songs, 4, for_songs).features
+    features = for_songs.standard_normal((songs, 4))
     radio = Recommender(features=features, algorithm=algorithm, seed=seed)
     return radio, StarListener.drawn(5, for_listener)

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.statistics.concentration import effective_songs, profile_distance, ranked_shares
+from bandstand.statistics.concentration import (
+    effective_songs,
+    profile_distance,
+    ranked_shares,
+    share_if_equal,
+    share_of_most_played,
+)
 
 COUNTS = st.lists(st.integers(0, 50), min_size=1, max_size=12).filter(any)
 FEW = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any)
@@ -84,3 +90,30 @@ def test_counts_of_any_size_are_held(counts: list[float]) -> None:
     with np.errstate(all="raise"):
         assert ranked_shares(counts).sum() == pytest.approx(1.0)
         assert effective_songs(counts) >= 1
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("plays", [500, 2_000, 10_000])
+def test_the_favourites_of_equal_plays_are_as_simulated(plays: int) -> None:
+    rng = np.random.default_rng(plays)
+    counts = rng.multinomial(plays, np.full(1_000, 1e-3), size=200)
+    shares = [share_of_most_played(each) for each in counts]
+    expected = [share_if_equal(plays, int((each > 0).sum())) for each in counts]
+    error = np.std(np.subtract(shares, expected)) / np.sqrt(200)
+    # Which songs are in the last place of the fifth is a matter of rounding: half a song's plays.
+    assert abs(np.mean(shares) - np.mean(expected)) < 4 * error + 0.002
+    # The planted error: exactly equal plays, without the luck of some.
+    assert np.mean(shares) > 0.2 + 4 * error + 0.002
+
+
+@given(st.integers(1, 500), st.integers(0, 100_000))
+def test_a_fifth_of_the_songs_has_at_least_a_fifth_of_the_plays(songs: int, more: int) -> None:
+    with np.errstate(all="raise"):
+        share = share_if_equal(songs + more, songs)
+    assert 0.2 - 1e-9 <= share < 1
+    assert share == pytest.approx(0.2) if not more else share > 0.2
+
+
+def test_fewer_plays_than_songs_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="as many plays as songs"):
+        share_if_equal(3, 4)

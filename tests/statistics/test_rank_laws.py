@@ -13,7 +13,7 @@ from scipy.stats import binom, poisson
 
 from bandstand.errors import InvalidInputError
 from bandstand.statistics import rank_laws
-from bandstand.statistics.rank_laws import LawFit, Shape, compare_laws, vuong
+from bandstand.statistics.rank_laws import LawFit, Ranking, Shape, compare_laws, vuong
 from bandstand.statistics.zipf import zipf
 
 if TYPE_CHECKING:
@@ -147,12 +147,77 @@ def test_a_likelihood_that_forgets_the_unknown_order_is_caught() -> None:
 # ── Edges ────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(("counts", "library"), [([5], 1), ([1], 1), ([1, 1, 1], 3), ([2, 2], 50)])
-def test_few_songs_or_songs_played_alike_are_not_zipf(counts: list[int], library: int) -> None:
+@pytest.mark.parametrize(("counts", "library"), [([1, 1, 1], 3), ([2, 2], 50)])
+def test_songs_played_alike_are_not_zipf(counts: list[int], library: int) -> None:
     with np.errstate(all="raise"):
         ranking = compare_laws(counts, library=library)
     assert ranking.shape is Shape.OTHER
     assert np.isfinite(ranking.zipf.log_likelihoods).all()
+
+
+@pytest.mark.parametrize("counts", [[5], [1]])
+def test_one_song_tells_nothing(counts: list[int]) -> None:
+    with np.errstate(all="raise"):
+        ranking = compare_laws(counts, library=1)
+    assert ranking.shape is Shape.OPEN
+
+
+def planted(*, gain: float, z: float) -> Ranking:
+    """Return a ranking with a known gain over equal plays and a known z over the exponential."""
+    songs = 100
+    none = np.zeros(songs)
+    apart = np.where(np.arange(songs) % 2, 1.0, -1.0)  # mean 0, standard deviation 1
+    zipf_fit = LawFit(law="Zipf", parameter=1.0, log_likelihoods=none - 1)
+    return Ranking(
+        zipf=zipf_fit,
+        falling=zipf_fit,
+        exponential=LawFit(
+            law="exponential",
+            parameter=1.0,
+            log_likelihoods=none - 1 - apart - z / math.sqrt(songs),
+        ),
+        equal=LawFit(law="equal", parameter=1.0, log_likelihoods=none - 1 - gain / songs),
+    )
+
+
+@pytest.mark.parametrize(
+    ("gain", "z", "shape"),
+    [
+        (5.0, 3.0, Shape.ZIPF),
+        (1.0, 3.0, Shape.OPEN),  # no better than equal plays is not worse than them
+        (-1.0, 3.0, Shape.OPEN),
+        (5.0, 1.0, Shape.OPEN),
+        (5.0, -1.0, Shape.OPEN),
+        (0.0, 0.0, Shape.OPEN),
+        (-3.0, 3.0, Shape.OTHER),
+        (5.0, -3.0, Shape.OTHER),
+        (0.0, -3.0, Shape.OTHER),
+    ],
+)
+def test_only_clear_evidence_against_it_makes_plays_not_zipf(
+    gain: float, z: float, shape: Shape
+) -> None:
+    ranking = planted(gain=gain, z=z)
+    assert ranking.against_equal == pytest.approx(gain, abs=1e-9)
+    assert ranking.against_exponential == pytest.approx(z, abs=1e-9)
+    assert ranking.shape is shape
+
+
+@pytest.mark.statistical
+def test_equal_plays_are_clearly_not_a_falling_zipf_law() -> None:
+    """With a = 0 Zipf's law is equal plays: only an exponent of some size tells them apart."""
+    ranking = compare_laws(drawn(np.ones(LIBRARY), 5), library=LIBRARY)
+    assert ranking.zipf.parameter < rank_laws.SMALLEST_EXPONENT
+    assert ranking.falling.parameter == rank_laws.SMALLEST_EXPONENT
+    assert abs(ranking.zipf.log_likelihood - ranking.equal.log_likelihood) < rank_laws.CLEAR_GAIN
+    assert ranking.shape is Shape.OTHER
+
+
+def test_a_larger_library_changes_what_the_laws_say() -> None:
+    plays = drawn(zipf_shares(1.0), 2)
+    played = int((plays > 0).sum())
+    own, twice = (compare_laws(plays, library=times * played) for times in (1, 2))
+    assert own.zipf.log_likelihood != pytest.approx(twice.zipf.log_likelihood, abs=0.1)
 
 
 @given(

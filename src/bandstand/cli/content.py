@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bandstand.cli.output_files import json_option, plot_option
+from bandstand.cli.output_files import check_outputs, json_option, plot_option
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def content(
     Every rating is predicted by what was learnt from the rater's others: by the content model,
     by ridge regression, by the mean, and by draws of the same distribution.
     """
+    check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand.cli.replacing import replace_file  # noqa: PLC0415
     from bandstand.reports.content.ratings import Scale, read_rated_items  # noqa: PLC0415

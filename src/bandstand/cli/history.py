@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand.cli.output_files import json_option, plot_option
+from bandstand.cli.output_files import check_outputs, json_option, plot_option
 from bandstand.cli.progress import counting
 from bandstand.cli.replacing import replace_file
 
@@ -33,6 +33,7 @@ def history(
     column for the song and one for the time; also compressed (.gz), or an archive (.zip). What
     it is, is found by its content. Nothing leaves this computer.
     """
+    check_outputs(files, json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy.
     from bandstand import histories  # noqa: PLC0415
 

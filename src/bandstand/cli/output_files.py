@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bandstand.cli.replacing import check_place
+from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _PICTURES: Final = (".png", ".svg", ".pdf")
 
@@ -36,6 +37,27 @@ def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
         callback=_checked_plot,
         help="Draw the figure there; also .svg and .pdf.",
     )(command)
+
+
+def check_outputs(
+    inputs: Iterable[Path | None], *, json_file: str | None, plot_file: Path | None
+) -> None:
+    """Refuse to write over what is read, or one result over the other."""
+    outputs = [Path(name) for name in (json_file, plot_file) if name is not None]
+    for output in outputs:
+        for read in inputs:
+            if read is not None and _same(output, read):
+                msg = f"results must not be written over what is read, got {str(output)!r} for both"
+                raise InvalidInputError(msg)
+    if len(outputs) == 2 and _same(*outputs):
+        msg = f"--json and --plot must name different files, got {str(outputs[0])!r} for both"
+        raise InvalidInputError(msg)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (
+        one.is_file() and other.is_file() and one.samefile(other)
+    )
 
 
 def _checked_json(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

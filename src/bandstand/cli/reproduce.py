@@ -109,16 +109,18 @@ def reproduce(
 
 def _tell(out: Path, report: Report) -> None:
     """Print the verdicts, and where to read more; what failed goes to standard error."""
-    from bandstand.reports.reproduce.page import tally  # noqa: PLC0415
+    from bandstand.reports.reproduce.page import counted, tally  # noqa: PLC0415
 
     for chapter in report.chapters:
         click.echo(chapter.title)
         for finding in chapter.findings:
             click.echo(f"  {finding.verdict}: {finding.paper}")
-    counts = tally(report.chapters)
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    claims = sum(counts.values())
-    click.echo(f"{claims} claim{'' if claims == 1 else 's'}: {said}.")
+    for ours in (False, True):
+        counts = tally(report.chapters, ours=ours)
+        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        if said or not ours:
+            number = counted(sum(counts.values()), ours=ours)
+            click.echo(f"{number}: {said}." if said else f"{number}.")
     click.echo(f"The report is {out / 'index.html'}")
     for problem in report.problems:
         click.echo(f"Error: {problem}", err=True)

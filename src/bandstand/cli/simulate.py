@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bandstand.cli.options import store_option
-from bandstand.cli.output_files import json_option, plot_option
+from bandstand.cli.output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
     from bandstand.reports.simulate.report import Report
@@ -131,16 +131,17 @@ def simulate(
     Regret is what a listener would have enjoyed more in the best songs of each moment. Every
     algorithm meets the same listeners, songs and moods; the seed fixes all of them.
     """
-    if workers is not None and scheduler is not None:
-        msg = "--workers is for this machine; a cluster has the workers that it has"
-        raise click.UsageError(msg)
+    read = (settings["catalogue"], settings["taste"])
+    check_outputs(read, json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
+    from bandstand.parallel import check_one_place  # noqa: PLC0415
     from bandstand.reports.simulate.report import (  # noqa: PLC0415
         Report,
         check_reference,
         check_steps,
     )
 
+    check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         settings["library"] = True  # somebody who says where the library is means it
     experiment = _experiment(**settings)

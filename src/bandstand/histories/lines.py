@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from bandstand.histories.places import refusal
+from bandstand.tables import Row
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
 
+__all__ = ["Row", "rows", "text_lines"]
+
 _MARK: Final = b"\xef\xbb\xbf"
 # No line of a history is as long: a file without ends of lines is something else.
 _LONGEST: Final = 1 << 20  # bytes
-
-
-class Row(NamedTuple):
-    """The fields of one row, and the line on which it begins."""
-
-    line: int
-    fields: list[str]
 
 
 def text_lines(name: str, stream: io.BufferedReader) -> Iterator[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from bandstand.errors import InvalidInputError
+from bandstand.tables import listed, shown
 
-# Longer values are cut when they are shown.
-_SHOWN: Final = 60
+__all__ = ["listed", "printable", "refusal", "shown"]
 
 
 def refusal(source: str, where: str | None, what: str) -> InvalidInputError:
@@ -27,23 +25,3 @@ def printable(name: str) -> str:
     'a\\x1b[2Jb\\n'
     """
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
-
-
-def shown(value: object) -> str:
-    """Return a value as it is shown in a message; a long one is cut.
-
-    >>> shown("a" * 80) == repr("a" * 57 + "...")
-    True
-    """
-    text = value if isinstance(value, str) else repr(value)
-    cut = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
-    return repr(cut) if isinstance(value, str) else cut
-
-
-def listed(names: list[str]) -> str:
-    """Return the first few names, as they are shown in a message.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
-    return ", ".join(map(shown, names[:8])) + (" …" if len(names) > 8 else "")

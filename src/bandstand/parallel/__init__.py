@@ -4,6 +4,6 @@ tasks    the same function of many values
 cluster  a connection to a Dask cluster
 """
 
-from bandstand.parallel.tasks import run_tasks, usable_cores
+from bandstand.parallel.tasks import check_one_place, run_tasks, usable_cores
 
-__all__ = ["run_tasks", "usable_cores"]
+__all__ = ["check_one_place", "run_tasks", "usable_cores"]

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.parallel.cluster import connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+# Per thread of a cluster, so that none waits for the next, and what tasks bring is not all there
+# at once.
+_AHEAD: Final = 3
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,6 +33,16 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def check_one_place(workers: int | None, scheduler: str | None) -> None:
+    """Refuse options of a command that ask for processes here and for a cluster."""
+    if workers is not None and scheduler is not None:
+        msg = (
+            "--workers is for this machine, and a cluster has the workers that it has; "
+            f"got --workers {workers} with --scheduler {scheduler}"
+        )
+        raise InvalidInputError(msg)
 
 
 def run_tasks(
@@ -66,17 +83,33 @@ def _in_processes(
     pool = Parallel(
         n_jobs=workers, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
     )
-    results = pool(delayed(_numbered)(function, number, task) for number, task in enumerate(tasks))
+    wanted = True
+
+    def calls() -> Iterator[Any]:
+        for number, task in enumerate(tasks):
+            if not wanted:
+                return
+            yield delayed(_numbered)(function, number, task)
+
+    results = pool(calls())
     try:
-        for result in results:  # noqa: UP028  (so that leaving early ends below, without a warning)
+        for result in results:  # noqa: UP028  (leaving early has to come here)
             yield result
     except TerminatedWorkerError as problem:
         msg = "the working processes must live until they are done, but one was ended from outside"
         raise BandstandError(msg) from problem
-    finally:
+    except GeneratorExit:
+        # The few that are under way end first: the pool's own thread stumbles over what is
+        # taken from it meanwhile.
+        wanted = False
+        for _ in results:
+            pass
+        raise
+    except KeyboardInterrupt:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # that something was begun in vain is known
             results.close()
+        raise
 
 
 def _on_cluster(
@@ -84,14 +117,47 @@ def _on_cluster(
 ) -> Iterator[tuple[int, R]]:
     from distributed import as_completed  # noqa: PLC0415  # only where a cluster is used
 
+    waiting = iter(enumerate(tasks))
+    count = 0  # under way
     with connected(address) as client:
-        futures = [
-            client.submit(_numbered, function, number, task, pure=False)
-            for number, task in enumerate(tasks)
-        ]
-        for future in as_completed(futures, loop=client.loop):
-            yield future.result()
-            future.release()
+        under_way = as_completed(loop=client.loop)
+        while True:
+            with _loss_told(address):
+                room = _AHEAD * max(1, sum(client.nthreads().values())) - count
+                for number, task in islice(waiting, max(0, room)):
+                    under_way.add(client.submit(_numbered, function, number, task, pure=False))
+                    count += 1
+                if not count:
+                    return
+                future = next(under_way)
+                problem = future.exception()
+                result: Any = None if problem is not None else future.result()
+                future.release()
+            if problem is not None:
+                raise _told(problem, address)
+            count -= 1
+            yield result
+
+
+@contextmanager
+def _loss_told(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, CancelledError) as problem:
+        msg = f"the Dask cluster at {address} must stay until the end, but it was lost"
+        raise BandstandError(msg) from problem
+
+
+def _told(problem: BaseException, address: str) -> BaseException:
+    """Return what to raise for a task that failed: its own error, unless its workers ended."""
+    from distributed import KilledWorker  # noqa: PLC0415  # only where a cluster is used
+
+    if not isinstance(problem, KilledWorker):
+        return problem
+    return BandstandError(
+        f"the workers of the Dask cluster at {address} must live until they are done, "
+        "but those that had one of the tasks ended"
+    )
 
 
 def _numbered(function: Callable[[Any], R], number: int, task: Any) -> tuple[int, R]:

@@ -6,7 +6,13 @@ import io
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    PercentFormatter,
+)
 
 from bandstand.reports.figures import CYCLE, GRID, INK, MUTED, new_figure, plain, style
 from bandstand.reports.history_json import rank_points
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from bandstand.arrays import Vector
@@ -30,6 +37,7 @@ _PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
 _BLUE, _ORANGE, _GREEN = CYCLE[:3]
 _FEW: Final = 8  # listeners that are drawn with their names
 _MOST_LINES: Final = 30
+_SHORT_AXIS: Final = 20.0  # times its beginning: such an axis has hardly two decades' marks
 _PERCENT: Final = PercentFormatter(1.0, decimals=0, symbol=" %")
 _TICKS: Final = {
     60.0: "1 min",
@@ -112,17 +120,16 @@ def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf
     axes.plot(ranks, plays, "o", color=_BLUE, markersize=3, label=label)
     if law is not None:
         ends = np.array([1.0, float(len(together))])
-        label = f"plays ∝ rank^-{law.exponent:.2f}, R² = {law.r_squared:.2f}"
+        label = f"plays ∝ rank^−{law.exponent:.2f}, R² = {law.r_squared:.2f}"
         axes.plot(ends, law.first * ends**-law.exponent, color=_ORANGE, linewidth=1.6, label=label)
-        axes.set_title(f"Few songs take most plays: slope -{law.exponent:.2f}")
+        axes.set_title(f"Few songs take most plays: slope −{law.exponent:.2f}")
     else:
         axes.set_title("Plays of songs by rank")
-    axes.set_ylim(0.8, max(plays) * 4)
+    # With the whole line in it, the figure's upper right is empty and takes the legend.
+    axes.set_ylim(0.8, max(4 * max(plays), 1.6 * law.first if law else 0.0))
     axes.set(xlabel="rank of the song", ylabel="plays")
-    axes.xaxis.set_major_formatter(plain)
-    axes.yaxis.set_major_formatter(plain)
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    _count_axis(axes.xaxis)
+    _count_axis(axes.yaxis)
     axes.legend(loc="upper right", fontsize=8.5)
     axes.grid(color=GRID)
 
@@ -183,14 +190,31 @@ def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
     axes.text(0.01, 0.95, "chance", color=MUTED, va="top", fontsize=8.5, transform=where)
     axes.plot(suggested.lags, suggested.closeness, "o", color=_BLUE, markersize=4, label="seen")
     axes.plot(suggested.lags, suggested.fitted, color=_ORANGE, linewidth=1.6, label="fitted")
-    seen = suggested.recovery_time is not None
-    what = "A rest after each play: s =" if seen else "No rest after a play is seen: s"
-    axes.set_title(f"{what} {recovery_cell(suggested)}")
+    axes.set_title(_recovery_title(suggested))
     _time_axis(axes, 1 / 60, "time between two plays")
     axes.set_ylabel("same song, times as likely as by chance")
     axes.set_ylim(0, 1.12 * float(max(suggested.closeness.max(), suggested.fitted.max())))
     axes.legend(loc="upper right")
     axes.grid(color=GRID)
+
+
+def _recovery_title(suggested: Recovery) -> str:
+    """Return what the figure shows; that a rest is not certain does not say there is none."""
+    said = recovery_cell(suggested)
+    if suggested.recovery_time is not None:
+        return f"A rest after each play: s = {said}"
+    bound = f": s is below {said.removeprefix('< ')}" if said.startswith("<") else ""
+    return f"A rest after a play is not certain{bound}"
+
+
+def _count_axis(axis: Axis) -> None:
+    """Label a logarithmic axis of counts, between the decades too where there is hardly one."""
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(NullFormatter())
+    if high < _SHORT_AXIS * low:
+        axis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
+        axis.set_minor_formatter(FuncFormatter(plain))
 
 
 def _time_axis(axes: Axes, unit: float, label: str) -> None:

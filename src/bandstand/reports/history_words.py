@@ -86,8 +86,8 @@ def skip_words(findings: Findings) -> str:
     )
 
 
-def recovery_words(suggested: Recovery | None) -> str:
-    """Return what the gaps say about novelty."""
+def recovery_words(suggested: Recovery | None, curve: str = "The curve") -> str:
+    """Return what the gaps say about novelty; `curve` is what to call how likely repeats are."""
     if suggested is None:
         return "The repeats are too few to say how fast novelty recovers."
     low, high = suggested.interval
@@ -100,22 +100,26 @@ def recovery_words(suggested: Recovery | None) -> str:
     if high >= _LONGEST:
         return "The gaps do not tell how fast novelty recovers: it may be minutes or weeks."
     return (
-        "No rest after a play is seen in the gaps: if novelty recovers as 1 - exp(-t/s), then "
-        f"with s below {duration(60 * high)} (97.5 %)."
+        f"{curve} shows no rest after a play that is longer than about {duration(60 * high)} "
+        "(s of 1 - exp(-t/s), 97.5 %), under the assumed slow decline."
     )
 
 
 def recovery_summary(findings: Findings) -> str:
     """Return what the gaps say about novelty, and for how many listeners on their own."""
-    text = recovery_words(findings.recovery)
+    is_one = len(findings.listeners) == 1
+    text = recovery_words(findings.recovery, "The curve" if is_one else "The pooled curve")
     own = [each.recovery for each in findings.listeners if each.recovery is not None]
-    if len(findings.listeners) == 1 or not own:
+    if is_one or not own:
         return text
     seen = [each.recovery_time for each in own if each.recovery_time is not None]
     if not seen:
-        return f"{text} Of {len(own)} with enough repeats, none shows one on their own."
+        return f"{text} Of {len(own)} with enough repeats, none shows a rest on their own."
     middle = duration(60 * float(np.median(seen)))
-    return f"{text} On their own, {len(seen)} of {len(own)} listeners show one: median s {middle}."
+    return (
+        f"{text} Listeners differ: on their own, {len(seen)} of {len(own)} show a rest, of "
+        f"median s {middle}; some do by chance."
+    )
 
 
 def recovery_cell(suggested: Recovery | None) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 
 from bandstand.errors import InvalidInputError
 
-Use: TypeAlias = Literal["songs", "listener", "answer", "radio"]
-_USES: Final = ("songs", "listener", "answer", "radio")
+Use: TypeAlias = Literal["songs", "listener", "answer", "radio", "people"]
+_USES: Final = ("songs", "listener", "answer", "radio", "people")
 # Seeds of radios are drawn below this.
 _SEEDS: Final = 2**63
 

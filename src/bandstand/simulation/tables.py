@@ -13,7 +13,7 @@ import numpy as np
 from bandstand.arrays import frozen
 from bandstand.model.scaling import LARGEST_FEATURE
 from bandstand.simulation.worlds import HIGHEST_LIKING, LOWEST_LIKING
-from bandstand.tables import check_columns, number, read_table, refuse, shown
+from bandstand.tables import check_columns, number, read_items, read_table, refuse, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,17 +29,7 @@ _NO_GENRES: Final = ("person", "id", "Music", "Slow songs or fast songs")
 
 def read_feature_table(path: Path) -> Matrix:
     """Return the features of all songs of a file: a column `id` or `file`, otherwise numbers."""
-    top, header, rows = read_table(path, "id or file, and at least one feature")
-    name = next((name for name in _SONG_NAMES if name in header), "id")
-    check_columns(path, top, header, required=(name,))
-    columns = [place for place, each in enumerate(header) if each != name]
-    if not columns:
-        refuse(path, top, f"there must be at least one feature beside {name}, got none")
-    table = [_features(path, header, columns, row) for row in rows]
-    if not table:
-        refuse(path, None, "there must be at least one song, got none")
-    features: Matrix = frozen(table)
-    return features
+    return read_items(path, limit=LARGEST_FEATURE, id_columns=_SONG_NAMES).features
 
 
 def read_tastes(path: Path) -> Matrix:
@@ -58,15 +48,6 @@ def read_tastes(path: Path) -> Matrix:
         refuse(path, None, "there must be at least one person, got none")
     likings: Matrix = frozen(people)
     return likings
-
-
-def _features(path: Path, header: list[str], columns: list[int], row: Row) -> list[float]:
-    return [
-        number(
-            path, row.line, f"feature {shown(header[place])}", row.fields[place], LARGEST_FEATURE
-        )
-        for place in columns
-    ]
 
 
 def _likings(path: Path, header: list[str], genres: list[int], row: Row) -> list[float]:

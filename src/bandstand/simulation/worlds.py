@@ -171,7 +171,7 @@ class TasteWorld:
     An unheard song deserves w'g stars: a song between two genres is liked by as much as its
     shares in them say. The listener answers in whole stars (`StarListener`), and the radio is
     the one of real listeners: standardised features with an intercept, and the broad prior.
-    In each run somebody of the survey is drawn, and the songs anew.
+    In each run another person of the survey is drawn, and the songs anew.
     """
 
     likings: Matrix
@@ -198,7 +198,9 @@ class TasteWorld:
         """Return new songs, and one of the people."""
         people, genres = self.likings.shape
         for_listener = stream(seed, "listener", run)
-        likings = self.likings[for_listener.integers(people)]
+        # Nobody twice while there are others: the same person again is no new evidence.
+        round_number, place = divmod(run, people)
+        likings = self.likings[stream(seed, "people", round_number).permutation(people)[place]]
         alpha = np.full(genres, self.concentration)
         mixtures = stream(seed, "songs", run).dirichlet(alpha, self.songs)
         return Meeting(

@@ -11,9 +11,11 @@ equal profiles, below 1 always, and it needs no model of either.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.special import gammaln
 
 from bandstand.errors import InvalidInputError
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.arrays import Vector
+
+_HALVINGS: Final = 60  # until an interval of length one is as short as rounding
 
 
 def ranked_shares(counts: ArrayLike) -> Vector:
@@ -63,3 +67,48 @@ def effective_songs(counts: ArrayLike) -> float:
     shares = ranked_shares(counts)
     with np.errstate(under="ignore"):
         return float(1 / (shares @ shares))
+
+
+def share_of_most_played(counts: ArrayLike, part: float = 0.2) -> float:
+    """Return the share of plays that the most played fifth of the songs, or another part, has.
+
+    >>> share_of_most_played([4, 1, 1, 1, 1])
+    0.5
+    """
+    shares = ranked_shares(counts)
+    songs = len(shares[shares > 0])
+    return float(shares[: max(1, round(part * songs))].sum())
+
+
+def share_if_equal(plays: int, songs: int, part: float = 0.2) -> float:
+    """Return the same if no song were preferred, with as many plays and as many repeats.
+
+    Plays then go to songs by chance: those of a song are Poisson with mean λ, given that it was
+    played at all, so that λ / (1 − exp(−λ)) = plays / songs.
+
+    >>> share_if_equal(10, 10), round(share_if_equal(300, 100), 2)
+    (0.2, 0.36)
+    """
+    if not 1 <= songs <= plays:
+        msg = f"a share needs at least as many plays as songs and a song, got {plays} and {songs}"
+        raise InvalidInputError(msg)
+    mean = _poisson_mean(plays / songs)
+    if mean == 0:
+        return part
+    values = np.arange(1.0, math.ceil(mean + 12 * math.sqrt(mean) + 20))[::-1]
+    with np.errstate(under="ignore"):
+        chances = np.exp(values * math.log(mean) - mean - gammaln(values + 1))
+        chances /= chances.sum()
+        # Of each number of plays, from the largest, as many songs as the part still takes.
+        above = np.cumsum(chances) - chances
+        taken = np.clip(part - above, 0.0, chances)
+        return float(taken @ values / (chances @ values))
+
+
+def _poisson_mean(given: float) -> float:
+    """Return λ with λ / (1 − exp(−λ)) = `given`, which lies between λ and λ + 1."""
+    low, high = given - 1, given
+    for _ in range(_HALVINGS if given > 1 else 0):
+        middle = (low + high) / 2
+        low, high = (low, middle) if middle / -math.expm1(-middle) > given else (middle, high)
+    return low

@@ -1,4 +1,4 @@
-"""Is it Zipf's law? Three laws for how often songs are played, compared by likelihood.
+"""Is Zipf's law the nearest? Three laws for how often songs are played, by likelihood.
 
 A straight line on two logarithmic axes is a weak witness: plays spread evenly over 1,000 songs
 give one with R² = 0.7, for sorting alone makes frequencies fall with the rank. Here the order
@@ -8,17 +8,25 @@ the likelihood
 
     P(x) = 1/S Σ_k Poisson(x; N π_k),         given that x ≥ 1: P(x) / (1 − P(0))
 
-Songs without a play are left out on both sides, so it does not matter whether they are known.
+Songs without a play are left out on both sides, so nobody has to know which they are. How many
+there are does matter: S ends the ranks, and with it changes what Zipf's law and the exponential
+one expect of the songs that were played. Where S is not known, compare for more than one.
 
 law          π_k ∝         parameter
 Zipf         k^(−a)        a, the exponent
 exponential  exp(−k/b)     b, the songs after which plays fall to 37 %
 equal        1 for k ≤ m   m, the songs in use
 
-Each has one parameter, so log-likelihoods compare as they are. Zipf's law against the
-exponential one is Vuong's test: z = √n · mean(d) / sd(d), d the difference of a song's
-log-likelihoods under the two laws. Equal plays of all songs are Zipf's law with a = 0, so there
-the test is Wilks's: twice the difference of the log-likelihoods, as χ² with one degree of freedom.
+Each has one parameter, so log-likelihoods compare as they are. Equal plays of all songs are
+Zipf's law with a = 0, so to be told apart Zipf's law has to be a fall worth the name: `shape`
+takes the likeliest a of at least ½. Against the exponential law this is Vuong's test:
+z = √n · mean(d) / sd(d), d the difference of a song's log-likelihoods under the two laws. Equal
+plays have the same log-likelihood ratio for every song played equally often, and their m is free:
+neither law is a case of the other, so Wilks's theorem gives no p-value. There a difference of
+1.92 (6.8 times as likely, Wilks's bound of 5 % for nested laws) is the convention.
+
+What this says is relative. No law is tested for its fit, and other heavy tails (a log-normal
+one, a power with a cut-off) are not among the three.
 
 Q. H. Vuong, "Likelihood ratio tests for model selection and non-nested hypotheses" (1989).
 """
@@ -45,9 +53,10 @@ if TYPE_CHECKING:
 
     Shares: TypeAlias = Callable[["_Ranks", float], "_Spread"]
 
-# A normal deviate of this size, or χ²/2 of its square, comes by chance in one of 20 cases.
+# A normal deviate of this size comes by chance in one of 20 cases.
 CLEAR: Final = 1.959963984540054
-_CLEAR_GAIN: Final = CLEAR**2 / 2
+CLEAR_GAIN: Final = CLEAR**2 / 2  # of log-likelihood: 6.8 times as likely
+SMALLEST_EXPONENT: Final = 0.5  # below it, Zipf's law is hardly more than equal plays
 _ROUNDING: Final = 1e-9
 _FINE_RANKS: Final = 100  # so many first ranks are taken one by one
 _BIN: Final = 0.01  # the rest in bins of this relative width
@@ -59,9 +68,9 @@ _ROUNDS: Final = 3
 class Shape(StrEnum):
     """What the plays of one listener look like."""
 
-    ZIPF = "Zipf"  # clearly likelier than both other laws
-    OTHER = "not Zipf"  # less likely than the exponential law, or no better than equal plays
-    OPEN = "open"  # Zipf and the exponential law are about equally likely
+    ZIPF = "Zipf"  # Zipf's law is clearly likelier than both others
+    OTHER = "not Zipf"  # the exponential law or equal plays are clearly likelier than Zipf's
+    OPEN = "open"  # neither: the plays do not tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,25 +92,27 @@ class Ranking:
     """All three laws, fitted to the same plays."""
 
     zipf: LawFit
+    falling: LawFit  # Zipf's law with an exponent of at least ½
     exponential: LawFit
     equal: LawFit
 
     @property
     def against_exponential(self) -> float:
-        """Vuong's z: positive where Zipf's law is the likelier one."""
-        return vuong(self.zipf, self.exponential)
+        """Vuong's z: positive where a falling Zipf's law is the likelier one."""
+        return vuong(self.falling, self.exponential)
 
     @property
     def against_equal(self) -> float:
-        """How much larger the log-likelihood of Zipf's law is than that of equal plays."""
-        return self.zipf.log_likelihood - self.equal.log_likelihood
+        """How much larger the log-likelihood of a falling Zipf's law is than of equal plays."""
+        return self.falling.log_likelihood - self.equal.log_likelihood
 
     @property
     def shape(self) -> Shape:
-        """What is to be concluded, at the level of one error in 20."""
-        if self.against_equal < _CLEAR_GAIN or self.against_exponential < -CLEAR:
+        """Which law the plays are nearer to; lack of evidence is evidence for none."""
+        if self.against_equal < -CLEAR_GAIN or self.against_exponential < -CLEAR:
             return Shape.OTHER
-        return Shape.ZIPF if self.against_exponential > CLEAR else Shape.OPEN
+        is_clear = self.against_equal > CLEAR_GAIN and self.against_exponential > CLEAR
+        return Shape.ZIPF if is_clear else Shape.OPEN
 
     @property
     def likeliest(self) -> str:
@@ -123,8 +134,10 @@ def compare_laws(counts: ArrayLike, *, library: int) -> Ranking:
     plays = _checked(counts, library)
     ranks = _Ranks.of(library)
     songs = len(plays)
+    zipf = _fitted("Zipf", plays, ranks, _zipf, (0.0, _LARGEST_EXPONENT))
     return Ranking(
-        zipf=_fitted("Zipf", plays, ranks, _zipf, (0.0, _LARGEST_EXPONENT)),
+        zipf=zipf,
+        falling=_falling(zipf, plays, ranks),
         exponential=_fitted(
             "exponential", plays, ranks, _exponential, (math.log(0.3), math.log(20.0 * library))
         ),
@@ -213,6 +226,14 @@ def _fitted(
         parameter=best if law == "Zipf" else math.exp(best),
         log_likelihoods=frozen(best_logs[place]),
     )
+
+
+def _falling(zipf: LawFit, plays: Vector, ranks: _Ranks) -> LawFit:
+    """Return Zipf's law with an exponent of at least ½: the likeliest one, or just ½."""
+    if zipf.parameter >= SMALLEST_EXPONENT:
+        return zipf
+    logs = _log_likelihoods(plays, float(plays.sum()), _zipf(ranks, SMALLEST_EXPONENT))
+    return LawFit(law="Zipf", parameter=SMALLEST_EXPONENT, log_likelihoods=frozen(logs))
 
 
 def _log_likelihoods(values: Vector, total: float, spread: _Spread) -> Vector:

@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
+
+    from bandstand.reports.reproduce.study import Job
 
 PLAN = Plan(size="quick", seed=5)
 COUNTS = tuple(range(10, 40))
@@ -191,6 +194,70 @@ def test_a_study_that_is_not_there_is_refused_before_anything_is_made(tmp_path: 
     with pytest.raises(InvalidInputError, match="must be one of means, got 'medians'"):
         reproduce(tmp_path / "out", PLAN, [SmallStudy()], only=["medians"])
     assert not (tmp_path / "out").exists()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeOfTaste(Jobs):
+    """A study that depends on the user's data."""
+
+    def jobs(self, plan: Plan) -> tuple[Job, ...]:
+        if plan.taste is None:
+            return ()
+        return (job("size", "size_of", file=str(plan.taste)),)
+
+
+def test_only_what_depends_on_changed_data_is_computed_anew(tmp_path: Path) -> None:
+    out, taste = tmp_path / "out", tmp_path / "taste.csv"
+    plan = replace(PLAN, taste=taste)
+    studies: list[Study] = [SizeOfTaste(), SmallStudy()]
+    taste.write_text("person,Folk\n0,1\n", encoding="utf-8")
+    reproduce(out, plan, studies, workers=1)
+    before = results(out)
+    taste.write_text("person,Folk\n0,1\n1,5\n", encoding="utf-8")
+    reproduce(out, plan, studies, workers=1)
+    after = results(out)
+    assert json.loads(after["size.json"])["result"] == taste.stat().st_size
+    assert {name for name in after if after[name] != before[name]} == {"size.json"}
+
+
+def test_nothing_of_earlier_data_is_shown(tmp_path: Path) -> None:
+    out, taste = tmp_path / "out", tmp_path / "taste.csv"
+    studies: list[Study] = [SizeOfTaste(), SmallStudy()]
+    taste.write_text("person,Folk\n0,1\n", encoding="utf-8")
+    reproduce(out, replace(PLAN, taste=taste), studies, workers=1)
+    assert (out / "data" / "jobs" / "jobs.json").exists()
+    taste.write_text("person,Folk\n0,1\n1,5\n", encoding="utf-8")
+    report = reproduce(out, replace(PLAN, taste=taste), studies, only=["means"], workers=1)
+    assert report.absent == ("Jobs",)
+    assert not list((out / "data" / "jobs").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "files", "said"),
+    [
+        ("histories", ("item,time\na,soon\n",), "0.csv line 2"),
+        ("taste", ("person,Folk\n0,9\n",), "0.csv line 2: 'Folk' must be from 1 to 5"),
+        ("features", ("id,x\na,1\na,2\n",), "0.csv line 3: ids must differ"),
+        ("content", ("id,x\na,1\n", "item_id,rating\nb,3\n"), "1.csv line 2: item_id must be"),
+    ],
+)
+def test_bad_data_are_refused_before_anything_is_made(
+    tmp_path: Path, option: str, files: tuple[str, ...], said: str
+) -> None:
+    paths = tuple(tmp_path / f"{number}.csv" for number in range(len(files)))
+    for path, text in zip(paths, files, strict=True):
+        path.write_text(text, encoding="utf-8")
+    given: Any = paths if option in {"histories", "content"} else paths[0]
+    with pytest.raises(InvalidInputError, match=re.escape(said)):
+        reproduce(tmp_path / "out", replace(PLAN, **{option: given}), [SmallStudy()], workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    timed = Jobs(asked=(job("t", "noted", alone=True, folder=str(tmp_path), name="t"),))
+    with pytest.raises(InvalidInputError, match="a Dask scheduler was expected at nowhere"):
+        reproduce(tmp_path / "out", PLAN, [timed], scheduler="nowhere")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_results_of_another_version_are_computed_again(

@@ -1,7 +1,8 @@
-"""A folder belongs to one plan and to one process, and never to somebody else's files."""
+"""A folder belongs to one size, one seed and one process, and never to somebody else's files."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import replace
@@ -68,14 +69,21 @@ def test_another_size_or_seed_is_refused(tmp_path: Path, other: Plan, said: str)
     claim(tmp_path / "out")
 
 
-def test_other_data_are_refused(tmp_path: Path, data: Path) -> None:
+def test_other_data_are_taken_and_written_down(tmp_path: Path, data: Path) -> None:
+    def told() -> list[str]:
+        plan = json.loads((tmp_path / "out" / "work" / "plan.json").read_bytes())
+        assert (plan["size"], plan["seed"]) == ("quick", 3)
+        return list(plan["histories"])
+
     plan = replace(PLAN, histories=(data,))
     claim(tmp_path / "out", plan)
-    with pytest.raises(ConflictError, match="other histories; take another folder"):
-        claim(tmp_path / "out")
+    first = told()
     data.write_text("item\nb\n", encoding="utf-8")
-    with pytest.raises(ConflictError, match="other histories"):
-        claim(tmp_path / "out", plan)
+    claim(tmp_path / "out", plan)
+    assert len(told()) == 1
+    assert told() != first
+    claim(tmp_path / "out")
+    assert told() == []
 
 
 def test_data_may_move(tmp_path: Path, data: Path) -> None:
@@ -96,9 +104,10 @@ def test_a_place_that_is_no_folder_is_refused(data: Path) -> None:
         claim(data / "out")
 
 
-def test_a_plan_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"{", b"[]", b"null", b"\xff"])
+def test_a_plan_that_cannot_be_read_is_told(tmp_path: Path, content: bytes) -> None:
     claim(tmp_path / "out")
-    (tmp_path / "out" / "work" / "plan.json").write_bytes(b"{")
+    (tmp_path / "out" / "work" / "plan.json").write_bytes(content)
     with pytest.raises(InvalidInputError, match="expected the plan of an earlier run"):
         claim(tmp_path / "out")
 

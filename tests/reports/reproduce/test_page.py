@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from bandstand.reports.reproduce.chapter_page import chapter_html
 from bandstand.reports.reproduce.chapters import Written, file_name_of, table_names
 from bandstand.reports.reproduce.markup import paragraphs
-from bandstand.reports.reproduce.page import Report, StudyTime, page
+from bandstand.reports.reproduce.page import Report, StudyTime, page, tally
 from bandstand.reports.reproduce.study import (
+    BEYOND,
     Cell,
     Chapter,
     Drawing,
@@ -23,6 +25,7 @@ from bandstand.reports.reproduce.study import (
 )
 
 EVIL = '<script>alert("1")</script><img src=x onerror=alert(1)> & \' `</code><script>`'
+LONG = f"plain `code` and {'more ' * 10}words"  # as EVIL is, which changes how cells are set
 
 
 def report(text: str = "plain", verdicts: tuple[Verdict, ...] = tuple(Verdict)) -> Report:
@@ -81,7 +84,7 @@ def tags_of(text: str) -> Tags:
 
 
 def test_what_looks_like_html_is_only_words() -> None:
-    harmless, evil = (tags_of(page(report(text)).decode()) for text in ("plain `code`", EVIL))
+    harmless, evil = (tags_of(page(report(text)).decode()) for text in (LONG, EVIL))
     assert "script" not in {tag for tag, _ in evil.seen}
     assert [tag for tag, _ in harmless.seen] == [tag for tag, _ in evil.seen]
     assert [set(names) for _, names in harmless.seen] == [set(names) for _, names in evil.seen]
@@ -111,7 +114,32 @@ def test_every_claim_is_on_top_with_its_verdict() -> None:
     summary = text.split('id="summary"')[1].split("</section>")[0]
     for verdict in Verdict:
         assert f"{verdict}</span>" in summary
-    assert "4 claims, and what became of them" in summary
+    assert "4 claims of the paper, and what became of them" in summary
+    assert "our own" not in summary
+
+
+def test_questions_of_our_own_are_not_counted_among_the_papers_claims() -> None:
+    given = report()
+    (written,) = given.chapters
+    assert written.chapter is not None
+    theirs = written.chapter.findings
+    chapter = replace(written.chapter, findings=(*theirs, replace(theirs[0], place=BEYOND)))
+    chapters = (replace(written, chapter=chapter),)
+    text = page(replace(given, chapters=chapters)).decode()
+    assert "4 claims of the paper, and what became of them" in text
+    assert "And 1 question of our own" in text
+    assert text.count("<dt>The paper</dt>") == 4
+    assert text.count("<dt>Our question</dt>") == 1
+    assert sum(tally(chapters).values()) == 4
+    assert sum(tally(chapters, ours=True).values()) == 1
+
+
+@pytest.mark.parametrize(("rows", "said"), [(24, False), (25, True)])
+def test_a_table_that_goes_on_below_its_window_says_so(rows: int, said: bool) -> None:  # noqa: FBT001
+    table = Table(title="Long", columns=("n",), rows=tuple((row,) for row in range(rows)))
+    chapter = Chapter(introduction="", method="", tables=(table,))
+    text = chapter_html(1, Written(name="long", title="Long", chapter=chapter))
+    assert (f"{rows} rows; scroll, or the " in text) == said
 
 
 def test_every_link_within_the_page_leads_somewhere() -> None:

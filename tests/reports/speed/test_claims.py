@@ -9,19 +9,36 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import bdtrc
 
 from bandstand.reports.reproduce.study import Finding, Verdict
-from bandstand.reports.speed.claims import efficiency_findings, growth, in_order_of_time, ratios
-from bandstand.reports.speed.evidence import Estimate, geometric_mean, span, verdict_on
+from bandstand.reports.speed.claims import (
+    efficiency_findings,
+    growth,
+    in_order_of_time,
+    line_through,
+    ratios,
+)
+from bandstand.reports.speed.evidence import (
+    Estimate,
+    extra_time_in_words,
+    geometric_mean,
+    linear_verdict,
+    power_of,
+    span,
+    verdict_on,
+)
 from bandstand.reports.speed.learners import METHODS
 from bandstand.reports.speed.training import TrainingRun, TrainingStudy, study_of
 from bandstand.reports.timing import Spread
+from bandstand.statistics.slopes import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 SIZES = (100, 200, 400, 700, 1_000, 2_000, 3_000)
 ROUNDS = 5
+FAILURE_RATE = 2e-4
 
 # Seconds with N ratings if all were as the paper says, and every method were a straight line.
 AS_IN_THE_PAPER: Mapping[str, Callable[[int], float]] = {
@@ -78,8 +95,14 @@ def test_times_as_in_the_paper_make_every_claim_hold() -> None:
         (LINEAR, {"variational-2": lambda n: 1e-6 * n**2}, Verdict.FAILS),
         # Many sweeps where there are few ratings, a straight line later.
         (LINEAR, {"variational-2": lambda n: 0.5 if n < 400 else 1e-4 * n}, Verdict.PARTLY),
-        # Waves: no line at all.
+        # A square root is nearly straight, yet slower than a line; with a fixed cost as well.
+        (LINEAR, {"variational-2": lambda n: 1e-3 * n**0.5}, Verdict.PARTLY),
+        (LINEAR_MCMC, {"metropolis": lambda n: 1.0 + 0.5 * n**0.5}, Verdict.PARTLY),
+        (LINEAR, {"variational-2": lambda n: 1e-4 * n}, Verdict.HOLDS),
+        # Waves, which fall on the whole, and times that are always the same.
         (LINEAR, {"variational-2": lambda n: 0.1 + 0.05 * np.cos(n)}, Verdict.FAILS),
+        (LINEAR, {"variational-2": lambda _: 0.1}, Verdict.OPEN),
+        (LINEAR, {"variational-2": lambda n: 10.0 / n}, Verdict.FAILS),
         (TIMES, {"metropolis": lambda n: 50 * (0.01 + 1e-4 * n)}, Verdict.PARTLY),
         (
             TIMES,
@@ -102,6 +125,48 @@ def test_planted_times_change_the_verdict(
     claim: int, changes: dict[str, Callable[[int], float]], expected: Verdict
 ) -> None:
     assert verdicts(planted(changes))[claim] == expected
+
+
+def test_a_square_root_is_said_to_be_at_most_linear() -> None:
+    root = planted({"variational-2": lambda n: 1e-3 * n**0.5})
+    line = line_through(root, "variational-2")
+    assert line is not None
+    assert line.r_squared > 0.95  # what a share of the variance cannot tell
+    assert "at most linearly" in efficiency_findings(root)[LINEAR].measured
+    assert "as a straight line would" in efficiency_findings(planted())[LINEAR].measured
+    flat = planted({"variational-2": lambda _: 0.1})
+    assert "too wide an interval to tell" in efficiency_findings(flat)[LINEAR].measured
+
+
+@pytest.mark.parametrize(
+    ("interval", "r_squared", "verdict"),
+    [
+        ((0.9, 1.1), 0.99, Verdict.HOLDS),
+        ((0.9, 1.1), 0.80, Verdict.PARTLY),
+        ((0.6, 0.9), 0.99, Verdict.PARTLY),
+        ((1.05, 1.4), 0.99, Verdict.PARTLY),
+        ((1.2, 1.4), 0.99, Verdict.FAILS),
+        ((0.4, 1.2), 0.99, Verdict.OPEN),
+        ((0.8, 1.6), 0.99, Verdict.OPEN),
+    ],
+)
+def test_linear_is_told_by_the_interval_of_the_exponent(
+    interval: tuple[float, float], r_squared: float, verdict: Verdict
+) -> None:
+    low, high = interval
+    line = Line(slope=1.0, intercept=0.0, r_squared=r_squared, slope_standard_error=None)
+    assert linear_verdict(Estimate(value=low, low=low, high=high), line) is verdict
+    assert linear_verdict(None, line) is Verdict.OPEN
+
+
+def test_the_source_of_extra_time_is_told_by_the_numbers() -> None:
+    assert "mostly the further sweeps" in extra_time_in_words(3.0, 1.2)
+    # A sweep that takes little longer is still the source where there are hardly more of them.
+    assert "mostly the work of each" in extra_time_in_words(1.05, 1.2)
+    assert "all of the extra time is the work of each" in extra_time_in_words(0.9, 1.3)
+    assert "all of the extra time is that of more sweeps" in extra_time_in_words(2.0, 0.9)
+    assert "no longer" in extra_time_in_words(0.9, 1.0)
+    assert "all of the extra time is the work" in efficiency_findings(planted())[THIRD].why
 
 
 def test_one_round_can_only_tell_what_needs_no_interval() -> None:
@@ -170,6 +235,47 @@ def test_a_geometric_mean_scales_and_turns_round_with_its_ratios(
     assert plain.low is not None
     assert plain.high is not None
     assert turned.low == pytest.approx(1 / plain.high)
+
+
+@given(st.floats(0.3, 2.0), st.floats(0.0, 1.0), st.integers(0, 99))
+def test_a_power_with_a_fixed_cost_is_found(exponent: float, fixed: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    times = {
+        n: Spread(
+            runs=tuple((fixed + (n / 400) ** exponent) * np.exp(1e-6 * rng.standard_normal(4)))
+        )
+        for n in (400, 700, 1_000, 2_000, 3_000)
+    }
+    with np.errstate(all="raise"):
+        found = power_of(times)
+    assert found is not None
+    assert found.value == pytest.approx(exponent, abs=0.02)
+
+
+def share_not_linear(exponent: float) -> float:
+    """Return how often times of 50 s plus a power of N, with 5 % of noise, are told from a line."""
+    rng = np.random.default_rng(5)
+    told = 0
+    for _ in range(100):
+        times = {
+            n: Spread(
+                runs=tuple(
+                    (50 + 400 * (n / 400) ** exponent) * np.exp(0.05 * rng.standard_normal(8))
+                )
+            )
+            for n in (400, 700, 1_000, 2_000, 3_000)
+        }
+        found = power_of(times)
+        assert found is not None
+        told += found.above(1.0) is not None
+    return told / 100
+
+
+def test_a_straight_line_is_seldom_taken_for_another_power_and_a_root_often() -> None:
+    """One in twenty is allowed; more than 14 of 100 come by chance with FAILURE_RATE."""
+    assert bdtrc(14, 100, 0.05) < FAILURE_RATE
+    assert share_not_linear(1.0) <= 0.14
+    assert share_not_linear(0.5) > 0.9
 
 
 @given(st.lists(st.sampled_from([True, False, None]), max_size=6))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.reports.content.comparison import Comparison
+from bandstand.reports.content.comparison import Compared, Comparison
 from bandstand.reports.content.validation import RaterErrors
 from bandstand.reports.reproduce.study import Plan, Verdict
 from bandstand.reports.studies.content import STUDY
-from bandstand.reports.studies.content.findings import share_at
+from bandstand.reports.studies.content.findings import below_verdict, is_below, share_at
 from bandstand.reports.studies.content.jobs import (
     real_jobs,
     shares,
@@ -20,6 +20,7 @@ from bandstand.reports.studies.content.jobs import (
     validate_real,
     validate_simulated,
 )
+from bandstand.statistics.paired import PairedDifference
 from tests.reports.studies.drawn import assert_whole
 
 if TYPE_CHECKING:
@@ -80,10 +81,33 @@ def test_simulated_raters_cannot_judge_people() -> None:
     assert "3.4% below" in second.measured
 
 
-def test_an_argument_that_blind_features_do_not_pass_would_hold() -> None:
-    """The twin: were the content model above random without information, being below would tell."""
-    chapter = STUDY.chapter(PLAN, results(PLAN, blind=1.8))
-    assert chapter.findings[1].verdict is Verdict.HOLDS
+@pytest.mark.parametrize(
+    ("blind", "words"),
+    [
+        (1.3, "are also predicted better than at random"),
+        (1.61, "are not clearly told from random ones"),
+        (1.8, "are predicted worse than at random"),
+    ],
+)
+def test_an_argument_that_blind_features_do_not_pass_is_not_thereby_right(
+    blind: float, words: str
+) -> None:
+    finding = STUDY.chapter(PLAN, results(PLAN, blind=blind)).findings[1]
+    assert words in finding.measured
+    assert finding.verdict is (Verdict.PARTLY if blind < 1.5 else Verdict.OPEN)
+
+
+def compared(mean: float, standard_error: float) -> Compared:
+    difference = PairedDifference(mean=mean, standard_error=standard_error, degrees_of_freedom=12)
+    return Compared("mean", difference, 1.0, 13)
+
+
+def test_the_verdict_is_that_of_the_p_value_that_is_printed() -> None:
+    # With 12 degrees of freedom t = 1.9 is significant one-sided, and not two-sided.
+    verdicts = [below_verdict(is_below(compared(t * 0.1, 0.1))) for t in (-3.0, -1.9, 1.9, 3.0)]
+    assert verdicts == [Verdict.HOLDS, Verdict.OPEN, Verdict.OPEN, Verdict.FAILS]
+    assert compared(-0.19, 0.1).difference.p_below < 0.05 < compared(-0.19, 0.1).difference.p_value
+    assert below_verdict(is_below(None)) is Verdict.OPEN
 
 
 @pytest.mark.parametrize(
@@ -91,6 +115,7 @@ def test_an_argument_that_blind_features_do_not_pass_would_hold() -> None:
     [
         (1.05, [Verdict.HOLDS, Verdict.HOLDS]),
         (1.3, [Verdict.HOLDS, Verdict.FAILS]),
+        (1.61, [Verdict.OPEN, Verdict.FAILS]),
         (1.7, [Verdict.FAILS, Verdict.FAILS]),
     ],
 )

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from bandstand.histories import History
 from bandstand.histories.recovery import Recovery
 from bandstand.reports.history_json import recovery_json
 from bandstand.reports.reproduce.study import Plan, Verdict
 from bandstand.reports.studies.histories import STUDY
-from bandstand.reports.studies.histories.people import Person, people, recovery_of
+from bandstand.reports.studies.histories.people import (
+    Person,
+    people,
+    recovery_of,
+    shuffled_within_days,
+)
 from bandstand.units import Minutes
 from tests.reports.studies.drawn import assert_whole
 
@@ -22,11 +28,11 @@ if TYPE_CHECKING:
 LAGS = np.geomspace(10, 80_000, 26)
 
 
-def rest(minutes: float | None) -> dict[str, Any] | None:
+def rest(minutes: float | None, longest: float = 200.0) -> dict[str, Any] | None:
     return recovery_json(
         Recovery(
             recovery_time=None if minutes is None else Minutes(minutes),
-            interval=(Minutes(5.0 if minutes is None else minutes / 2), Minutes(200.0)),
+            interval=(Minutes(5.0 if minutes is None else minutes / 2), Minutes(longest)),
             pairs=1_000,
             lags=LAGS,
             closeness=np.ones(26),
@@ -36,7 +42,13 @@ def rest(minutes: float | None) -> dict[str, Any] | None:
 
 
 def person(
-    *, exponent: float = 1.0, songs: int = 100, law: str = "Zipf", minutes: float | None = 60.0
+    *,
+    exponent: float = 1.0,
+    songs: int = 100,
+    shapes: tuple[str, str] = ("Zipf", "Zipf"),
+    minutes: float | None = 60.0,
+    longest: float = 200.0,
+    by_chance: int = 0,
 ) -> dict[str, Any]:
     plays = np.maximum(np.round(200 * np.arange(1.0, songs + 1) ** -exponent), 1).astype(int)
     values, counts = np.unique(plays, return_counts=True)
@@ -45,10 +57,13 @@ def person(
         "days": 300.0,
         "repeat_share": 1 - songs / int(plays.sum()),
         "songs_by_plays": np.column_stack([values, counts])[::-1].tolist(),
-        "law": law,
+        "law": "Zipf",
+        "shapes": list(shapes),
         "median_gap_seconds": 86_400.0,
         "skip_share": None,
-        "recovery": rest(minutes),
+        "recovery": rest(minutes, longest),
+        "rests_when_shuffled": by_chance,
+        "shuffles": 5,
     }
 
 
@@ -65,18 +80,93 @@ def test_what_the_paper_says_holds_for_people_who_listen_so(tmp_path: Path) -> N
 
 
 def test_nothing_holds_for_people_who_never_repeat_and_have_no_favourites(tmp_path: Path) -> None:
-    curious = person(exponent=0.0, law="equal", minutes=None)
+    curious = person(shapes=("not Zipf", "not Zipf"), minutes=None, longest=20.0)
     curious |= {"plays": 110, "repeat_share": 0.1, "songs_by_plays": [[2, 10], [1, 90]]}
     found = verdicts(tmp_path, [curious for _ in range(12)])
     assert found == [Verdict.FAILS, Verdict.FAILS, Verdict.FAILS, Verdict.FAILS]
 
 
 def test_a_line_of_all_people_that_single_ones_do_not_follow_holds_partly(tmp_path: Path) -> None:
-    mixed = [person(law="exponential", minutes=None) for _ in range(9)] + [person()] * 3
+    mixed = [person(shapes=("not Zipf", "not Zipf"), minutes=None) for _ in range(9)] + [
+        person()
+    ] * 3
     repeats, law, favourites, novelty = verdicts(tmp_path, mixed)
     assert (repeats, favourites) == (Verdict.HOLDS, Verdict.HOLDS)
     assert law is Verdict.PARTLY
     assert novelty is Verdict.PARTLY
+
+
+def flat(**changes: Any) -> dict[str, Any]:
+    """Return somebody whose plays are no line of slope -1."""
+    return person(exponent=0.2, **changes)
+
+
+ZIPF, OTHER, UNCLEAR = "Zipf", "not Zipf", "open"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "on_a_line", "off_it"),
+    [
+        ((ZIPF, ZIPF), Verdict.HOLDS, Verdict.PARTLY),
+        ((ZIPF, UNCLEAR), Verdict.PARTLY, Verdict.PARTLY),
+        ((ZIPF, OTHER), Verdict.PARTLY, Verdict.PARTLY),
+        ((UNCLEAR, UNCLEAR), Verdict.PARTLY, Verdict.OPEN),
+        ((OTHER, UNCLEAR), Verdict.PARTLY, Verdict.OPEN),
+        ((OTHER, OTHER), Verdict.PARTLY, Verdict.FAILS),
+    ],
+)
+def test_people_are_by_zipf_only_if_the_number_of_songs_does_not_matter(
+    tmp_path: Path, shapes: tuple[str, str], on_a_line: Verdict, off_it: Verdict
+) -> None:
+    _, law, *_ = verdicts(tmp_path, [person(shapes=shapes)] * 12)
+    assert law is on_a_line
+    _, law, *_ = verdicts(tmp_path, [flat(shapes=shapes)] * 12)
+    assert law is off_it
+
+
+def test_the_same_rests_are_more_than_chance_or_not_by_what_shuffling_shows(
+    tmp_path: Path,
+) -> None:
+    def novelty(by_chance: int) -> Verdict:
+        one, other = person(by_chance=by_chance), person(minutes=None, by_chance=by_chance)
+        return verdicts(tmp_path, [one] * 4 + [other] * 20)[-1]
+
+    assert novelty(0) is Verdict.PARTLY
+    assert novelty(1) is Verdict.OPEN  # one in five: not clear, for nobody rules out a rest
+
+
+@pytest.mark.parametrize(("longest", "verdict"), [(20.0, Verdict.FAILS), (9_000.0, Verdict.OPEN)])
+def test_no_rest_that_could_have_been_seen_fails_and_one_that_could_not_is_open(
+    tmp_path: Path, longest: float, verdict: Verdict
+) -> None:
+    *_, novelty = verdicts(tmp_path, [person(minutes=None, longest=longest)] * 12)
+    assert novelty is verdict
+
+
+def test_an_interval_with_one_half_in_it_cannot_be_told(tmp_path: Path) -> None:
+    curious = {"plays": 200, "repeat_share": 0.2, "songs_by_plays": [[2, 40], [1, 120]]}
+    loyal = {"plays": 200, "repeat_share": 0.8, "songs_by_plays": [[161, 1], [1, 39]]}
+    repeats, _, favourites, _ = verdicts(tmp_path, [person() | curious, person() | loyal] * 5)
+    assert (repeats, favourites) == (Verdict.OPEN, Verdict.OPEN)
+
+
+def test_shuffling_within_days_keeps_the_songs_of_each_day_and_what_was_not_heard() -> None:
+    rng = np.random.default_rng(3)
+    played = np.where(np.arange(400) % 4 == 0, 5.0, 200.0)
+    history = History(
+        name="",
+        items=rng.integers(0, 50, 400),
+        times=np.sort(rng.uniform(0, 10 * 86_400, 400)),
+        played=played,
+        skipped=np.full(400, np.nan),
+    )
+    shuffled = shuffled_within_days(history, rng)
+    days = history.times // 86_400
+    assert (shuffled.items[::4] == history.items[::4]).all()
+    assert (shuffled.items != history.items).sum() > 200
+    for day in np.unique(days):
+        ours = days == day
+        assert sorted(shuffled.items[ours]) == sorted(history.items[ours])
 
 
 @pytest.mark.parametrize("count", [1, 4])

@@ -21,6 +21,7 @@ from bandstand.reports.studies.novelty_learnt.learning import (
     places,
 )
 from bandstand.reports.studies.novelty_learnt.measures import match
+from bandstand.reports.studies.novelty_learnt.study import band_verdict
 from bandstand.units import MONTH
 from tests.reports.studies.drawn import assert_whole
 
@@ -115,11 +116,30 @@ def test_the_verdict_on_the_shape_follows_from_the_errors() -> None:
 
 def test_the_verdict_on_the_band_follows_from_the_coverage() -> None:
     wide, narrow = result(), result(shift=0.06)
-    assert verdicts(sitting=[wide], week=[wide])[1] is Verdict.PARTLY
+    assert verdicts(sitting=[wide], week=[wide])[1] is Verdict.FAILS
     assert verdicts(sitting=[narrow], week=[narrow])[1] is Verdict.FAILS
-    assert verdicts(sitting=[wide, narrow], week=[wide])[1] is Verdict.HOLDS
+    assert verdicts(sitting=[wide, narrow], week=[wide])[1] is Verdict.OPEN
     none = result(repeats=[])
     assert verdicts(sitting=[none], week=[none])[1] is Verdict.OPEN
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict"),
+    [
+        ((0.60, 0.75), Verdict.HOLDS),
+        ((0.70, 0.76), Verdict.HOLDS),
+        ((0.56, 0.92), Verdict.OPEN),
+        ((0.50, 0.65), Verdict.PARTLY),
+        ((0.72, 0.90), Verdict.PARTLY),
+        ((0.30, 0.55), Verdict.FAILS),
+        ((0.80, 0.95), Verdict.FAILS),
+        (None, Verdict.OPEN),
+    ],
+)
+def test_a_band_is_calibrated_only_if_its_interval_is_near_what_it_should_be(
+    interval: tuple[float, float] | None, verdict: Verdict
+) -> None:
+    assert band_verdict(interval) is verdict
 
 
 def test_every_listener_listens_in_both_ways() -> None:

@@ -31,7 +31,7 @@ CLEAR, UNCLEAR = 5.0, 0.05
         ([-CLEAR, -CLEAR], Verdict.HOLDS),
         ([-CLEAR, -UNCLEAR], Verdict.PARTLY),
         ([-CLEAR, CLEAR], Verdict.PARTLY),
-        ([-UNCLEAR, -UNCLEAR], Verdict.PARTLY),
+        ([-UNCLEAR, -UNCLEAR], Verdict.OPEN),
         ([CLEAR, CLEAR], Verdict.FAILS),
         ([CLEAR, -UNCLEAR], Verdict.FAILS),
         ([UNCLEAR, -UNCLEAR], Verdict.OPEN),
@@ -66,6 +66,14 @@ def test_the_words_name_the_places_where_it_is_not_so() -> None:
     assert "significantly less in 1 of 3 places (p < 0.0001)" in words
     assert "significantly more in b" in words
     assert "not clear in c" in words
+
+
+def test_many_places_are_counted_and_not_named() -> None:
+    unclear = [pair(UNCLEAR, place=f"place {number}") for number in range(4)]
+    words = orders.in_words(orders.cells([pair(-CLEAR), *unclear]), lower="a", upper="b")
+    assert words.endswith("; not clear in 4 of them (see the table).")
+    words = orders.in_words(orders.cells(unclear), lower="a", upper="b")
+    assert words.endswith("; clear nowhere, in none of 4 places.")
 
 
 def test_numbers_are_kept_for_whoever_wants_to_check() -> None:

@@ -253,6 +253,55 @@ def test_the_product_algorithms_are_nearer_to_people_only_if_they_are() -> None:
     assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.PARTLY]
 
 
+def at_distances(product: list[float], others: dict[str, list[float]]) -> dict[str, Played]:
+    """Return algorithms at planted distances to people, one for each listener."""
+    runs = tuple(measured(zipfian(run), library=LIBRARY) for run in range(len(product)))
+    far = dict.fromkeys((EXACT, "greedy-cn", "bayes-ucb-cn-v"), product) | others
+    return {
+        name: Played(algorithm=name, runs=runs, distances={"file": tuple(each)})
+        for name, each in far.items()
+    }
+
+
+MIDDLE = [0.50, 0.51, 0.52, 0.51, 0.50]
+NEAR = [0.20, 0.22, 0.21, 0.20, 0.23]
+FAR = [0.80, 0.82, 0.81, 0.80, 0.83]
+UNCLEAR = [0.20, 0.83, 0.30, 0.72, 0.59]
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict", "told"),
+    [
+        ((FAR, FAR, FAR), Verdict.HOLDS, "nearer in 9 and clearly farther in 0"),
+        ((NEAR, NEAR, NEAR), Verdict.FAILS, "nearer in 0 and clearly farther in 9"),
+        ((NEAR, UNCLEAR, UNCLEAR), Verdict.FAILS, "nearer in 0 and clearly farther in 3"),
+        ((FAR, NEAR, NEAR), Verdict.PARTLY, "nearer in 3 and clearly farther in 6"),
+        ((FAR, UNCLEAR, FAR), Verdict.PARTLY, "nearer in 6 and clearly farther in 0"),
+        ((UNCLEAR, UNCLEAR, UNCLEAR), Verdict.OPEN, "nearer in 0 and clearly farther in 0"),
+        ((MIDDLE, MIDDLE, MIDDLE), Verdict.OPEN, "nearer in 0 and clearly farther in 0"),
+    ],
+)
+def test_the_verdict_on_distances_follows_from_both_directions(
+    others: tuple[list[float], ...], verdict: Verdict, told: str
+) -> None:
+    results = at_distances(MIDDLE, dict(zip(OTHERS, others, strict=True)))
+    (finding,) = distance_findings(results, {"file": [0.1]}, {"file": 90.0})
+    assert finding.verdict is verdict
+    assert f"Of 9 comparisons the product algorithm is clearly {told}." in finding.measured
+    assert "takes these people as given" in finding.why
+
+
+def test_people_are_told_of_with_both_libraries() -> None:
+    finding = product_finding(
+        PAPER_IS_RIGHT,
+        "here",
+        people=[Shape.ZIPF, Shape.OTHER],
+        people_in_twice=[Shape.OPEN, Shape.OTHER],
+    )
+    assert "1 are nearer to Zipf's law, 1 to another and 0 open" in finding.why
+    assert "with twice as many songs 0 are nearer to Zipf's law" in finding.why
+
+
 def test_without_people_the_distance_cannot_be_told() -> None:
     (finding,) = distance_findings(PAPER_IS_RIGHT, {}, {})
     assert finding.verdict is Verdict.OPEN

@@ -13,7 +13,9 @@ from bandstand.model.priors import paper_prior
 from bandstand.reports.reproduce.study import Plan, Verdict
 from bandstand.reports.studies.uncertainty import STUDY
 from bandstand.reports.studies.uncertainty.findings import (
+    clear_signs,
     falling_finding,
+    falling_verdict,
     faster_finding,
     faster_verdict,
     later_finding,
@@ -23,6 +25,7 @@ from bandstand.reports.studies.uncertainty.measure import along, uncertainties
 from bandstand.simulation.clock import PAPER_CLOCK
 from bandstand.simulation.experiment import run_one
 from bandstand.simulation.worlds import GaussianWorld
+from bandstand.statistics.paired import PairedDifference
 from bandstand.units import MONTH
 from tests.reports.studies.drawn import assert_whole
 
@@ -112,11 +115,40 @@ def test_falling_holds_where_all_fall_and_not_where_one_rises() -> None:
     assert falling_finding(falling, MOMENTS).verdict is Verdict.HOLDS
     rising = {**falling, THEIRS: 1 / falling[THEIRS]}
     assert falling_finding(rising, MOMENTS).verdict is Verdict.PARTLY
+    all_rise = {name: 1 / each for name, each in falling.items()}
+    assert falling_finding(all_rise, MOMENTS).verdict is Verdict.FAILS
+
+
+def test_what_is_not_seen_to_fall_is_open() -> None:
+    rng = np.random.default_rng(4)
+    flat = {name: np.exp(rng.standard_normal((8, len(MOMENTS)))) for name in (OURS, THEIRS)}
+    finding = falling_finding(flat, MOMENTS)
+    assert finding.verdict is Verdict.OPEN
+    assert "falls under 0 of 2 and rises under 0" in finding.why
+
+
+def test_both_directions_share_the_level() -> None:
+    """The twin: one-sided p-values of the same numbers are below it."""
+
+    def difference(t: float) -> PairedDifference:
+        return PairedDifference(mean=t, standard_error=1.0, degrees_of_freedom=15)
+
+    for sign in (-1, 1):
+        assert clear_signs([difference(sign * 2.0)]) == [0]
+        assert clear_signs([difference(sign * 2.3)]) == [sign]
+        # Three in a family need more than one alone.
+        assert clear_signs([difference(sign * 2.3), difference(0.0), difference(0.1)]) == [0, 0, 0]
+    assert difference(-2.0).p_below < 0.05
+    assert clear_signs([difference(-5.0), difference(4.0), difference(0.5)]) == [-1, 1, 0]
 
 
 def test_the_rules_say_what_they_say() -> None:
     assert faster_verdict(3, 1, 4) is Verdict.FAILS
     assert faster_verdict(0, 0, 4) is Verdict.OPEN
+    assert falling_verdict(4, 0, 4) is Verdict.HOLDS
+    assert falling_verdict(1, 1, 4) is Verdict.PARTLY
+    assert falling_verdict(0, 0, 4) is Verdict.OPEN
+    assert falling_verdict(0, 1, 4) is Verdict.FAILS
     assert later_verdict(-0.1, 0.1) is Verdict.HOLDS
     assert later_verdict(0.05, 0.2) is Verdict.OPEN
 

@@ -49,7 +49,7 @@ def draw_content(figure: Figure, comparison: Comparison) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(names) - 0.4)
     low, high = axes.get_xlim()
-    axes.set_xlim(low, high + 0.12 * (high - low))
+    axes.set_xlim(max(low, 0.0), high + 0.12 * (high - low))  # no error is below 0
     axes.set_xlabel(
         "RMSE in rating points; a dot is a rater, a diamond the mean with its 95 % interval"
     )
@@ -66,7 +66,7 @@ def _draw_row(axes: Axes, place: int, comparison: Comparison, name: str) -> None
     axes.plot([estimate.mean], [place], "D", color=COLOURS[name], mec=INK, mew=1.0, ms=6.5)
     axes.annotate(
         f"{estimate.mean:.2f}",
-        (float(errors.max()), place),
+        (max([float(errors.max()), *(interval or ())]), place),
         xytext=(9, 0),
         textcoords="offset points",
         verticalalignment="center",

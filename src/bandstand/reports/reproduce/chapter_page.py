@@ -31,7 +31,8 @@ _NUMBER: Final = re.compile(r"[-−+±<>≤≥]?\s?\.?\d|[–-]?$")
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Longer tables have a window of their own on the screen; in print they are whole.
 _LONG_TABLE: Final = 24  # rows
-_WIDE_TABLE: Final = 7  # columns
+_WIDE_TABLE: Final = 6  # columns
+_SHORT_WORDS: Final = 40  # letters of a cell that stay on one line
 # Letters in a figure are about as large as those around it; wider ones may leave the column.
 _PIXELS_PER_INCH: Final = 108
 _WIDE: Final = 9.0  # inches
@@ -93,16 +94,24 @@ def _findings(chapter: Chapter) -> Markup | None:
         return None
     return element(
         "div",
-        element("h3", "The paper's claims, and what was seen"),
+        element("h3", f"{_whose(chapter.findings)}, and what was seen"),
         (_finding(each) for each in chapter.findings),
         class_="findings",
     )
 
 
+def _whose(findings: tuple[Finding, ...]) -> str:
+    ours = [finding.is_ours for finding in findings]
+    if all(ours):
+        return "Our questions"
+    return "The paper's claims, our questions" if any(ours) else "The paper's claims"
+
+
 def _finding(finding: Finding) -> Markup:
-    """Return one claim: the paper's side, ours, the verdict and why."""
+    """Return one claim: the paper's side or our question, what was seen, the verdict and why."""
     paper = join(prose(finding.paper), " ", element("span", finding.place, class_="place"))
-    sides = (("The paper", paper), ("Here", prose(finding.measured)), ("Why", prose(finding.why)))
+    asked = "Our question" if finding.is_ours else "The paper"
+    sides = ((asked, paper), ("Here", prose(finding.measured)), ("Why", prose(finding.why)))
     return element(
         "div",
         verdict_html(finding.verdict),
@@ -147,13 +156,19 @@ def _table(table: Table, file: str) -> Markup:
         element("h3", table.title),
         element("div", whole, **_scrollable(table.title)),
         paragraphs(table.note, class_="note"),
-        element("p", element("a", "CSV", href=file), class_="raw"),
+        _source(len(table.rows), file),
         class_=" ".join(
             ["numbers"]
             + ["long"] * (len(table.rows) > _LONG_TABLE)
             + ["wide"] * (len(table.columns) > _WIDE_TABLE)
         ),
     )
+
+
+def _source(rows: int, file: str) -> Markup:
+    """Return where the numbers are, and that a table goes on where its window ends."""
+    more = f"{rows:,} rows; scroll, or the " if rows > _LONG_TABLE else None
+    return element("p", more, element("a", "CSV", href=file), class_="raw")
 
 
 def _reads_as_number(cell: Cell) -> bool:
@@ -177,11 +192,18 @@ def _row(row: tuple[Cell, ...], is_number: list[bool]) -> Markup:
             element(
                 "td",
                 prose(cell) if isinstance(cell, str) else shown(cell),
-                class_="number" if numeric else None,
+                class_=_kind(cell, numeric=numeric),
             )
             for cell, numeric in zip(row, is_number, strict=True)
         ),
     )
+
+
+def _kind(cell: Cell, *, numeric: bool) -> str | None:
+    """Return how a cell is set: numbers to the right, a few words on one line."""
+    if numeric:
+        return "number"
+    return "short" if len(str(cell)) <= _SHORT_WORDS else None
 
 
 def shown(cell: Cell) -> str:

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel import usable_cores
+from bandstand.parallel import check_one_place, usable_cores
+from bandstand.parallel.cluster import connected
 from bandstand.reports.machine import machine
 from bandstand.reports.reproduce.chapters import Written, failed, finding_json, said, write_chapter
-from bandstand.reports.reproduce.files import as_bytes, write_whole
+from bandstand.reports.reproduce.data import check_data
+from bandstand.reports.reproduce.files import as_bytes, remove_others, write_whole
 from bandstand.reports.reproduce.folder import claimed, options
 from bandstand.reports.reproduce.jobs import Failure, StudyJob, kept, run_jobs
 from bandstand.reports.reproduce.page import Report, StudyTime, page, tally
@@ -61,12 +63,17 @@ def reproduce(
     """Return the report, when it and all its files are in `out`.
 
     `only` are the names of the studies to run. The report also has the others, if their
-    results are there from an earlier run.
+    results are there from an earlier run. What cannot be used is refused before anything is
+    written.
     """
     chosen = {study.name for study in studies_named(studies, only)}
+    check_one_place(workers, scheduler)
+    if scheduler is not None:
+        connected(scheduler).close()
+    check_data(plan)
+    works = [_work(study, plan) for study in studies]
+    wanted = [each for work in works if work.study.name in chosen for each in work.jobs]
     with claimed(out, plan) as folder:
-        works = [_work(study, plan) for study in studies]
-        wanted = [each for work in works if work.study.name in chosen for each in work.jobs]
         failures = run_jobs(wanted, folder, workers=workers, scheduler=scheduler, on_done=on_done)
         return _write_report(folder, plan, works, chosen, failures)
 
@@ -102,6 +109,7 @@ def _write_report(
         found = work.kept(folder)
         if work.study.name not in chosen and (len(found) < len(work.jobs) or not found):
             absent.append(work.study.title)
+            _remove_data(folder, work.study)
             continue
         chapters.append(_chapter(work, plan, found, folder, failures))
         seconds = sum(each.seconds for each in found.values())
@@ -119,6 +127,13 @@ def _write_report(
     write_whole(folder.path / "run.json", as_bytes(_run(report), indent=2))
     write_whole(folder.page, page(report))
     return report
+
+
+def _remove_data(folder: Folder, study: Study) -> None:
+    """Remove what an earlier report showed of a study, such as one with other data."""
+    place = folder.data(study.name)
+    if place.is_dir():
+        remove_others(place, set())
 
 
 def _chapter(

@@ -1,4 +1,4 @@
-"""The folder of one reproduction: it belongs to one plan, and to one process at a time.
+"""The folder of one reproduction: it has one size and one seed, and one process at a time.
 
     OUT/index.html           the report
     OUT/findings.json        every claim with its verdict
@@ -7,8 +7,9 @@
     OUT/work/plan.json       what was asked for
     OUT/work/STUDY/KEY.json  the result of one job
 
-Results of different sizes, seeds or data would make a report that nobody asked for, so another
-plan is refused. Data are known by what they hold, not by their names.
+Another size or seed is refused, so that hours of work are not lost to a quick look. Other data
+are taken: each job knows by their digests whether its result is of the same data (see `jobs`), so
+only what depends on them is computed anew.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import ConflictError, InvalidInputError
 from bandstand.reports.reproduce.files import as_bytes, digest_of_file, write_whole
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.reports.reproduce.study import Json, Plan
+
+_FIXED: Final = ("size", "seed")  # what all results of a folder have in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +69,10 @@ def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
         raise InvalidInputError(msg) from problem
     try:
         _take(lock, path)
-        if plan_file.exists():
-            _check_same(path, _read(plan_file), asked)
-        else:
+        earlier = _read(plan_file) if plan_file.exists() else None
+        if earlier is not None:
+            _check_same(path, earlier, asked)
+        if earlier != asked:
             write_whole(plan_file, as_bytes(asked, indent=2))
         yield Folder(path=path, digests=digests)
     finally:
@@ -101,7 +105,7 @@ def options(plan: Plan) -> str:
 
 
 def _asked(plan: Plan, digests: Mapping[str, str]) -> dict[str, Json]:
-    """Return what two plans must agree in to share a folder."""
+    """Return what is asked for; data are known by what they hold, not by their names."""
 
     def of(*files: Path | None) -> list[str]:
         return [digests[str(file)] for file in files if file is not None]
@@ -141,21 +145,19 @@ def _take(lock: int, path: Path) -> None:
 
 def _read(plan_file: Path) -> Json:
     try:
-        return json.loads(plan_file.read_bytes())
+        earlier = json.loads(plan_file.read_bytes())
     except (OSError, ValueError) as problem:
         msg = f"{plan_file}: expected the plan of an earlier run, got: {problem}"
         raise InvalidInputError(msg) from problem
+    if not isinstance(earlier, dict):
+        msg = f"{plan_file}: expected the plan of an earlier run, got {type(earlier).__name__}"
+        raise InvalidInputError(msg)
+    return earlier
 
 
 def _check_same(path: Path, earlier: Json, asked: Mapping[str, Json]) -> None:
-    differing = [name for name in asked if earlier.get(name) != asked[name]]
+    differing = [name for name in _FIXED if earlier.get(name) != asked[name]]
     if differing:
-        said = ", ".join(_difference(name, earlier.get(name), asked[name]) for name in differing)
+        said = ", ".join(f"{name} {earlier.get(name)}, got {asked[name]}" for name in differing)
         msg = f"{path} belongs to another plan: {said}; take another folder, or the same options"
         raise ConflictError(msg)
-
-
-def _difference(name: str, earlier: Json, asked: Json) -> str:
-    if isinstance(asked, list):
-        return f"other {name}"
-    return f"{name} {earlier}, got {asked}"

@@ -91,10 +91,26 @@ def page(report: Report) -> bytes:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n".encode()
 
 
-def tally(chapters: tuple[Written, ...]) -> dict[Verdict, int]:
-    """Return how many claims have each verdict."""
-    counts = Counter(finding.verdict for chapter in chapters for finding in chapter.findings)
+def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
+    """Return how many of the paper's claims, or of our own questions, have each verdict."""
+    counts = Counter(
+        finding.verdict
+        for chapter in chapters
+        for finding in chapter.findings
+        if finding.is_ours == ours
+    )
     return {verdict: counts[verdict] for verdict in Verdict}
+
+
+def counted(claims: int, *, ours: bool = False) -> str:
+    """Return how many claims of the paper there are, or how many questions of our own.
+
+    >>> counted(45), counted(1, ours=True)
+    ('45 claims of the paper', '1 question of our own')
+    """
+    ending = "" if claims == 1 else "s"
+    what = f"question{ending} of our own" if ours else f"claim{ending} of the paper"
+    return f"{claims} {what}"
 
 
 def duration(seconds: float) -> str:
@@ -130,15 +146,17 @@ def _masthead(report: Report) -> Markup:
 
 
 def _summary(report: Report) -> Markup:
-    counts = tally(report.chapters)
-    claims = sum(counts.values())
-    heading = element("h2", f"{claims} claim{'' if claims == 1 else 's'}, and what became of them")
+    counts, own = tally(report.chapters), tally(report.chapters, ours=True)
+    claims, questions = sum(counts.values()), sum(own.values())
+    heading = f"{counted(claims)}, and what became of them"
     return element(
         "section",
-        heading if claims else element("h2", "No claim was examined"),
+        element("h2", heading if claims else "No claim was examined"),
         problems_html(report.problems),
         _tally(counts) if claims else None,
-        _claims(report) if claims else None,
+        element("h3", f"And {counted(questions, ours=True)}") if questions else None,
+        _tally(own) if questions else None,
+        _claims(report) if claims or questions else None,
         id="summary",
     )
 
@@ -160,6 +178,7 @@ def _tally(counts: Mapping[Verdict, int]) -> Markup:
                     class_=class_of(verdict),
                 )
                 for verdict, count in counts.items()
+                if count
             ),
             class_="tally",
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +21,7 @@ Json: TypeAlias = Any  # what json.dumps takes
 Cell: TypeAlias = str | int | float | None
 Size: TypeAlias = Literal["quick", "full"]
 T = TypeVar("T")
+BEYOND: Final = "not in the paper"  # the place of a question that is ours
 
 
 class Verdict(StrEnum):
@@ -37,10 +38,15 @@ class Finding:
     """One claim of the paper beside what was measured; the verdict follows from the numbers."""
 
     paper: str  # what the paper says, in our words
-    place: str  # where it says so: "Section 5.2.1, Figure 7"
+    place: str  # where it says so, "Section 5.2.1, Figure 7", or that it does not: BEYOND
     measured: str  # a sentence or two with numbers
     verdict: Verdict
     why: str  # by which rule, and where it is not plain: what is behind it
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the paper says nothing of it: a question of this report's own."""
+        return self.place.startswith(BEYOND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,19 @@ import numpy as np
 
 from bandstand.reports.reproduce.study import Finding, Verdict
 from bandstand.reports.speed.asked import number
-from bandstand.reports.speed.evidence import geometric_mean, mean_of_rounds, span, verdict_on
+from bandstand.reports.speed.evidence import (
+    LEAST_R_SQUARED,
+    MOST_EXPONENT,
+    NOT_LINEAR,
+    extra_time_in_words,
+    geometric_mean,
+    growth_in_words,
+    linear_verdict,
+    mean_of_rounds,
+    power_of,
+    span,
+    verdict_on,
+)
 from bandstand.reports.speed.learners import ITERATIONS, LABELS, REFERENCE_STEPS
 from bandstand.reports.speed.training import LARGE
 from bandstand.statistics.slopes import straight_line
@@ -28,11 +40,6 @@ PLACE: Final = "Section 5.2.2, Figure 8"
 VARIATIONAL: Final = "variational-2"
 SAMPLERS: Final = ("metropolis", "mcmc")
 
-# An exponent up to this counts as linear: what a power of N adds from 400 to 3,000 ratings is
-# then at most a third.
-MOST_EXPONENT: Final = 1.15
-# A straight line has to explain this share of the variance of the times.
-LEAST_R_SQUARED: Final = 0.95
 TIMES_FASTER: Final = 100.0
 # "Only slightly slows down" is read as: at most half as long again.
 SLIGHTLY: Final = 1.5
@@ -99,43 +106,45 @@ def line_through(study: TrainingStudy, method: str, fewest: int = 0) -> Line | N
 # ── Growth ───────────────────────────────────────────────────────────────────────────────
 
 
+def power(study: TrainingStudy, method: str, fewest: int = 0) -> Estimate | None:
+    """Return the k of a + b·N^k with its interval; None from fewer than three sizes."""
+    return power_of({size: study.seconds(method, size) for size in study.sizes if size >= fewest})
+
+
 def _linear(study: TrainingStudy, method: str, name: str) -> Finding:
-    exponent, line = growth(study, method, LARGE), line_through(study, method)
-    later = line_through(study, method, LARGE)
+    exponent, line = power(study, method, LARGE), line_through(study, method)
+    slope = growth(study, method, LARGE)
+    grows = None if slope is None else slope.above(0.0)
     measured = f"{LABELS[method]}: "
-    if exponent is not None:
-        measured += f"from {LARGE} ratings on, time grows like N^k with k = {exponent.shown()}. "
+    if exponent is None:
+        measured += f"there are too few sizes from {LARGE} ratings on, or rounds, to tell. "
+    elif grows is not False:
+        measured += (
+            f"from {LARGE} ratings on, a fixed cost plus a multiple of N^k fits best with k = "
+            f"{exponent.shown()}: {growth_in_words(exponent)}. "
+        )
+    else:
+        measured += f"from {LARGE} ratings on, the time falls. "
     if line is not None:
-        measured += f"A straight line through all sizes explains {_share(line)} of the variance"
-        measured += f", from {LARGE} on {_share(later)}." if later is not None else "."
+        measured += f"A straight line through all sizes explains {_share(line)} of the variance."
     return Finding(
         paper=f"The time that {name} takes grows linearly with the number of ratings.",
         place=PLACE,
-        measured=measured,
-        verdict=_verdict_on_line(exponent, line, later),
-        why=(
-            f"Linear is: the exponent's interval does not reach above {MOST_EXPONENT}, and a "
-            f"straight line, which may begin above 0, explains {LEAST_R_SQUARED:.0%} of the "
-            f"variance over all sizes; partly, if it does so only from {LARGE} ratings on, where "
-            "three sizes are needed to tell. " + _iterations_in_words(study, method)
-        ),
+        measured=measured.strip(),
+        verdict=Verdict.FAILS if grows is False else linear_verdict(exponent, line),
+        why=_LINEAR_RULE + _iterations_in_words(study, method),
     )
 
 
-def _verdict_on_line(exponent: Estimate | None, line: Line | None, later: Line | None) -> Verdict:
-    if exponent is None or line is None or exponent.below(MOST_EXPONENT) is None:
-        return Verdict.OPEN
-    if not exponent.below(MOST_EXPONENT):
-        return Verdict.FAILS
-    if _is_straight(line):
-        return Verdict.HOLDS
-    if later is None:
-        return Verdict.OPEN
-    return Verdict.PARTLY if _is_straight(later) else Verdict.FAILS
-
-
-def _is_straight(line: Line) -> bool:
-    return line.slope > 0 and line.r_squared >= LEAST_R_SQUARED
+_LINEAR_RULE: Final = (
+    f"Linear is: from {LARGE} ratings on, the 95 % interval of k contains 1, so that a straight "
+    "line with a fixed cost fits as well as k left free, and neither "
+    f"{NOT_LINEAR[0]} nor {NOT_LINEAR[1]}, and a straight line explains {LEAST_R_SQUARED:.0%} of "
+    "the variance over all sizes; partly, if only the last is not so. An interval all below 1 is "
+    f"at most linear, one that begins between 1 and {MOST_EXPONENT} nearly linear: both hold "
+    f"partly. One all above {MOST_EXPONENT}, or falling times, do not hold; else it cannot be "
+    "told. "
+)
 
 
 def _share(line: Line) -> str:
@@ -229,8 +238,7 @@ def _third_factor(study: TrainingStudy) -> Finding:
             f"Slightly is read as at most {SLIGHTLY} times as long, at every size. With "
             f"{size:,} ratings three factors needed {sweeps[0]:,.0f} sweeps and two "
             f"{sweeps[1]:,.0f}; one sweep took {number(each)} times as long. "
-            "So what a factor adds is mostly "
-            + ("the sweeps until all agree." if each < SLIGHTLY else "the work of each sweep.")
+            + extra_time_in_words(sweeps[0] / sweeps[1], each)
         ),
     )
 

@@ -5,7 +5,7 @@ difference is taken listener by listener (Student's t). The p-values of one clai
 for how many places there are (Holm), and the verdict follows from a rule, never from a wish:
 
 holds          the claimed order is significant in every place
-holds partly   it is significant in some places, or seen in all of them but significant in none
+holds partly   it is significant in some places
 does not hold  the opposite order is significant somewhere and the claimed one nowhere
 cannot be told anything else: too few listeners for so small a difference
 """
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from bandstand.statistics.paired import PairedDifference
 
 SIGNIFICANT: Final = 0.05
+_FEW: Final = 3  # places that a sentence names
 RULE: Final = (
     "An order is tested by paired t-tests over listeners, in every world and after every number "
     "of songs that is looked at; the p-values of one claim are corrected for their number (Holm) "
     "and significant below 0.05. A claim holds where its order is significant everywhere, partly "
-    "where it is in some places (or seen in all), and does not hold where only the opposite is; "
-    "otherwise it cannot be told."
+    "where it is in some places, and does not hold where only the opposite is; otherwise it "
+    "cannot be told. Worlds of one run share their listener, so places are no independent "
+    "witnesses: Holm's correction needs no independence, counting places does."
 )
 JUDGED: Final = "Judged by the rule for orders, which is under “How it was done”."
 
@@ -114,7 +116,7 @@ def verdict(found: Sequence[Cell]) -> Verdict:
         return Verdict.PARTLY
     if any(cell.contradicted for cell in found):
         return Verdict.FAILS
-    return Verdict.PARTLY if found and all(cell.seen for cell in found) else Verdict.OPEN
+    return Verdict.OPEN
 
 
 def in_words(found: Sequence[Cell], *, lower: str, upper: str) -> str:
@@ -123,20 +125,31 @@ def in_words(found: Sequence[Cell], *, lower: str, upper: str) -> str:
     >>> import numpy as np
     >>> pair = Pair(place="here", lower=np.array([1.0, 2.0, 3.0]), upper=np.array([2.0, 3.1, 4.0]))
     >>> in_words(cells([pair]), lower="A", upper="B")
-    'A has 66 % of the regret of B; significantly less in 1 of 1 places (p = 0.001).'
+    'A has 66 % of the regret of B; significantly less in 1 of 1 place (p = 0.001).'
     """
     confirmed = [cell for cell in found if cell.confirmed]
     parts = [f"{lower} has {_range([cell.ratio for cell in found])} of the regret of {upper}"]
-    parts.append(f"significantly less in {len(confirmed)} of {len(found)} places")
+    against = [cell.place for cell in found if cell.contradicted]
+    unclear = [cell.place for cell in found if not cell.confirmed and not cell.contradicted]
+    if len(unclear) == len(found):
+        return f"{parts[0]}; clear nowhere, in none of {_places(len(found))}."
+    parts.append(f"significantly less in {len(confirmed)} of {_places(len(found))}")
     if confirmed:
         parts[-1] += f" ({p_words(*(cell.corrected for cell in confirmed))})"
-    against = [cell.place for cell in found if cell.contradicted]
     if against:
-        parts.append(f"significantly more in {listed(against)}")
-    unclear = [cell.place for cell in found if not cell.confirmed and not cell.contradicted]
+        parts.append(f"significantly more in {_named(against)}")
     if unclear:
-        parts.append(f"not clear in {listed(unclear)}")
+        parts.append(f"not clear in {_named(unclear)}")
     return "; ".join(parts) + "."
+
+
+def _places(count: int) -> str:
+    return f"{count} place{'' if count == 1 else 's'}"
+
+
+def _named(places: Sequence[str]) -> str:
+    """Return a few places by their names, and of many how many they are."""
+    return listed(places) if len(places) <= _FEW else f"{len(places)} of them (see the table)"
 
 
 def _range(ratios: Sequence[float]) -> str:

@@ -10,7 +10,15 @@ import numpy as np
 
 from bandstand.arrays import frozen
 from bandstand.reports import figures
-from bandstand.reports.reproduce.study import Chapter, Drawing, Finding, Job, Table, Verdict
+from bandstand.reports.reproduce.study import (
+    BEYOND,
+    Chapter,
+    Drawing,
+    Finding,
+    Job,
+    Table,
+    Verdict,
+)
 from bandstand.reports.studies import orders
 from bandstand.reports.studies.ablation.runs import KINDS, PRODUCT, SUM
 from bandstand.statistics.summaries import mean_curve, mean_estimate
@@ -187,9 +195,9 @@ def _price_finding(outcome: Outcome) -> Finding:
     (cell,) = orders.cells([orders.Pair(place="", lower=wrong_product, upper=wrong_sum)])
     typical = {truth: float(np.exp(np.log(prices[truth]).mean())) for truth in KINDS}
     return Finding(
-        paper="Which mistake is the smaller one: to multiply where the listener adds, or to add "
-        "where the listener multiplies?",
-        place="not in the paper",
+        paper="Multiplying where the listener adds is a smaller mistake than adding where the "
+        "listener multiplies.",
+        place=BEYOND,
         measured=(
             f"Multiplying where the listener adds multiplies regret by {typical[SUM]:.2f}, adding "
             f"where the listener multiplies by {typical[PRODUCT]:.2f} (geometric means; "

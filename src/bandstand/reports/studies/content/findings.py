@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = 0.05
 _PLACE: Final = "Section 5.1.2"
+_BLIND_IN_WORDS: Final = {
+    True: "also predicted better than at random",
+    False: "predicted worse than at random",
+    None: "not clearly told from random ones",
+}
 
 
 def below_random(real: Comparison | None, simulated: Comparison, share: float) -> Finding:
@@ -39,10 +44,11 @@ def below_random(real: Comparison | None, simulated: Comparison, share: float) -
         measured=f"With {whose}: content model {shown(comparison, 'content')}, random "
         f"{shown(comparison, 'random')}{_p(against)}.",
         verdict=_below_random_verdict(real, against),
-        why="On real ratings it holds if the content model is below random with p < 0.05, paired "
-        "by rater. The paper's ratings are not to be had; simulated raters like songs by their "
-        "features because they were made so, which shows that the method works and nothing about "
-        "people. Give items and ratings of your own to have it judged.",
+        why="For real ratings it holds if the content model is below random, p < 0.05, two-sided "
+        "and paired by rater, does not if it is above with p < 0.05, and else cannot be told. "
+        "The paper's ratings are not to be had; simulated raters like songs by their features "
+        "because they were made so, which shows that the method works and nothing about people. "
+        "Give items and ratings of your own to have it judged.",
     )
 
 
@@ -53,7 +59,6 @@ def features_inform(
     if real is not None:
         return _real_features_inform(real)
     against = rival(blind, "random")
-    fooled = against is not None and against.difference.p_below < _LEVEL
     gain = 1 - PAPER_CONTENT_RMSE / PAPER_SPREAD
     share = share_at(by_share, PAPER_CONTENT_RMSE)
     implied = (
@@ -65,39 +70,33 @@ def features_inform(
     return Finding(
         paper="Being below random, the features indeed provide useful information.",
         place=_PLACE,
-        measured="Raters whose ratings have nothing to do with the features are also predicted "
-        f"better than at random: {shown(blind, 'content')} against {shown(blind, 'random')}"
-        f"{_p(against)}; the mean alone gets {shown(blind, 'mean')}. The paper's "
-        f"{PAPER_RANDOM_RMSE:.2f} implies that always saying the mean would have been off by "
-        f"{PAPER_SPREAD:.2f}, and {PAPER_CONTENT_RMSE:.2f} is {gain:.1%} below that.{implied}",
-        verdict=_inform_verdict(fooled=fooled, gain=gain),
+        measured="Raters whose ratings have nothing to do with the features are "
+        f"{_BLIND_IN_WORDS[is_below(against)]}: {shown(blind, 'content')} against "
+        f"{shown(blind, 'random')}{_p(against)}; the mean alone gets {shown(blind, 'mean')}. The "
+        f"paper's {PAPER_RANDOM_RMSE:.2f} implies that always saying the mean would have been off "
+        f"by {PAPER_SPREAD:.2f}, and {PAPER_CONTENT_RMSE:.2f} is {gain:.1%} below that.{implied}",
+        verdict=_inform_verdict(fooled=is_below(against), gain=gain),
         why="Random draws are off by √2 standard deviations and a constant by one, so anything "
         "that has learnt the mean is below random. The argument does not hold if blind features "
-        "pass it (p < 0.05); the conclusion may, as far as the paper's number is below the "
-        "mean's: then it holds partly. How sure that is cannot be told without its ratings; if its "
-        "random ratings were drawn from those of all students together, the mean was off by less.",
+        "pass it (below random, two-sided p < 0.05), and is open if that is not seen; the "
+        "conclusion may hold, as far as the paper's number is below the mean's: then it holds "
+        "partly. How sure that is cannot be told without its ratings; if its random ratings were "
+        "drawn from those of all students together, the mean was off by less.",
     )
 
 
 def _real_features_inform(real: Comparison) -> Finding:
     against, ridge = rival(real, "mean"), real.explained("ridge")
     told = "" if ridge is None else f" Ridge regression explains {ridge.mean:.1%} of the variance."
-    verdict = Verdict.OPEN
-    if against is not None:
-        better, worse = (
-            against.difference.p_below < _LEVEL,
-            against.difference.p_below > 1 - _LEVEL,
-        )
-        verdict = Verdict.HOLDS if better else Verdict.FAILS if worse else Verdict.OPEN
     return Finding(
         paper="Being below random, the features indeed provide useful information.",
         place=_PLACE,
         measured=f"Your raters: content model {shown(real, 'content')}, the mean "
         f"{shown(real, 'mean')}{_p(against)}.{told}",
-        verdict=verdict,
+        verdict=below_verdict(is_below(against)),
         why="Anything that has learnt the mean is below random, so the mean is the one to beat: "
-        "it holds if the content model is below it with p < 0.05, paired by rater, and does not "
-        "if it is above with p < 0.05.",
+        "it holds if the content model is below it with p < 0.05, two-sided and paired by rater, "
+        "does not if it is above with p < 0.05, and cannot be told otherwise.",
     )
 
 
@@ -118,6 +117,23 @@ def rival(comparison: Comparison, name: str) -> Compared | None:
     return next((each for each in comparison.against_rivals() if each.rival == name), None)
 
 
+def is_below(against: Compared | None) -> bool | None:
+    """Return whether the content model's error is below the rival's, by the two-sided test.
+
+    False is: above it. None is: cannot be told.
+    """
+    if against is None or against.difference.p_value >= _LEVEL:
+        return None
+    return against.difference.mean < 0
+
+
+def below_verdict(below: bool | None) -> Verdict:  # noqa: FBT001 - the answer that is judged
+    """Return the verdict on: the content model's error is below the rival's."""
+    if below is None:
+        return Verdict.OPEN
+    return Verdict.HOLDS if below else Verdict.FAILS
+
+
 def shown(comparison: Comparison, predictor: str) -> str:
     """Return a mean error with its standard error."""
     estimate = comparison.estimate(predictor)
@@ -130,12 +146,12 @@ def _p(against: Compared | None) -> str:
 
 
 def _below_random_verdict(real: Comparison | None, against: Compared | None) -> Verdict:
-    if real is None or against is None:
-        return Verdict.OPEN
-    return Verdict.HOLDS if against.difference.p_below < _LEVEL else Verdict.FAILS
+    # Simulated raters say nothing about people, however clear they are.
+    return Verdict.OPEN if real is None else below_verdict(is_below(against))
 
 
-def _inform_verdict(*, fooled: bool, gain: float) -> Verdict:
+def _inform_verdict(*, fooled: bool | None, gain: float) -> Verdict:
+    # An argument that was not caught is not thereby shown to be right.
     if not fooled:
-        return Verdict.HOLDS
+        return Verdict.OPEN
     return Verdict.PARTLY if gain > 0 else Verdict.FAILS

@@ -66,7 +66,11 @@ def _accused(outcome: Outcome, place: Place) -> str:
         for suspect in SUSPECTS
         if not any(c.confirmed for name, c in found.items() if VARIANTS[name].suspect == suspect)
     ]
-    start = f"Where it is not below greedy ({place.label}), "
+    design = outcome.design
+    start = (
+        f"Where it is not below greedy ({place.label}; looked into over the first "
+        f"{design.variant_steps} songs of {design.variant_listeners} listeners), "
+    )
     if not helps:
         best = min(found, key=lambda name: found[name].ratio)
         return (

@@ -52,8 +52,9 @@ def finding(outcome: Outcome) -> Finding:
         ),
         verdict=_verdict(slopes),
         why=(
-            "Rule: holds where the control, random, is at 1.00 ± 0.02 and Bayes-UCB at most at "
-            "0.85 with its 95 % interval below 0.95; partly where that interval is below 1."
+            "Rule: the interval of the control, random, must reach 1.00 ± 0.02, or nothing can be "
+            "told. It holds where Bayes-UCB is at most at 0.85 with its 95 % interval below 0.95; "
+            "partly where that interval is below 1."
         ),
     )
 
@@ -87,7 +88,8 @@ def as_json(outcome: Outcome) -> dict[str, Json]:
 def _verdict(slopes: dict[str, MeanEstimate]) -> Verdict:
     control, ours = slopes["random"], slopes[EXACT]
     interval = ours.interval()
-    if interval is None or abs(control.mean - 1) > _CONTROL:
+    checked = control.interval()
+    if interval is None or checked is None or not _may_be_one(checked):
         return Verdict.OPEN
     upper = interval[1]
     if ours.mean <= _STEEPEST and upper < _STEEPEST_UPPER:
@@ -97,6 +99,11 @@ def _verdict(slopes: dict[str, MeanEstimate]) -> Verdict:
     return Verdict.FAILS if interval[0] >= 1 else Verdict.OPEN
 
 
+def _may_be_one(interval: tuple[float, float]) -> bool:
+    """Return whether the slope of the control may be 1, give or take what is allowed."""
+    return interval[0] <= 1 + _CONTROL and interval[1] >= 1 - _CONTROL
+
+
 def _words(slope: MeanEstimate) -> str:
     interval = slope.interval()
-    return f"{slope.mean:.2f}" + (f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else "")
+    return f"{slope.mean:.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

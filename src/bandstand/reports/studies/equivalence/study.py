@@ -175,7 +175,7 @@ def _time_finding(outcome: Outcome) -> Finding:
         verdict=verdict if ratios.max() >= FASTER else Verdict.FAILS,
         why=(
             f"Rule: holds where the exact step is at least {FASTER:.0f} times as fast after every "
-            "number of ratings. Giving up the exact model is not needed for speed."
+            "number of ratings: then the exact model need not be given up for speed."
         ),
     )
 

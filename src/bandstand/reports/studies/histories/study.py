@@ -17,7 +17,7 @@ from bandstand.reports.studies.histories.findings import (
     repeats_finding,
     zipf_finding,
 )
-from bandstand.reports.studies.histories.people import Person, recovery_of
+from bandstand.reports.studies.histories.people import SHUFFLES, Person, recovery_of
 from bandstand.statistics.zipf import zipf
 
 if TYPE_CHECKING:
@@ -40,10 +40,14 @@ _METHOD: Final = (
     "The share of repetitions is 1 - different songs / plays. For the ranking, the plays of each "
     "song are counted for every person, and all counts are sorted together; the law is a straight "
     "line by least squares through log plays and log rank, over all ranks. For single people three "
-    "laws (Zipf, exponential, equal) are compared by likelihood. For novelty, all pairs of a "
+    "laws (Zipf, exponential, equal) are compared by likelihood, which says to which of them the "
+    "plays are nearest and not that it fits; how many songs they could have played is not known, "
+    "so it is done for as many as they played and for twice as many. For novelty, all pairs of a "
     "person's plays from ten minutes to two months apart are counted; how many are of the same "
     "song, divided by how many would be if the plays were shuffled, is fitted by a slow decline "
-    "times 1 - exp(-t/s), with intervals by a bootstrap of blocks of plays. Plays shorter than "
+    "times 1 - exp(-t/s), with intervals by a bootstrap of blocks of plays; the same is done with "
+    f"the plays of each day in {SHUFFLES} random orders, to see how often chance shows a rest. "
+    "Plays shorter than "
     "half a minute are not counted as wished for."
 )
 _MOST_ROWS: Final = 20
@@ -59,7 +63,11 @@ class HistoriesStudy:
         """Return one job for each file; none without files."""
         home = "bandstand.reports.studies.histories.people:people"
         return [
-            Job(key=f"file-{number}", function=home, arguments={"file": str(file)})
+            Job(
+                key=f"file-{number}",
+                function=home,
+                arguments={"file": str(file), "shuffles": SHUFFLES},
+            )
             for number, file in enumerate(plan.histories)
         ]
 
@@ -109,12 +117,19 @@ def _people_table(people: Sequence[Person]) -> Table:
     return Table(
         title="The busiest listeners",
         columns=(
-            *("plays", "songs", "days", "repeats", "exponent", "R²", "likeliest law"),
+            *("plays", "songs", "days", "repeats", "exponent", "R²", "nearer to Zipf"),
             *("median gap", "skips", "recovery time s"),
         ),
         rows=tuple(_row(person) for person in busiest[:_MOST_ROWS]),
-        note=f"And {rest} more, who are in the data." if rest > 0 else "",
+        note="Nearer to Zipf: than to an exponential fall and to equal plays; where two are given, "
+        "the second is with twice as many songs."
+        + (f" And {rest} more, who are in the data." if rest > 0 else ""),
     )
+
+
+def _shapes_cell(person: Person) -> str:
+    """Return what the plays look like, and what with twice as many songs if it differs."""
+    return " / ".join(dict.fromkeys(str(shape) for shape in person.shapes)) or "–"
 
 
 def _row(person: Person) -> tuple[Cell, ...]:
@@ -126,7 +141,7 @@ def _row(person: Person) -> tuple[Cell, ...]:
         round(person.repeat_share, 3),
         None if law is None else round(law.exponent, 2),
         None if law is None else round(law.r_squared, 2),
-        person.law,
+        _shapes_cell(person),
         None if person.median_gap is None else duration(person.median_gap),
         None if person.skip_share is None else round(person.skip_share, 3),
         recovery_cell(person.recovery),

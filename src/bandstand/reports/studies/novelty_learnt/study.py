@@ -28,6 +28,8 @@ _SHOWN: Final = 4
 # A learnt curve matches if it is off by a tenth of the way from 0 to 1, in the mean.
 _CLOSE: Final = 0.1
 _ONE_SD: Final = 0.683  # of a normal distribution
+# A band counts as calibrated if it holds the truth that often, give or take this.
+_CALIBRATED: Final = 0.1
 _INTRODUCTION: Final = (
     "The paper's fast algorithm does not know the formula for novelty; it learns a curve of "
     "straight pieces from the ratings. The paper shows four of its subjects' curves and says that "
@@ -142,10 +144,12 @@ def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
         measured=f"{_coverage_text(coverage)} Outside, the band is up to "
         f"{_widest(matches[SITTING])} wide after one sitting and {_widest(matches[WEEK])} after "
         "a week.",
-        verdict=_band_verdict(interval),
-        why=f"It holds if the interval over listeners contains {_ONE_SD:.0%}, partly if the band "
-        "is wider than it need be, and does not hold if it is too narrow. Neighbouring places "
-        "go together, so it is taken over listeners. Straight pieces cannot follow the curve "
+        verdict=band_verdict(interval),
+        why=f"Rule: it holds if the whole interval over listeners is within {_ONE_SD:.1%} ± "
+        f"{100 * _CALIBRATED:.0f} points, and does not if all of it is outside, be the band too "
+        f"narrow or too wide. Partly outside, it holds partly if it excludes {_ONE_SD:.1%}, and "
+        "cannot be told if it contains it. Neighbouring places go together, so it is taken over "
+        "listeners. Straight pieces cannot follow the curve "
         "exactly, and mean field leaves out what content and novelty do not know of each other.",
     )
 
@@ -161,13 +165,16 @@ def _coverage_text(coverage: MeanEstimate | None) -> str:
     )
 
 
-def _band_verdict(interval: tuple[float, float] | None) -> Verdict:
+def band_verdict(interval: tuple[float, float] | None) -> Verdict:
+    """Return what follows from the interval of how often the band holds the truth."""
     if interval is None:
         return Verdict.OPEN
     low, high = interval
-    if high < _ONE_SD:
+    if low >= _ONE_SD - _CALIBRATED and high <= _ONE_SD + _CALIBRATED:
+        return Verdict.HOLDS
+    if high < _ONE_SD - _CALIBRATED or low > _ONE_SD + _CALIBRATED:
         return Verdict.FAILS
-    return Verdict.HOLDS if low <= _ONE_SD else Verdict.PARTLY
+    return Verdict.OPEN if low <= _ONE_SD <= high else Verdict.PARTLY
 
 
 def _over(matches: Sequence[Match], name: str) -> MeanEstimate | None:

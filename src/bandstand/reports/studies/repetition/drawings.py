@@ -16,7 +16,7 @@ from bandstand.statistics.rank_laws import Shape
 from bandstand.statistics.summaries import mean_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = 5
 _FEW_PLAYS: Final = 12  # up to here an axis of decades would have a single mark
+_FEWEST_SHOWN: Final = 5.5  # so that lines of single plays do not look like mountains
 _PEOPLE_COLOUR: Final = "#c9cdd5"
 _BEHIND: Final = Look(label="", colour=_PEOPLE_COLOUR, width=0.7)
 _SHAPE_COLOURS: Final = {Shape.ZIPF: GOOD, Shape.OTHER: BAD, Shape.OPEN: MUTED}
@@ -42,20 +43,21 @@ def rank_frequency(results: Mapping[str, Played], people: Sequence[Person]) -> D
         name="repetition-rank-frequency",
         caption=(
             "Plays of a song over its rank, both axes logarithmic, one line for each listener. "
-            f"Zipf's law is a straight line: by likelihood {_listed(follow)} it.{behind}"
+            f"Zipf's law is a straight line: by likelihood {_listed(follow)} it than to an "
+            f"exponential fall and to equal plays.{behind}"
         ),
         draw=lambda figure: _panels(figure, [results[name] for name in names], people),
         width=12.0,
-        height=0.6 + 2.35 * rows,
+        height=0.6 + 2.7 * rows,
     )
 
 
 def _listed(names: Sequence[str]) -> str:
     if not names:
-        return "no algorithm follows"
+        return "no algorithm is nearer to"
     if len(names) == 1:
-        return f"only {names[0]} follows"
-    return f"{', '.join(names[:-1])} and {names[-1]} follow"
+        return f"only {names[0]} is nearer to"
+    return f"{', '.join(names[:-1])} and {names[-1]} are nearer to"
 
 
 def _panels(figure: Figure, results: Sequence[Played], people: Sequence[Person]) -> None:
@@ -67,6 +69,7 @@ def _panels(figure: Figure, results: Sequence[Played], people: Sequence[Person])
         for run in played.runs:
             _draw(axes, run.plays_by_rank, _look(played.algorithm))
         _name(axes, played)
+    _scale(grid[0, 0], _most([*_runs_plays(results), *(each.stretches[0] for each in people)]))
     for axes in list(grid.flat)[len(results) :]:
         axes.set_visible(False)
     for axes in grid[:, 0]:
@@ -88,27 +91,38 @@ def _draw(axes: Axes, plays_by_rank: Vector, look: Look) -> None:
     )
 
 
+def _scale(axes: Axes, most: int) -> None:
+    """Fix the plays that all panels show: their axes are one, so the largest of all counts."""
+    if most < _FEW_PLAYS:
+        axes.set_yticks([1, 2, 3, 5, 10])
+    axes.set_ylim(0.9, max(1.3 * most, _FEWEST_SHOWN))
+
+
 def _name(axes: Axes, played: Played) -> None:
-    """Write what the panel shows, with the line's numbers and the verdict."""
+    """Write above the panel, where no line goes: its name, the line's numbers, the verdict."""
     axes.set(xscale="log", yscale="log")
     axes.xaxis.set_major_formatter(plain)
-    if max(run.plays_by_rank[0] for run in played.runs) < _FEW_PLAYS:
-        axes.set_ylim(0.9, _FEW_PLAYS)
-        axes.set_yticks([1, 2, 3, 5, 10])
     axes.yaxis.set_major_formatter(plain)
     axes.grid(which="major")
     axes.minorticks_off()
-    axes.set_title(label(played.algorithm), fontsize=9.5)
+    axes.set_title(label(played.algorithm), fontsize=9.5, pad=28)
     slope, fit = played.mean("slope"), played.mean("r_squared")
-    line = "" if slope is None or fit is None else f"slope {slope.mean:.2f}, R² {fit.mean:.2f}"
-    axes.text(0.97, 0.95, line, transform=axes.transAxes, ha="right", va="top", fontsize=8.5)
-    axes.text(
-        *(0.97, 0.84, _shape_said(played)),
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
+    line = "no slope: all equally often"
+    if slope is not None and fit is not None:
+        line = f"slope {slope.mean:.2f}, R² {fit.mean:.2f}"
+    _above(axes, 15, line.replace("-", "−"), INK)
+    _above(axes, 4, _shape_said(played), _SHAPE_COLOURS[played.shape])
+
+
+def _above(axes: Axes, points: float, words: str, colour: str) -> None:
+    axes.annotate(
+        words,
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(0, points),
+        textcoords="offset points",
         fontsize=8.5,
-        color=_SHAPE_COLOURS[played.shape],
+        color=colour,
     )
 
 
@@ -189,8 +203,8 @@ def recovery_times(sweep: Mapping[float, Measures], people: Sequence[Person]) ->
         caption=(
             "Why: what is played when the taste is known and the song of largest Uc · Un is always "
             "next. The longer novelty takes to recover, the more songs take turns, but the curve "
-            f"stays round and ends suddenly: Zipf's law for {follow} of {len(sweep)} recovery "
-            f"times.{behind}{_closest(sweep, people)}"
+            f"stays round and ends suddenly: nearest to Zipf's law for {follow} of {len(sweep)} "
+            f"recovery times.{behind}{_closest(sweep, people)}"
         ),
         draw=lambda figure: _recovery_panel(figure, sweep, people),
     )
@@ -241,15 +255,20 @@ def pooled(results: Mapping[str, Played], listeners: int) -> Drawing:
         name="repetition-paper-length",
         caption=(
             f"As long as the paper's subjects listened: {listeners} listeners in one list. "
-            f"No song comes more than {_most(results)} times, and under exact Bayes-UCB "
-            f"{results[EXACT].runs[0].repeat_share:.1%} of the plays are repeats; by likelihood "
-            f"{_listed(follow)} Zipf's law."
+            f"No song comes more than {_most(_runs_plays(results.values()))} times, and under "
+            f"exact Bayes-UCB {results[EXACT].runs[0].repeat_share:.1%} of the plays are repeats; "
+            f"by likelihood {_listed(follow)} Zipf's law than to the other two."
         ),
         draw=lambda figure: _panels(figure, [results[name] for name in names], ()),
         width=12.0,
-        height=5.3,
+        height=6.0,
     )
 
 
-def _most(results: Mapping[str, Played]) -> int:
-    return max(int(run.plays_by_rank[0]) for played in results.values() for run in played.runs)
+def _runs_plays(results: Iterable[Played]) -> list[Vector]:
+    return [run.plays_by_rank for played in results for run in played.runs]
+
+
+def _most(plays_by_rank: Iterable[Vector]) -> int:
+    """Return how often the most played song of all was played."""
+    return max(int(plays[0]) for plays in plays_by_rank)

@@ -41,7 +41,7 @@ class Measures:
 
     @property
     def shape(self) -> Shape:
-        """Whether the plays follow Zipf's law; open where hardly any song has come back."""
+        """Whether the plays are nearest to Zipf's law; open where hardly any song has come back."""
         return Shape.OPEN if self.repeat_share < FEWEST_REPEATS else self.laws.shape
 
     @property

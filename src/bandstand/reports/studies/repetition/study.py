@@ -57,11 +57,10 @@ class _Results:
             for source, some in by_source(self.people).items()
         }
 
-    @property
-    def people_shapes(self) -> list[Shape]:
-        """What each stretch of each person looks like."""
+    def people_shapes(self, times: int = 1) -> list[Shape]:
+        """Return what each stretch looks like in a library of so many times a person's songs."""
         return [
-            measured(part, library=person.songs).shape
+            measured(part, library=times * person.songs).shape
             for person in self.people
             for part in person.stretches
         ]
@@ -113,7 +112,12 @@ class RepetitionStudy:
                 sampled=SAMPLED in found.weeks,
             ),
             findings=(
-                findings.product_finding(found.weeks, weeks_said, people=found.people_shapes),
+                findings.product_finding(
+                    found.weeks,
+                    weeks_said,
+                    people=found.people_shapes(),
+                    people_in_twice=found.people_shapes(times=2),
+                ),
                 findings.others_finding(found.weeks, weeks_said),
                 *findings.distance_findings(found.weeks, found.between, found.people_songs),
                 findings.product_finding(found.pooled, paper_said),

@@ -38,7 +38,7 @@ def algorithms_table(results: Mapping[str, Played], plays: int, songs: int) -> T
         title=f"{plays:,} plays in a library of {songs:,} songs",
         columns=(
             *("algorithm", "listeners", *_LINE),
-            *("Zipf exponent", "listeners by Zipf's law", "likeliest law"),
+            *("Zipf exponent", "listeners nearer to Zipf", "likeliest law"),
         ),
         rows=tuple(_algorithm_row(results[name]) for name in in_order(results)),
         note=(
@@ -133,7 +133,7 @@ def people_table(people: Sequence[Person], plays: int) -> tuple[Table, ...]:
         title=f"Real people, stretches of {plays:,} plays",
         columns=(
             *("source", "person", "plays in all", "stretches", *_LINE),
-            *("stretches by Zipf's law", "likeliest law"),
+            *("stretches nearer to Zipf", "likeliest law"),
         ),
         rows=tuple(_person_row(person) for person in longest),
         note=f"The library of a person is taken as all songs of the whole history.{fewer}",
@@ -157,7 +157,7 @@ def recovery_table(sweep: Mapping[float, Measures], people: Sequence[Person]) ->
         title="The paper's model when the taste is known, by recovery time",
         columns=(
             *("recovery time s (hours)", "songs played", "repeat share", "slope", "R²"),
-            *("likeliest law", "follows Zipf's law", "distance to people"),
+            *("likeliest law", "nearer to Zipf", "distance to people"),
         ),
         rows=tuple(_recovery_row(minutes, sweep[minutes], people) for minutes in sweep),
         note="One listener; the song of largest Uc · Un is played at each moment.",

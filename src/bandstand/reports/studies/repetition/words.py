@@ -23,7 +23,8 @@ _KNOWN: Final = "‘Taste known’ is no algorithm: it always plays the song of 
 _LAWS: Final = (
     "R² of a line on two logarithmic axes is a weak test: plays spread evenly over 1,000 songs "
     "reach 0.7. So three laws of one parameter each (Zipf, exponential, equal) are compared by "
-    "their likelihood, the order of the songs being unknown."
+    "their likelihood, the order of the songs being unknown: which of the three is nearest, not "
+    "whether it fits."
 )
 
 

@@ -50,7 +50,7 @@ export async function show(main, { params, person, signal }) {
     (answer) => tell(size, answer),
     () => {},
   );
-  const earlier = recall(person.id);
+  const earlier = recall(person.id, place);
   if ((await list(earlier)) && earlier) comeBack(results, earlier);
 
   function typed(text) {
@@ -77,7 +77,7 @@ export async function show(main, { params, person, signal }) {
     asked.abort();
     if (!found) return;
     const where = { top: window.scrollY, focus: focused(results) };
-    keep(name, { account: person.id, ...found.sofar(), ...where });
+    keep(name, place, { account: person.id, ...found.sofar(), ...where });
   }
 
   function list(before = null) {

@@ -38,14 +38,15 @@ export function entry() {
   return name;
 }
 
-export function keep(name, shown) {
+export function keep(name, place, shown) {
   kept.delete(name);
-  kept.set(name, shown);
+  kept.set(name, { ...shown, address: placeWay(place) });
   if (kept.size > MOST) kept.delete(kept.keys().next().value);
 }
 
-// What the account was shown when it left this entry; null unless it has come back.
-export function recall(account) {
+// What the account was shown when it left this entry; null unless it has come back. The address
+// is compared as well: who moves on while a page is still being fetched names the wrong entry.
+export function recall(account, place) {
   const found = kept.get(history.state?.library);
-  return found?.account === account ? found : null;
+  return found?.account === account && found.address === placeWay(place) ? found : null;
 }

@@ -73,13 +73,20 @@ class ScanPage {
 
   hear(progress) {
     const { isBusy: wasBusy } = this;
+    const isSame = JSON.stringify(progress) === JSON.stringify(this.last);
     this.last = progress;
+    // Nothing is drawn anew below somebody's fingers that says the same; only time goes by.
+    if (isSame && !this.isBusy) this.when.textContent = timesInWords(progress);
+    else this.redraw(progress);
+    if (wasBusy !== this.isBusy) this.reload();
+    else if (this.hasNewFailures(progress)) this.reloadFailed();
+  }
+
+  redraw(progress) {
     const buttons = () => [...this.progress.querySelectorAll("button")];
     const held = buttons().indexOf(document.activeElement);
     fill(this.progress, this.drawn(progress));
     buttons()[held]?.focus({ preventScroll: true });
-    if (wasBusy !== this.isBusy) this.reload();
-    else if (this.hasNewFailures(progress)) this.reloadFailed();
   }
 
   // Now and then, and not while somebody is at them.
@@ -94,9 +101,9 @@ class ScanPage {
   }
 
   drawn(progress) {
-    const when = h("p.faint.small", {}, timesInWords(progress));
+    this.when = h("p.faint.small", {}, timesInWords(progress));
     return [
-      h("div.stack.tight", {}, h("h2", {}, stateInWords(progress)), when),
+      h("div.stack.tight", {}, h("h2", {}, stateInWords(progress)), this.when),
       isBusy(progress) ? progressBar(progress) : null,
       progress.problem ? h("p.notes", {}, icon("warning"), progress.problem) : null,
       counted(progress, isBusy(progress)),
