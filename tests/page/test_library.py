@@ -250,3 +250,42 @@ def test_an_empty_library_says_what_will_happen(tmp_path: Path, chromium: Browse
         page = watched.open("library")
         expect(page.get_by_text("There are no songs here yet.")).to_be_visible()
     assert watched.complaints == []
+
+
+# ── Answers that are cut off ─────────────────────────────────────────────────────────────
+
+# Asks by the page's own module, while the body of the answer ends before it is whole.
+_CUT_OFF = """
+async (how) => {
+  const main = document.querySelector('script[type="module"]').src;
+  const { call } = await import(main.replace("app/main.js", "app/api.js"));
+  const leaving = new AbortController();
+  const start = (body) => {
+    body.enqueue(new TextEncoder().encode('{"songs": 1'));
+    if (how === "whole") body.enqueue(new TextEncoder().encode("}"));
+    if (how === "whole" || how === "lost") body.close();
+    else {
+      leaving.abort();
+      body.error(leaving.signal.reason);
+    }
+  };
+  const real = window.fetch;
+  const ours = () => new Response(new ReadableStream({ start }), { status: 200 });
+  window.fetch = async (where, ...rest) =>
+    where === "/api/cut-off" ? ours() : real(where, ...rest);
+  try {
+    return await call("GET", "/api/cut-off", undefined, { signal: leaving.signal });
+  } catch (problem) {
+    return problem.name === "AbortError" ? problem.name : problem.message;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [("whole", {"songs": 1}), ("left", "AbortError"), ("lost", "The server cannot be reached.")],
+)
+def test_half_an_answer_is_not_an_empty_one(ben: Watched, how: str, expected: object) -> None:
+    ben.open()
+    assert ben.page.evaluate(_CUT_OFF, how) == expected

@@ -26,13 +26,23 @@ class Unreachable extends Error {
 export async function call(method, where, body, { signal } = {}) {
   const response = await send(method, where, body, signal);
   if (response.status === 204) return null;
+  if (response.ok) return read(response, signal);
   const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
   const { code = "", message = `The server answered ${response.status}.` } = answer.error ?? {};
   if (response.status === 401 && code === "login_required")
     document.dispatchEvent(new Event("stranger"));
   const wait = Number.parseInt(response.headers.get("Retry-After"), 10);
   throw new Refused(response.status, code, sentence(message), Number.isNaN(wait) ? null : wait);
+}
+
+// An answer that is cut off is none: half of it must not pass for an empty one.
+async function read(response, signal) {
+  try {
+    return await response.json();
+  } catch {
+    signal?.throwIfAborted();
+    throw new Unreachable();
+  }
 }
 
 async function send(method, where, body, signal) {
