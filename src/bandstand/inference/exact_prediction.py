@@ -76,9 +76,7 @@ class ExactPrediction:
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(longest, self.belief.recovery_times)
         means: Vector = self.songs.features @ (share @ self.belief.means)
-        heard = np.flatnonzero(elapsed < longest)
-        for start in range(0, len(heard), _CHUNK):
-            rows = heard[start : start + _CHUNK]
+        for rows in _chunks(np.flatnonzero(elapsed < longest)):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -87,7 +85,15 @@ class ExactPrediction:
         """Return the standard deviation of p(U | D), which exists from the second rating on."""
         if self.belief.freedom <= 2:
             return None
-        return self._over_chunks(self._deviation_of)
+        longest = float(self.songs.elapsed.max(initial=0.0))
+        is_heard = self.songs.elapsed < longest
+        deviations = np.empty(len(self))
+        pooled = self._pooled_covariance(longest)
+        for rows in _chunks(np.flatnonzero(~is_heard)):
+            deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
+        for rows in _chunks(np.flatnonzero(is_heard)):
+            deviations[rows] = self._deviation_of(rows)
+        return deviations
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
@@ -174,14 +180,6 @@ class ExactPrediction:
             values[some] = found
         return values
 
-    def _chunks(self) -> Iterator[Indices]:
-        for start in range(0, len(self), _CHUNK):
-            yield np.arange(start, min(start + _CHUNK, len(self)))
-
-    def _over_chunks(self, function: object) -> Vector:
-        parts = [function(rows) for rows in self._chunks()]  # type: ignore[operator]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
     def _mean_of(self, rows: Indices) -> Vector:
         content = self.songs.features[rows] @ self.belief.means.T
         curves = novelty(self.songs.elapsed[rows][:, np.newaxis], self.belief.recovery_times)
@@ -194,6 +192,25 @@ class ExactPrediction:
             base.locations, base.scales, base.weights, self.belief.freedom
         )
         return np.sqrt(total)  # type: ignore[arg-type]
+
+    def _pooled_covariance(self, elapsed: float) -> Matrix:
+        """Return Σ w_g u_g² B_g/(A−1) Λ_g⁻¹: what songs of one elapsed time have in common (p, p).
+
+        So the sum over the nodes is taken once, and not for every song.
+        """
+        belief = self.belief
+        curves = novelty(elapsed, belief.recovery_times)
+        share = belief.weights * curves**2 * belief.rates / (belief.shape - 1)
+        pooled: Matrix = np.tensordot(share, belief.covariances, axes=1)
+        return pooled
+
+    def _shared_deviation_of(self, rows: Indices, elapsed: float, pooled: Matrix) -> Vector:
+        """Return the standard deviations of songs that were all heard so long ago."""
+        belief, features = self.belief, self.songs.features[rows]
+        locations = novelty(elapsed, belief.recovery_times) * (features @ belief.means.T)
+        away = locations - (locations @ belief.weights)[:, np.newaxis]
+        within = np.einsum("sp,sp->s", features @ pooled, features)
+        return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
 
     def _given_recovery(self, rows: Indices) -> tuple[Matrix, Matrix]:
         """Return x'm_g and x'Λ_g⁻¹x of the songs in `rows`: (S, G) each."""
@@ -246,6 +263,11 @@ class ExactPrediction:
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
         )
+
+
+def _chunks(rows: Indices) -> Iterator[Indices]:
+    for start in range(0, len(rows), _CHUNK):
+        yield rows[start : start + _CHUNK]
 
 
 def _steps(locations: Matrix) -> Matrix:
