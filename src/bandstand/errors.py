@@ -8,15 +8,24 @@
     ├── NotFittedError (also a ValueError)      asked for an answer before any `fit`
     ├── ConvergenceError                        an iteration ended without an answer
     ├── UnreadableAudioError                    a file holds no sound that can be decoded
+    ├── RefusedError                            a rule of the study does not allow it now
     └── StoreError                              the store cannot do what it was asked to
         ├── StoreLockedError                    somebody else is writing to it for too long
         ├── StoreFullError                      its disk is full; it works again when there is room
         ├── StoreFailedError                    its disk failed; nothing more is written
+        ├── StudyUnreadableError                what it has of the open study makes no sense
         └── StoreVersionError                   it was made by a newer Bandstand
 
 Every message says what was expected and then what came:
 "weights must not be negative, got -1.0 in row 3".
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class BandstandError(Exception):
@@ -51,6 +60,32 @@ class UnreadableAudioError(BandstandError):
     """A file holds no sound that can be decoded; the message says why."""
 
 
+class RefusedError(BandstandError):
+    """A rule of the study does not allow it now.
+
+    `code` is the rule in a word, `until` the moment from which it is allowed (milliseconds
+    since 1970), where there is one.
+
+    >>> refusal = RefusedError("a rest of 4 min must pass, got 3", code="resting", until=40_000)
+    >>> str(refusal), refusal.code, refusal.until
+    ('a rest of 4 min must pass, got 3', 'resting', 40000)
+    """
+
+    def __init__(self, message: str, *, code: str, until: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.until = until
+
+    def __reduce__(self) -> tuple[Callable[..., RefusedError], tuple[str, str, int | None]]:
+        """Return how another process makes the same: one that cannot would wait for ever."""
+        return _refused, (self.message, self.code, self.until)
+
+
+def _refused(message: str, code: str, until: int | None) -> RefusedError:
+    return RefusedError(message, code=code, until=until)
+
+
 class StoreError(BandstandError):
     """The store cannot be opened, or cannot do what it was asked to."""
 
@@ -65,6 +100,10 @@ class StoreFullError(StoreError):
 
 class StoreFailedError(StoreError):
     """The store's disk failed to keep what was written; nothing more is written to it."""
+
+
+class StudyUnreadableError(StoreError):
+    """What the store has of the study that is open cannot be read."""
 
 
 class StoreVersionError(StoreError):

@@ -1,0 +1,227 @@
+"""A study with people who do not exist: ratings drawn from a model of each arm.
+
+No algorithm runs here. What is planted is known, so the analysis can be tested: whether it finds
+an effect that is there, and how often it finds one that is not.
+
+    rating = base + person + person_arm + effect · min(1, n / 40) + noise, rounded into 1 … 5
+
+code              meaning, in stars
+`effects`         how much better an algorithm is from its 40th song on; 0 where nothing is said
+`person_sd`       standard deviation of how generous people are; it cancels in pairs
+`person_arm_sd`   of how much a person happens to like one arm more than another
+`noise_sd`        of single ratings
+
+Times keep to the design. Songs are drawn with repeats, by every person's own ranking of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.errors import InvalidInputError
+from bandstand.study.orders import order
+from bandstand.study.protocol import DAY, HOUR, SECOND
+from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bandstand.arrays import Indices, Vector
+    from bandstand.study.design import Design
+
+FULL_FROM: Final = 40  # ratings, after which an effect has its full size
+_BASE: Final = 3.0  # stars of the average person
+_START: Final = 1_767_607_200_000  # 2026-01-05T10:00:00Z, a Monday
+_FEATURES: Final = 8
+_REPEATING: Final = 0.8  # exponent of the law by which songs come back
+_KNOWN: Final = 0.1  # share of songs that people say they know
+_SLOWEST: Final = 25.0  # seconds that a person takes to rate after listening
+_CHOICE: Final = (0.01, 0.1)  # seconds that a choice takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spreads:
+    """Standard deviations, in stars."""
+
+    person: float
+    person_arm: float
+    noise: float
+
+
+def simulated_study(
+    design: Design,
+    *,
+    people: int,
+    effects: Mapping[str, float],
+    rng: np.random.Generator,
+    person_sd: float = 0.4,
+    person_arm_sd: float = 0.3,
+    noise_sd: float = 1.0,
+    catalogue: FrozenSongs | None = None,
+) -> StudyData:
+    """Return what `people` simulated participants would have said, each to the end.
+
+    >>> from bandstand.study.design import Design
+    >>> design = Design(algorithms=("random", "greedy-cn"), ratings_per_arm=20)
+    >>> effects, rng = {"greedy-cn": 0.5}, np.random.default_rng(1)
+    >>> data = simulated_study(design, people=3, effects=effects, rng=rng)
+    >>> len(data.records), data.simulated, data.remarks[1]
+    (120, True, 'Planted effects, in stars: greedy-cn +0.5.')
+    """
+    spreads = _Spreads(person=person_sd, person_arm=person_arm_sd, noise=noise_sd)
+    _check(design, people, effects, spreads)
+    songs = _songs(design, rng) if catalogue is None else catalogue
+    joined = tuple(
+        Participant(number=number, joined_at=_START + number * HOUR)
+        for number in range(1, people + 1)
+    )
+    return StudyData(
+        design=design,
+        study="simulated",
+        catalogue=songs,
+        records=tuple(
+            record
+            for person in joined
+            for record in _person(design, person, songs, effects, spreads, rng)
+        ),
+        participants=joined,
+        simulated=True,
+        remarks=_remarks(people, effects, spreads),
+    )
+
+
+def planted(effect: float, *, ratings: int, person_arm_sd: float, noise_sd: float) -> float:
+    """Return the mean difference of the last averages in standard deviations of people.
+
+    The model alone, before ratings are rounded into 1 … 5.
+
+    >>> round(planted(0.3, ratings=200, person_arm_sd=0.3, noise_sd=1.0), 2)
+    0.62
+    """
+    average = effect * float(_growth(ratings).mean())
+    return average / math.sqrt(2 * (person_arm_sd**2 + noise_sd**2 / ratings))
+
+
+def _growth(ratings: int) -> Vector:
+    return np.asarray(np.minimum(1.0, np.arange(1, ratings + 1) / FULL_FROM))
+
+
+def _person(
+    design: Design,
+    person: Participant,
+    songs: FrozenSongs,
+    effects: Mapping[str, float],
+    spreads: _Spreads,
+    rng: np.random.Generator,
+) -> Iterator[Record]:
+    """Yield everything that one person says, arm by arm."""
+    own = _BASE + rng.normal(0.0, spreads.person)
+    ranking = rng.permutation(len(songs))
+    ends: list[int] = []
+    for place, index in enumerate(order(person.number, len(design.algorithms)), start=1):
+        algorithm = design.algorithms[index]
+        liking = own + rng.normal(0.0, spreads.person_arm)
+        exact = liking + effects.get(algorithm, 0.0) * _growth(design.ratings_per_arm)
+        heard = exact + rng.normal(0.0, spreads.noise, design.ratings_per_arm)
+        moments = _moments(design, _begin(design, person.joined_at, ends), rng)
+        ends.append(int(moments.rated_at[-1]))
+        chosen = ranking[_repeating(len(songs), design.ratings_per_arm, rng)]
+        for row in range(design.ratings_per_arm):
+            yield Record(
+                participant=person.number,
+                algorithm=algorithm,
+                place=place,
+                number=row + 1,
+                song=songs.ids[chosen[row]],
+                stars=int(min(5, max(1, round(heard[row])))),
+                known=bool(moments.known[row]),
+                offered_at=int(moments.offered_at[row]),
+                rated_at=int(moments.rated_at[row]),
+                played_seconds=float(moments.played[row]),
+                choose_seconds=float(moments.choice[row]),
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moments:
+    """When the songs of one arm were offered and rated, and for how long they played."""
+
+    offered_at: Indices
+    rated_at: Indices
+    played: Vector
+    choice: Vector
+    known: np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
+    """Return when the next arm begins: as soon as the design allows it."""
+    earliest = [joined_at]
+    if ends:
+        earliest.append(ends[-1] + math.ceil(design.gap_hours * HOUR))
+    if len(ends) >= design.arms_per_day:
+        earliest.append(ends[-design.arms_per_day] + DAY)
+    return max(earliest)
+
+
+def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
+    count = design.ratings_per_arm
+    played = (design.listen_seconds + rng.uniform(0.0, _SLOWEST, count)).round(1)
+    rests = np.zeros(count)
+    rests[design.rest_after :: design.rest_after] = design.rest_seconds
+    waits = np.ceil((rests + design.answer_seconds) * SECOND).astype(np.int64)
+    heard = np.ceil(played * SECOND).astype(np.int64)
+    rated_at = begin + np.cumsum(waits + heard)
+    return _Moments(
+        offered_at=rated_at - heard,
+        rated_at=rated_at,
+        played=played,
+        choice=rng.uniform(*_CHOICE, count).round(4),
+        known=rng.random(count) < _KNOWN,
+    )
+
+
+def _repeating(songs: int, count: int, rng: np.random.Generator) -> Indices:
+    """Return the ranks of the songs of one arm: the first ones most often."""
+    weights = np.arange(1.0, songs + 1) ** -_REPEATING
+    return np.asarray(rng.choice(songs, size=count, p=weights / weights.sum()), dtype=np.intp)
+
+
+def _songs(design: Design, rng: np.random.Generator) -> FrozenSongs:
+    """Return songs with standardised features and a last column of ones, as a radio has them."""
+    drawn = rng.standard_normal((design.least_songs, _FEATURES)).astype(np.float32)
+    ids = [f"song-{number:04d}" for number in range(1, design.least_songs + 1)]
+    return FrozenSongs.of(ids, np.column_stack([drawn, np.ones(len(drawn))]))
+
+
+def _remarks(people: int, effects: Mapping[str, float], spreads: _Spreads) -> tuple[str, ...]:
+    sizes = [f"{name} {size:+g}" for name, size in effects.items() if size]
+    who = (
+        f"The {people} participants are simulated: their ratings are drawn from a model of each "
+        "arm, and no algorithm has run."
+    )
+    how = (
+        f"Standard deviations, in stars: {spreads.person:g} between people, "
+        f"{spreads.person_arm:g} between a person's arms, {spreads.noise:g} between ratings."
+    )
+    return who, f"Planted effects, in stars: {', '.join(sizes) or 'none'}.", how
+
+
+def _check(design: Design, people: int, effects: Mapping[str, float], spreads: _Spreads) -> None:
+    if people < 1:
+        msg = f"there must be at least one simulated person, got {people}"
+        raise InvalidInputError(msg)
+    for name, size in effects.items():
+        if name not in design.algorithms:
+            msg = f"effects must be of {', '.join(design.algorithms)}, got one of {name}"
+            raise InvalidInputError(msg)
+        if not math.isfinite(size):
+            msg = f"the effect of {name} must be a finite number of stars, got {size}"
+            raise InvalidInputError(msg)
+    for size in (spreads.person, spreads.person_arm, spreads.noise):
+        if not 0 <= size < math.inf:
+            msg = f"standard deviations must be finite and not negative, got {size}"
+            raise InvalidInputError(msg)

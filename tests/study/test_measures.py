@@ -1,0 +1,198 @@
+"""Uncertainty, repetition and learnt novelty of a study: as the engines themselves tell them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstand import Recommender, radio_prior
+from bandstand.errors import InvalidInputError
+from bandstand.model.novelty import novelty
+from bandstand.statistics.rank_laws import Shape
+from bandstand.study.measures import (
+    MOMENTS,
+    novelty_curves,
+    places,
+    repetition,
+    uncertainty,
+    uncertainty_along,
+)
+from bandstand.study.records import FrozenSongs
+from bandstand.units import MONTH
+from tests.study.small import ONE, OTHER, drawn_stars, record, study
+
+if TYPE_CHECKING:
+    from bandstand.study.records import Record, StudyData
+
+
+def rated(*counts: int) -> StudyData:
+    """Return a study in which one algorithm was rated so often by each person."""
+    rng = np.random.default_rng(3)
+    return study({(person, ONE): drawn_stars(rng, n) for person, n in enumerate(counts)})
+
+
+# ── Uncertainty ──────────────────────────────────────────────────────────────────────────
+
+
+def test_uncertainty_is_that_of_an_exact_model_told_one_rating_after_the_other() -> None:
+    data = rated(9, 4)
+    found = uncertainty(data, ONE, moments=(1, 4, 9))
+    assert found is not None
+    for row, records in zip(found.values, data.by_arm().values(), strict=True):
+        radio = Recommender(
+            features=data.catalogue.features,
+            ids=data.catalogue.ids,
+            raw=True,
+            prior=radio_prior(3),
+            algorithm="bayes-ucb-cn-x",
+        )
+        expected = {}
+        for each in records:
+            time = Decimal(each.rated_at) / 1_000
+            radio.update(each.song, rating=each.stars, time=time)
+            spread: Any = radio.predict().standard_deviation()
+            expected[each.number] = spread.mean()
+        for value, moment in zip(row, (1, 4, 9), strict=True):
+            assert value == pytest.approx(expected.get(moment, np.nan), rel=1e-6, nan_ok=True)
+
+
+def test_its_mean_and_error_are_over_those_who_got_so_far() -> None:
+    with np.errstate(all="raise"):
+        found = uncertainty(rated(10, 5, 7), ONE)
+    assert found is not None
+    assert found.moments.tolist() == [1, 5, 10]
+    assert found.counts.tolist() == [3, 3, 1]
+    assert found.people == (0, 1, 2)
+    for column in (0, 1):
+        assert found.mean[column] == pytest.approx(found.values[:, column].mean())
+        assert found.standard_error[column] == pytest.approx(stats.sem(found.values[:, column]))
+    assert found.mean[2] == found.values[0, 2]
+    assert np.isnan(found.standard_error[2])
+    assert found.mean[0] > found.mean[1] > found.mean[2] > 0
+
+
+def test_an_arm_that_nobody_began_has_no_uncertainty() -> None:
+    assert uncertainty(rated(2), OTHER) is None
+    assert MOMENTS[-1] == 200
+
+
+def test_a_clock_that_was_set_back_is_no_obstacle() -> None:
+    data = rated(6)
+    back = tuple(
+        replace(each, rated_at=each.rated_at - 10_000_000 * (each.number == 4))
+        for each in data.records
+    )
+    assert np.isfinite(uncertainty_along(data.catalogue, back, [3, 6])).all()
+    assert len(novelty_curves(replace(data, records=back), ONE)) == 1
+
+
+# ── Repetition ───────────────────────────────────────────────────────────────────────────
+
+
+def with_songs(songs: list[int]) -> StudyData:
+    """Return a study in which one person was played these songs of a hundred."""
+    data = study({(0, ONE): [3] * len(songs)}, ratings_per_arm=len(songs))
+    names = [f"song {number}" for number in range(100)]
+    return replace(
+        data,
+        catalogue=FrozenSongs.of(names, np.ones((100, 2))),
+        records=tuple(
+            replace(each, song=names[song]) for each, song in zip(data.records, songs, strict=True)
+        ),
+    )
+
+
+def test_repetition_counts_what_came_back() -> None:
+    (found,) = repetition(with_songs([4, 4, 4, 9, 9, 2]), ONE)
+    assert found.plays_by_rank.tolist() == [3.0, 2.0, 1.0]
+    assert found.repeat_share == pytest.approx(0.5)
+    assert found.line is None  # three songs are no line
+    assert (found.participant, found.algorithm) == (0, ONE)
+
+
+def test_plays_by_zipfs_law_are_recognised_and_equal_ones_are_not() -> None:
+    falling = [song for song in range(60) for _ in range(round(120 / (song + 1)))]
+    equal = list(range(100)) * 6
+    assert repetition(with_songs(falling), ONE)[0].shape is Shape.ZIPF
+    assert repetition(with_songs(equal), ONE)[0].shape is Shape.OTHER
+    line = repetition(with_songs(falling), ONE)[0].line
+    assert line is not None
+    assert line.exponent == pytest.approx(1.0, abs=0.1)
+
+
+def test_songs_that_never_came_back_leave_the_shape_open() -> None:
+    (found,) = repetition(with_songs(list(range(30))), ONE)
+    assert (found.repeat_share, found.shape) == (0.0, Shape.OPEN)
+    assert repetition(rated(3), OTHER) == ()
+
+
+# ── Novelty ──────────────────────────────────────────────────────────────────────────────
+
+
+def bored_listener(recovery: float) -> StudyData:
+    """Return 200 ratings over two days of one who likes every song as long as it is new."""
+    rng = np.random.default_rng(1)
+    last: dict[str, float] = {}
+    records: list[Record] = []
+    now = 0.0
+    for number in range(1, 201):
+        now += float(rng.choice([3.0, 40.0]))
+        base = record(0, ONE, 1, number, 3)
+        elapsed = min(MONTH, now - last.get(base.song, -np.inf))
+        stars = 5 * float(novelty(elapsed, recovery)) + rng.normal(0.0, 0.2)
+        records.append(
+            replace(base, stars=int(np.clip(round(stars), 1, 5)), rated_at=round(now * 60_000))
+        )
+        last[base.song] = now
+    return replace(rated(1), records=tuple(records))
+
+
+def test_the_learnt_curve_rises_as_the_listener_recovers() -> None:
+    with np.errstate(all="raise"):
+        (found,) = novelty_curves(bored_listener(60.0), ONE)
+    assert found.minutes.tolist() == places().tolist()
+    assert found.repeats.min() >= 3.0
+    assert found.repeats.max() < MONTH
+    # Between five and ninety per cent of the times after which songs came back.
+    low, high = np.quantile(found.repeats, [0.05, 0.9])
+    heard = (found.minutes >= low) & (found.minutes <= high)
+    truth = np.maximum(novelty(found.minutes, 60.0), 0.2)  # there is no zero among five stars
+    assert np.abs(found.mean - truth)[heard].max() < 0.15
+    assert (found.standard_deviation > 0).all()
+
+
+def test_it_is_the_novelty_that_the_engine_tells() -> None:
+    data = bored_listener(300.0)
+    (found,) = novelty_curves(data, ONE)
+    radio = Recommender(
+        features=data.catalogue.features,
+        ids=data.catalogue.ids,
+        raw=True,
+        prior=radio_prior(3),
+        algorithm="bayes-ucb-cn-v",
+    )
+    for each in data.records:
+        radio.update(each.song, rating=each.stars, time=Decimal(each.rated_at) / 1_000)
+    at = Decimal(data.records[-1].rated_at + 3_600_000) / 1_000
+    elapsed = radio.elapsed(at=at)
+    heard = elapsed < MONTH
+    told = radio.predict(at=at).parts()["novelty"]
+    expected = np.interp(elapsed[heard], found.minutes, found.mean)
+    assert len(expected) > 2
+    assert told[heard] == pytest.approx(expected, abs=0.01)
+    assert (told[~heard] == 1.0).all()
+
+
+def test_an_arm_that_nobody_began_has_no_curves() -> None:
+    assert novelty_curves(rated(3), OTHER) == ()
+
+
+@pytest.mark.parametrize("measure", [uncertainty, repetition, novelty_curves])
+def test_an_algorithm_of_another_study_is_refused(measure: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"one of the study's .*got thompson"):
+        measure(rated(1), "thompson")
