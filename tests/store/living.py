@@ -1,13 +1,23 @@
-"""A store with people in it: songs, accounts, events of every kind, playlists, a projection."""
+"""A store with people in it: songs, accounts, events of every kind, playlists, a study."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bandstand.store import accounts, events, playlists, projections, scans, sessions, snapshots
+from bandstand.store import (
+    accounts,
+    events,
+    playlists,
+    projections,
+    scans,
+    sessions,
+    snapshots,
+    studies,
+)
 from bandstand.store.events import NewEvent
 from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store.studies import NewArm
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:
@@ -28,6 +38,7 @@ class Life:
     bob: Account
     token: str  # of Ann's session
     playlist: str  # of Ann's
+    study: str  # over by now; Ann took part, Bob was invited
 
 
 def add_songs(connection: Connection, count: int) -> list[str]:
@@ -65,6 +76,37 @@ def add_events(connection: Connection, account: str, songs: list[str], count: in
         rate(connection, account, songs[number % len(songs)], f"key {number}")
 
 
+def add_study(connection: Connection, ann: str, bob: str, songs: list[str]) -> str:
+    """Return a study that is over, in which Ann rated a song and was offered another."""
+    design = {"title": "Which?", "algorithms": ["greedy-cn", "random"], "rest_seconds": 0.1}
+    study = studies.create(
+        connection, title="Which?", design=design, catalogue=b"\0songs\xff", now=NOW
+    ).id
+    studies.invite(connection, study, bob, made_for_study=True, number=1, now=NOW)
+    arms = [
+        NewArm(place=1, algorithm="random", seed=2**62),
+        NewArm(place=2, algorithm="greedy-cn", seed=0),
+    ]
+    studies.join(connection, study, ann, number=2, arms=arms, now=NOW + 1)
+    arm = studies.arms(connection, study, ann)[0].id
+    studies.begin(connection, arm, NOW + 2)
+    for number in (1, 2, 3):
+        song = songs[number % 2]
+        studies.offer(connection, arm, number=number, song=song, choose_ms=987_654, now=NOW + 3)
+        if number < 3:
+            studies.rate(
+                connection,
+                arm,
+                number=number,
+                stars=number,
+                known=number == 2,
+                played_ms=None if number == 2 else 31_000,
+                now=NOW + 4,
+            )
+    studies.close(connection, study, NOW + 5)
+    return study
+
+
 def add_life(store: Store, *, songs: int = 5, events_each: int = 20) -> Life:
     """Fill an empty store."""
     with store.writing() as connection:
@@ -86,4 +128,5 @@ def add_life(store: Store, *, songs: int = 5, events_each: int = 20) -> Life:
         made = playlists.create(
             connection, account=ann.id, name="Mine", songs=[ids[1], ids[0], ids[1]], now=NOW
         )
-    return Life(songs=ids, ann=ann, bob=bob, token=token, playlist=made.id)
+        study = add_study(connection, ann.id, bob.id, ids)
+    return Life(songs=ids, ann=ann, bob=bob, token=token, playlist=made.id, study=study)

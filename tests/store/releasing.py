@@ -11,16 +11,27 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bandstand.store import files, projections, scans
+from sqlalchemy import select
+
+from bandstand.store import accounts, events, files, playlists, projections, scans, snapshots
 from bandstand.store.connection import open_store
 from bandstand.store.migrations import MIGRATIONS
 from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store.schema import SONG
 from bandstand.store.sqlite_file import APPLICATION_ID
 from tests.store.examples import analysis
+from tests.store.listeners import NOW as EVENTS_AT
+from tests.store.listeners import every_kind
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 FOLDER = Path(__file__).parent / "released"
 NOW = 1_750_000_000_000
+HASH = "as argon2id writes it"
+PEOPLE_SINCE = 2  # the version that has accounts
 
 
 def released() -> list[int]:
@@ -46,6 +57,24 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
+def add_people(connection: Connection) -> None:
+    """Add two accounts, of which one has done everything that there is to do."""
+    songs = [str(it) for it in connection.scalars(select(SONG.c.id).order_by(SONG.c.id))]
+    ann = accounts.create(connection, name="Ann", role="admin", password_hash=HASH, now=NOW).id
+    accounts.create(
+        connection,
+        name="Bo\N{LATIN SMALL LETTER SHARP S}",
+        role="listener",
+        password_hash=None,
+        now=NOW,
+    )
+    accounts.change_settings(connection, ann, {"dial": 0.25, "\N{BELL}": ["'", None]})
+    for new in every_kind(ann, songs):
+        events.append(connection, new, now=EVENTS_AT)
+    snapshots.save(connection, ann, seq=3, version=1, content=b"\0snapshot\xff")
+    playlists.create(connection, account=ann, name="Mine", songs=songs[::-1], now=NOW)
+
+
 def main(version: str) -> None:
     """Print the store of a version as SQL."""
     with tempfile.TemporaryDirectory() as folder:
@@ -69,6 +98,8 @@ def main(version: str) -> None:
                 number = scans.begin(connection, now=NOW + 1)
                 files.mark_seen(connection, [b"/music/one.ogg"], number)
                 files.mark_missing(connection, b"/music", number)
+                if int(version) >= PEOPLE_SINCE:
+                    add_people(connection)
         with closing(sqlite3.connect(path)) as connection:
             print(f"PRAGMA application_id = {APPLICATION_ID};")  # noqa: T201
             for line in connection.iterdump():

@@ -32,8 +32,12 @@ DRIVERS = {"sqlite3", "psycopg", "psycopg_pool", "asyncpg"}
 
 def offences(where: str, code: str) -> Iterator[str]:
     """Yield what a module does to a database that only `writing()` and `reading()` may do."""
-    for node in ast.walk(ast.parse(code)):
+    tree = ast.parse(code)
+    words_only = set(_words_only(tree))
+    for node in ast.walk(tree):
         match node:
+            case ast.Constant() if node in words_only:
+                pass
             case ast.Constant(value=str(text)) if _begins(text) and where not in BEGINNERS:
                 yield text
             case ast.Attribute(
@@ -48,6 +52,20 @@ def offences(where: str, code: str) -> Iterator[str]:
                 driven = words & DRIVERS and not where.startswith("store/")
                 if driven or ("create_engine" in words and where not in BEGINNERS):
                     yield ", ".join(sorted(words))
+
+
+def _words_only(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what no database is told: the names of a module, and the states of something."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id="__all__")])
+                | ast.Subscript(value=ast.Name(id="Literal"))
+                | ast.keyword(arg="state")
+            ):
+                yield from ast.walk(node)
+            case _:
+                pass
 
 
 def _begins(text: str) -> bool:
@@ -69,6 +87,7 @@ def test_no_module_begins_a_transaction_of_its_own() -> None:
     [
         ("library/scan.py", 'connection.exec_driver_sql("begin;")'),
         ("store/files.py", 'connection.exec_driver_sql("SAVEPOINT a")'),
+        ("store/files.py", 'a(state="begin"); connection.exec_driver_sql("begin")'),
         ("store/files.py", 'connection.exec_driver_sql(" BEGIN DEFERRED")'),
         ("store/files.py", "with engine.begin(): pass"),
         ("store/files.py", "connection.begin_nested()"),

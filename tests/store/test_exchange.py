@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store import accounts, events, files, playlists, scans, songs
+from bandstand.store import accounts, events, files, playlists, scans, songs, studies
 from bandstand.store.connection import Store, open_store
 from bandstand.store.events import NewEvent
 from bandstand.store.exchange import export_lines, import_lines
@@ -122,9 +122,9 @@ def test_a_large_store_there_and_back_is_the_same_file(
 def test_an_empty_store_gives_a_header_and_an_end(store: Store) -> None:
     lines = [json.loads(line) for line in export_lines(store)]
     assert [line["type"] for line in lines] == ["header", "end"]
-    assert import_lines(store, export_lines(store)) == dict.fromkeys(
-        ("scan", "projection", "song", "file", "account", "event", "playlist"), 0
-    )
+    kinds = ("scan", "projection", "song", "file", "study")
+    theirs = ("account", "event", "playlist", "participation")
+    assert import_lines(store, export_lines(store)) == dict.fromkeys((*kinds, *theirs), 0)
 
 
 def test_an_export_has_no_secrets(store: Store) -> None:
@@ -218,6 +218,23 @@ def dropped(lines: list[dict[str, Any]], kind: str) -> None:
     lines.remove(first(lines, kind))
 
 
+def with_arms(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(line for line in lines if line.get("arms"))
+
+
+def played(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    songs: list[dict[str, Any]] = with_arms(lines)["arms"][0]["songs"]
+    return songs
+
+
+def add_open_studies(lines: list[dict[str, Any]], count: int) -> None:
+    closed = first(lines, "study")
+    is_open = {name: value for name, value in closed.items() if name != "closed_at"}
+    for number in range(count):
+        one = {**is_open, "id": f"{number:016x}", "title": f"Open {number}"}
+        lines.insert(lines.index(closed), one)
+
+
 SPOILED: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "another star": lambda it: first(it, "event").update(stars=1),
     "another digest": lambda it: first(it, "event").update(digest="00" * 32),
@@ -254,6 +271,29 @@ SPOILED: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "a late song": lambda it: it.append(first(it, "song")),
     "another format": lambda it: first(it, "header").update(format=2),
     "no header": lambda it: dropped(it, "header"),
+    "no study": lambda it: dropped(it, "study"),
+    "a study twice": lambda it: it.insert(it.index(first(it, "study")), dict(first(it, "study"))),
+    "two open studies": lambda it: add_open_studies(it, 2),
+    "an odd design": lambda it: first(it, "study").update(design=[]),
+    "an odd title": lambda it: first(it, "study").update(title="\n"),
+    "an odd catalogue": lambda it: first(it, "study").update(catalogue_base64="***"),
+    "a participant's number": lambda it: first(it, "participation").update(number=0),
+    "a participant twice": lambda it: it.append(dict(first(it, "participation"))),
+    "somebody else's part": lambda it: first(it, "participation").update(account="f" * 16),
+    "no consent": lambda it: with_arms(it).pop("joined_at"),
+    "odd arms": lambda it: with_arms(it).update(arms={}),
+    "an arm twice": lambda it: with_arms(it)["arms"].append(with_arms(it)["arms"][0]),
+    "an arm without songs": lambda it: with_arms(it)["arms"][1].pop("songs"),
+    "an arm not begun": lambda it: with_arms(it)["arms"][0].pop("begun_at"),
+    "an arm's seed": lambda it: with_arms(it)["arms"][0].update(seed=-1),
+    "six stars in a study": lambda it: played(it)[0].update(stars=6),
+    "a gap in a study": lambda it: played(it).pop(0),
+    "two that wait": lambda it: [
+        played(it)[1].pop(name) for name in ("stars", "known", "rated_at")
+    ],
+    "half a rating": lambda it: played(it)[0].pop("rated_at"),
+    "an unknown song in a study": lambda it: played(it)[0].update(song="f" * 16),
+    "a true that is 1": lambda it: played(it)[0].update(known=1),
 }
 
 
@@ -306,7 +346,27 @@ def test_what_is_no_whole_export_is_refused(
         check_refused(other, lines)
 
 
-@pytest.mark.parametrize("how", ["another star", "an unknown song", "a song twice"])
+def test_an_open_study_comes_in_as_one(store: Store, tmp_path: Path) -> None:
+    lines = entries(store)
+    add_open_studies(lines, 1)
+    with open_store(str(tmp_path / "other.db")) as other:
+        assert import_lines(other, spelt(lines))["study"] == 2
+        with other.reading() as connection:
+            assert studies.open_id(connection) == "0" * 16
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "another star",
+        "an unknown song",
+        "a song twice",
+        "two open studies",
+        "a gap in a study",
+        "no study",
+        "half a rating",
+    ],
+)
 def test_both_databases_refuse_what_does_not_fit(store: Store, tmp_path: Path, how: str) -> None:
     with open_store(str(tmp_path / "source.db")) as source:
         lines = entries(source)

@@ -138,7 +138,7 @@ def test_a_file_that_cannot_be_written_anew_fails_no_deletion_and_is_tried_again
     account = live(store, PLANTED, songs, count=3)
     tries = []
 
-    def full(_engine: object) -> None:
+    def full(_engine: object, **_: object) -> None:
         tries.append(1)
         raise sqlite3.OperationalError
 

@@ -19,6 +19,12 @@ from tests.store.living import add_life
 if TYPE_CHECKING:
     from pathlib import Path
 
+SECOND_AND_THIRD_STUDY = """
+    INSERT INTO study
+    SELECT substr(id, 2) || 'x', 'x', design, catalogue, 1, NULL FROM study
+    UNION SELECT substr(id, 2) || 'y', 'y', design, catalogue, 1, NULL FROM study
+"""
+
 
 def test_a_sound_store_has_no_problems(store: Store) -> None:
     report = verify(store)
@@ -28,6 +34,7 @@ def test_a_sound_store_has_no_problems(store: Store) -> None:
     report = verify(store)
     assert report.is_whole
     assert (report.counts["song"], report.counts["account"], report.counts["event"]) == (5, 2, 40)
+    assert (report.counts["study"], report.counts["study_song"]) == (1, 3)
 
 
 def undetected_flips(folder: Path, count: int, seed: int, table: str = "event") -> list[int]:
@@ -90,6 +97,16 @@ def test_one_changed_bit_of_what_holds_the_logs_is_no_traceback(tmp_path: Path, 
         ("DELETE FROM account", "refers to a account that is not there"),
         ("UPDATE event SET at = 'soon' WHERE seq = 2", "of another kind"),
         ("UPDATE event SET key = CAST(key AS BLOB) WHERE seq = 2", "of another kind"),
+        ("UPDATE study SET design = '[]'", "what was agreed cannot be read"),
+        ("UPDATE study SET title = CAST(title AS BLOB)", "rows of study hold something"),
+        ("UPDATE study_song SET stars = 'good' WHERE number = 1", "of another kind"),
+        ("UPDATE study_arm SET begun_at = NULL", "has songs and was not begun"),
+        ("UPDATE study_participant SET joined_at = NULL", "has not joined its study"),
+        ("DELETE FROM study_song WHERE number = 1", "the songs 1 to 3, got 2"),
+        ("DELETE FROM study_song WHERE number = 2", "the songs 1 to 3, got 2"),
+        ("UPDATE study_song SET stars = NULL WHERE number = 2", "all songs but its last rated"),
+        ("DELETE FROM study_participant", "refers to a study_participant that is not there"),
+        (SECOND_AND_THIRD_STUDY, "at most one study can be open, got 2"),
     ],
 )
 def test_what_a_careless_hand_did_is_told(tmp_path: Path, spoil: str, words: str) -> None:
@@ -119,6 +136,14 @@ def test_a_changed_event_is_found_in_both_databases(store: Store) -> None:
     report = verify(store)
     assert len(report.problems) == 2
     assert all("event 1 must fit its digest" in problem for problem in report.problems)
+
+
+def test_a_study_with_a_gap_is_found_in_both_databases(store: Store) -> None:
+    add_life(store)
+    with store.writing() as connection:
+        connection.execute(text("DELETE FROM study_song WHERE number = 1"))
+    (problem,) = verify(store).problems
+    assert "must have the songs 1 to 3, got 2" in problem
 
 
 def test_others_may_write_meanwhile(store: Store) -> None:

@@ -20,6 +20,7 @@ snapshots     what was derived from a log, up to some event
 accounts      who listens, with passwords' hashes and settings
 sessions      who is logged in, and where
 playlists     songs that listeners have put together
+studies       who compares algorithms without knowing which one plays, and what they said
 backup        a safety copy, also while the store is used; `restore` makes a store of it
 verify        whether the store is whole
 exchange      the store as lines of JSON, and such lines as a store

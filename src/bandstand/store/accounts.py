@@ -234,7 +234,7 @@ def rename(connection: Connection, account: str, name: str) -> None:
 
 
 def delete(connection: Connection, account: str) -> None:
-    """Remove an account with its log, sessions, settings and playlists, for good.
+    """Remove an account with its log, sessions, settings, playlists and studies' ratings, for good.
 
     A SQLite file is written anew when the transaction has ended, so that no trace is left.
     """

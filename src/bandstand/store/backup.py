@@ -1,8 +1,8 @@
 """A safety copy of a store, made while it is used: one SQLite file, from either database.
 
 All that was acknowledged before the copy began is in it: songs, accounts with the hashes of their
-passwords, settings, logs and playlists. Nobody is logged in in it. It is readable for its owner
-only, carries a seal (`sealing`), and appears under its name when it is complete.
+passwords, settings, logs, playlists and studies. Nobody is logged in in it. It is readable for its
+owner only, carries a seal (`sealing`), and appears under its name when it is complete.
 """
 
 from __future__ import annotations

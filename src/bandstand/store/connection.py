@@ -28,7 +28,7 @@ from bandstand.store.engines import (
 from bandstand.store.failures import locked, store_error
 from bandstand.store.limits import limited
 from bandstand.store.location import Location, SqliteLocation, parse_location
-from bandstand.store.serving import is_served_elsewhere
+from bandstand.store.serving import is_served_elsewhere, is_served_here
 from bandstand.store.sqlite_file import ensure_file
 from bandstand.store.turns import Turns
 from bandstand.store.upgrading import keep_copy
@@ -76,6 +76,7 @@ class Store:
     def close(self) -> None:
         """Close all connections; to close twice does no harm."""
         self._closed = True
+        self._eraser.stop()
         self._engines.dispose()
 
     @contextmanager
@@ -98,10 +99,11 @@ class Store:
         """Give a connection whose changes are kept as a whole, unless the block raises."""
         self._check_open()
         with self._plain_errors(), self._turn(), self._engines.writer.begin() as connection:
-            traces.must_be_removed(connection)  # what failed before asks for nothing
+            before = traces.due(connection)
             yield connection
-            has_new = traces.must_be_removed(connection)
-        self._eraser.after_transaction(has_new=has_new)
+            due = traces.due(connection)
+        # What others left to do is left to the process that serves the file, if there is one.
+        self._eraser.after_transaction(due if due != before or self._engines.checkpoints else 0)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -127,6 +129,12 @@ class Store:
             )
             raise StoreError(msg)
 
+    def finish_erasing(self) -> None:
+        """Remove the traces of who was removed when an earlier process died before it did."""
+        with self.reading() as connection:
+            due = traces.due(connection)
+        self._eraser.after_transaction(due)
+
     def _check_open(self) -> None:
         if self._closed:
             msg = f"the store {self.location} must be open, got a closed one"
@@ -151,7 +159,8 @@ def open_store(
 
     Without a place it is the one in the user's data folder. `wait` is how many seconds somebody
     else may hold it before StoreLockedError, `now` the time that a new store notes, in
-    milliseconds. What belongs to another program or to a newer Bandstand is left as it is.
+    milliseconds. What belongs to another program or to a newer Bandstand is left as it is. In the
+    process that serves it, what a removal left to do is done (`traces`).
     """
     location = place if not isinstance(place, str | None) else parse_location(place)
     moment = time.time_ns() // 1_000_000 if now is None else now
@@ -162,6 +171,8 @@ def open_store(
         except BaseException:
             store.close()
             raise
+    if isinstance(location, SqliteLocation) and is_served_here(location):
+        store.finish_erasing()
     return store
 
 

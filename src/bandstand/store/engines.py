@@ -26,7 +26,7 @@ from bandstand.store.failures import is_busy
 from bandstand.store.limits import refuse_late_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
@@ -40,6 +40,9 @@ _MENDED: Final = ((3, 50, 7), (3, 44, 6))
 
 _RETRY_AFTER: Final = 0.02  # seconds
 
+# Of SQLite's machine, between two looks at whether it is enough.
+_STEPS: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
@@ -47,6 +50,8 @@ class Engines:
 
     reader: Engine
     writer: Engine
+    # Whether the writer may move SQLite's write-ahead log into the file at any moment.
+    checkpoints: bool = True
 
     def dispose(self) -> None:
         """Close all connections; the writer last, which tidies up behind all."""
@@ -83,7 +88,7 @@ def sqlite_engines(path: Path, *, wait: float, checkpoints: bool = True) -> Engi
         max_overflow=0,
     )
     refuse_late_statements(reader)
-    return Engines(reader=reader, writer=writer)
+    return Engines(reader=reader, writer=writer, checkpoints=checkpoints)
 
 
 def _sqlite_engine(
@@ -149,14 +154,21 @@ def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
         time.sleep(_RETRY_AFTER)
 
 
-def rewrite_file(engine: Engine) -> None:
+def rewrite_file(engine: Engine, *, is_enough: Callable[[], bool]) -> None:
     """Write all that a SQLite file holds anew, so that nothing else is in it.
 
-    Others can read meanwhile, and wait to write. It takes about as long as to copy the file.
+    Others can read meanwhile, and wait to write. It takes about as long as to copy the file. As
+    soon as `is_enough` it is given up with an error, and the file is as it was.
     """
     connection = engine.raw_connection()
     try:
-        connection.cursor().execute("VACUUM")
+        driver = connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)  # noqa: S101
+        driver.set_progress_handler(is_enough, _STEPS)
+        try:
+            driver.execute("VACUUM")
+        finally:
+            driver.set_progress_handler(None, 0)
     finally:
         connection.close()
 
@@ -179,6 +191,26 @@ def emptied_log(engine: Engine, *, wait: float) -> bool:
     finally:
         connection.close()
     return not busy
+
+
+def header_number(connection: Connection) -> int:
+    """Return the number that the header of a SQLite file has room for; 0 in a new one."""
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+
+
+def set_header_number(connection: Connection, number: int) -> None:
+    """Put a number into the header of a SQLite file, as a part of the transaction."""
+    connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+
+
+def cleared_number(engine: Engine, number: int) -> int:
+    """Put 0 in place of `number` in the header, and return what is there now: 0, or another."""
+    with engine.begin() as connection:
+        now = header_number(connection)
+        if now != number:
+            return now
+        set_header_number(connection, 0)
+        return 0
 
 
 def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:

@@ -9,6 +9,14 @@ from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists
 from bandstand.store.account_settings import settings_to_text
 from bandstand.store.accounts import Account
+from bandstand.store.entry_checks import (
+    a_truth,
+    an_object,
+    at_least,
+    check_names,
+    integers,
+    one_of,
+)
 from bandstand.store.event_values import (
     KINDS,
     LONGEST_KEY,
@@ -18,6 +26,7 @@ from bandstand.store.event_values import (
     checked_short_text,
 )
 from bandstand.store.exchange_lines import from_base64, from_hex, path_of
+from bandstand.store.exchange_studies import participation_columns, study_columns
 from bandstand.store.exporting import (
     FILE_FACTS,
     PROJECTION_FACTS,
@@ -40,17 +49,22 @@ from bandstand.store.values import (
 from bandstand.tracks import Tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 _DIGEST_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The columns of an entry; a song's has those of its file beside it."""
+    """The columns of an entry; a song's has those of its file beside it.
+
+    A participation has those of its arms and of what was played in them.
+    """
 
     values: dict[str, Any]
     file: dict[str, Any] | None = None
+    arms: tuple[dict[str, Any], ...] = ()
+    arm_songs: tuple[dict[str, Any], ...] = ()
 
     def account(self) -> Account:
         """Return the account that this is."""
@@ -63,20 +77,20 @@ class Row:
 
 
 def _scan(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, SCAN_FACTS, may_lack={"finished_at"})
-    return Row(values=_integers(entry, SCAN_FACTS))
+    check_names(entry, SCAN_FACTS, may_lack={"finished_at"})
+    return Row(values=integers(entry, SCAN_FACTS))
 
 
 def _projection(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, (*PROJECTION_FACTS, "content_base64"))
+    check_names(entry, (*PROJECTION_FACTS, "content_base64"))
     content = from_base64(entry["content_base64"], "content_base64")
-    return Row(values={**_integers(entry, PROJECTION_FACTS), "content": content})
+    return Row(values={**integers(entry, PROJECTION_FACTS), "content": content})
 
 
 def _song(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, ("id", "tags", *SONG_FACTS, "file", "descriptors"))
-    tags = _object(entry["tags"], "tags")
-    _check_names(tags, TAGS, may_lack=TAGS)
+    check_names(entry, ("id", "tags", *SONG_FACTS, "file", "descriptors"))
+    tags = an_object(entry["tags"], "tags")
+    check_names(tags, TAGS, may_lack=TAGS)
     song_id = checked_id(entry["id"], "id")
     song = {
         "id": song_id,
@@ -89,7 +103,7 @@ def _song(entry: Mapping[str, Any]) -> Row:
         "descriptors": _descriptors(entry["descriptors"]),
         "folded_name": folded(song_name(tags.get("artist"), tags.get("title"))),
     }
-    file = _file_columns(_object(entry["file"], "file"), song_id=song_id)
+    file = _file_columns(an_object(entry["file"], "file"), song_id=song_id)
     return Row(values=song, file=file)
 
 
@@ -106,13 +120,10 @@ def _file(entry: Mapping[str, Any]) -> Row:
 
 
 def _file_columns(fields: Mapping[str, Any], *, song_id: str | None) -> dict[str, Any]:
-    _check_names(
+    check_names(
         fields, ("path", "path_base64", *FILE_FACTS), may_lack={"path", "path_base64", "problem"}
     )
     problem = fields.get("problem")
-    if type(fields["missing"]) is not bool:
-        msg = f"missing must be true or false, got {shown(fields['missing'])}"
-        raise InvalidInputError(msg)
     return {
         **place(path_of(fields)),
         "song_id": song_id,
@@ -121,30 +132,27 @@ def _file_columns(fields: Mapping[str, Any], *, song_id: str | None) -> dict[str
         "problem": None if problem is None else checked_text(problem, "problem"),
         "analysis_version": checked_integer(fields["analysis_version"], "analysis_version"),
         "seen": checked_integer(fields["seen"], "seen"),
-        "missing": fields["missing"],
+        "missing": a_truth(fields["missing"], "missing"),
     }
 
 
 def _account(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, ("id", "name", "role", "disabled", "seed", "created_at", "settings"))
-    if type(entry["disabled"]) is not bool:
-        msg = f"disabled must be true or false, got {shown(entry['disabled'])}"
-        raise InvalidInputError(msg)
+    check_names(entry, ("id", "name", "role", "disabled", "seed", "created_at", "settings"))
     return Row(
         values={
             "id": checked_id(entry["id"], "id"),
             "name": accounts.checked_name(entry["name"]),
             "role": accounts.checked_role(entry["role"]),
-            "disabled": entry["disabled"],
+            "disabled": a_truth(entry["disabled"], "disabled"),
             "seed": checked_integer(entry["seed"], "seed", least=0),
             "created_at": checked_integer(entry["created_at"], "created_at"),
-            "settings": settings_to_text(_object(entry["settings"], "settings")),
+            "settings": settings_to_text(an_object(entry["settings"], "settings")),
         }
     )
 
 
 def _event(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, (*_EVENT_CHECKS, "digest"), may_lack=_EVENT_CHECKS.keys() - _ALWAYS)
+    check_names(entry, (*_EVENT_CHECKS, "digest"), may_lack=_EVENT_CHECKS.keys() - _ALWAYS)
     values = {
         _COLUMN_OF.get(name, name): None if entry.get(name) is None else check(entry[name], name)
         for name, check in _EVENT_CHECKS.items()
@@ -157,7 +165,7 @@ def _event(entry: Mapping[str, Any]) -> Row:
 
 
 def _playlist(entry: Mapping[str, Any]) -> Row:
-    _check_names(entry, ("id", "account", "name", "created_at", "songs"))
+    check_names(entry, ("id", "account", "name", "created_at", "songs"))
     songs = entry["songs"]
     if not isinstance(songs, list) or len(songs) > MOST_SONGS:
         msg = f"songs must be a list of at most {MOST_SONGS:,}, got {shown(songs)}"
@@ -173,65 +181,31 @@ def _playlist(entry: Mapping[str, Any]) -> Row:
     )
 
 
-def _check_names(
-    entry: Mapping[str, Any], names: Collection[str], *, may_lack: Collection[str] = ()
-) -> None:
-    given = entry.keys() - {"type"}
-    if unknown := given - set(names):
-        msg = (
-            f"an entry must have no other names than {', '.join(names)}, got {shown(min(unknown))}"
-        )
-        raise InvalidInputError(msg)
-    lacking = [name for name in names if name not in may_lack and entry.get(name) is None]
-    if lacking:
-        msg = f"{lacking[0]} must be given, got none"
-        raise InvalidInputError(msg)
+def _study(entry: Mapping[str, Any]) -> Row:
+    return Row(values=study_columns(entry))
 
 
-def _integers(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, int | None]:
-    return {
-        name: None if entry.get(name) is None else checked_integer(entry[name], name)
-        for name in names
-    }
-
-
-def _object(value: Any, name: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        msg = f"{name} must be a JSON object, got {shown(value)}"
-        raise InvalidInputError(msg)
-    return value
-
-
-def _one_of(allowed: Collection[str]) -> Callable[[Any, str], str]:
-    def check(value: Any, name: str) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            msg = f"{name} must be one of {', '.join(allowed)}, got {shown(value)}"
-            raise InvalidInputError(msg)
-        return value
-
-    return check
-
-
-def _at_least(least: int) -> Callable[[Any, str], int]:
-    return lambda value, name: checked_integer(value, name, least=least)
+def _participation(entry: Mapping[str, Any]) -> Row:
+    values, arms, songs = participation_columns(entry)
+    return Row(values=values, arms=arms, arm_songs=songs)
 
 
 _ALWAYS: Final = frozenset({"account", "seq", "key", "at", "kind"})
 _COLUMN_OF: Final = {"account": "account_id", "song": "song_id"}
 _EVENT_CHECKS: Final[dict[str, Callable[[Any, str], Any]]] = {
     "account": checked_id,
-    "seq": _at_least(1),
+    "seq": at_least(1),
     "key": lambda value, name: checked_short_text(value, name, most=LONGEST_KEY),
     "at": checked_integer,
-    "kind": _one_of(KINDS),
+    "kind": one_of(KINDS),
     "song": checked_id,
     "stars": lambda value, name: checked_integer(value, name, least=1, most=5),
-    "played_ms": _at_least(0),
-    "since_heard_ms": _at_least(0),
-    "scope": _one_of(SCOPES),
+    "played_ms": at_least(0),
+    "since_heard_ms": at_least(0),
+    "scope": one_of(SCOPES),
     "target": lambda value, name: checked_short_text(value, name, most=LONGEST_TARGET),
     "until": checked_integer,
-    "retracts": _at_least(1),
+    "retracts": at_least(1),
 }
 
 ROWS: Final[dict[str, Callable[[Mapping[str, Any]], Row]]] = {
@@ -239,7 +213,9 @@ ROWS: Final[dict[str, Callable[[Mapping[str, Any]], Row]]] = {
     "projection": _projection,
     "song": _song,
     "file": _file,
+    "study": _study,
     "account": _account,
     "event": _event,
     "playlist": _playlist,
+    "participation": _participation,
 }

@@ -18,6 +18,12 @@ from bandstand.store.exchange_lines import (
     spelt,
     to_base64,
 )
+from bandstand.store.exporting_studies import (
+    own_participation_entries,
+    participation_entries,
+    rated_songs,
+    study_entries,
+)
 from bandstand.store.queries import in_order
 from bandstand.store.schema import (
     ACCOUNT,
@@ -75,8 +81,10 @@ def _whole(connection: Connection) -> Iterator[dict[str, Any]]:
     loose = select(FILE).where(FILE.c.song_id.is_(None))
     for row in in_order(connection, loose, FILE.c.path):
         yield {"type": "file", **_file(row)}
+    yield from study_entries(connection)
     for row in in_order(connection, select(ACCOUNT), ACCOUNT.c.id):
         yield from _person(connection, row)
+        yield from participation_entries(connection, row["id"])
 
 
 def _songs(connection: Connection) -> Iterator[dict[str, Any]]:
@@ -103,12 +111,14 @@ def _of_account(connection: Connection, account: str) -> Iterator[dict[str, Any]
         .join(PLAYLIST, PLAYLIST.c.id == PLAYLIST_SONG.c.playlist_id)
         .where(PLAYLIST.c.account_id == account)
     )
-    known = or_(*(SONG.c.id.in_(ids) for ids in (rated, ruled, saved)))
+    studied = rated_songs(account)
+    known = or_(*(SONG.c.id.in_(ids) for ids in (rated, ruled, saved, studied)))
     for row in in_order(connection, select(SONG).where(known), SONG.c.id):
         fact = {"id": row["id"], "tags": _given(row, TAGS), "duration": row["duration"]}
         yield {"type": "song", **fact}
     row = connection.execute(select(ACCOUNT).where(ACCOUNT.c.id == account)).mappings().one()
     yield from _person(connection, row)
+    yield from own_participation_entries(connection, account)
 
 
 def _person(connection: Connection, row: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

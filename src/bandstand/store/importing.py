@@ -17,9 +17,21 @@ from bandstand.store import accounts, events, playlists
 from bandstand.store.exchange_lines import read
 from bandstand.store.exchange_rows import ROWS, Row
 from bandstand.store.identity import claim, note_song_change
-from bandstand.store.queries import CHUNK
+from bandstand.store.queries import CHUNK, chunks
 from bandstand.store.row_copy import check_empty
-from bandstand.store.schema import EVENT, FILE, LOG_END, PROJECTION, SCAN, SONG
+from bandstand.store.schema import (
+    EVENT,
+    FILE,
+    LOG_END,
+    PROJECTION,
+    SCAN,
+    SONG,
+    STUDY,
+    STUDY_ARM,
+    STUDY_PARTICIPANT,
+    STUDY_SONG,
+)
+from bandstand.store.verify_studies import study_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,13 +41,24 @@ if TYPE_CHECKING:
     from bandstand.store.connection import Store
 
 # What comes later may refer to what came before, and nothing the other way round.
-_ORDER: Final = ("scan", "projection", "song", "file", "account", "event", "playlist")
-_PEOPLE: Final = frozenset({"account", "event", "playlist"})
+_ORDER: Final = (
+    "scan",
+    "projection",
+    "song",
+    "file",
+    "study",
+    "account",
+    "event",
+    "playlist",
+    "participation",
+)
+_PEOPLE: Final = frozenset({"account", "event", "playlist", "participation"})
 _TABLES: Final[dict[str, Table]] = {
     "scan": SCAN,
     "projection": PROJECTION,
     "song": SONG,
     "file": FILE,
+    "study": STUDY,
     "event": EVENT,
 }
 
@@ -93,6 +116,9 @@ class _Reader:
             if problems:
                 msg = f"the logs of an export must be whole, got: {problems[0]}"
                 raise InvalidInputError(msg)
+        for problem in study_problems(self._connection):
+            msg = f"the studies of an export must be whole, got: {problem}"
+            raise InvalidInputError(msg)
         if self.counts["song"]:
             note_song_change(self._connection)
 
@@ -120,6 +146,10 @@ class _Reader:
             self._check_owner(row.values["account"])
             self._write()
             playlists.insert_row(self._connection, row.playlist())
+        elif kind == "participation":
+            self._check_owner(row.values["account_id"])
+            self._write()
+            self._put_participation(row)
         else:
             if kind == "event":
                 self._check_owner(row.values["account_id"])
@@ -128,9 +158,15 @@ class _Reader:
             if row.file is not None:
                 self._waiting["file"].append(row.file)
 
+    def _put_participation(self, row: Row) -> None:
+        self._connection.execute(insert(STUDY_PARTICIPANT).values(row.values))
+        for table, parts in ((STUDY_ARM, row.arms), (STUDY_SONG, row.arm_songs)):
+            for some in chunks(parts):
+                self._connection.execute(insert(table), list(some))
+
     def _check_owner(self, account: str) -> None:
         if account != self._account:
-            msg = f"events and playlists must follow their own account, got those of {account}"
+            msg = f"what is somebody's must follow their own account, got something of {account}"
             raise InvalidInputError(msg)
 
     def _close_log(self) -> None:

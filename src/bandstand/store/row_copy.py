@@ -19,6 +19,7 @@ from bandstand.store.schema import (
     SESSION,
     SONG,
     STORE,
+    STUDY,
 )
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ _LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, SESSION.name})
 
 
 def check_empty(connection: Connection, location: Location) -> None:
-    """Refuse a store that holds songs, scans or people: nothing is ever mixed into it."""
-    for table in (SONG, FILE, SCAN, PROJECTION, ACCOUNT):
+    """Refuse a store that holds songs, scans, people or studies: nothing is ever mixed into it."""
+    for table in (SONG, FILE, SCAN, PROJECTION, ACCOUNT, STUDY):
         if connection.execute(select(table).limit(1)).first() is not None:
             msg = f"the store {location} must be empty, got one with rows of {table.name}"
             raise ConflictError(msg)

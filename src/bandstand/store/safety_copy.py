@@ -65,6 +65,7 @@ def finish(copy: sqlite3.Connection) -> None:
     copy.execute("PRAGMA secure_delete = ON")
     if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():
         copy.execute("DELETE FROM session")
+    copy.execute("PRAGMA user_version = 0")  # what is due in the store (`traces`) is done here
     copy.execute("VACUUM")  # so that nothing of what was removed is in it
     problems = damage(copy)
     if problems:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     LargeBinary,
     MetaData,
@@ -215,4 +216,62 @@ PLAYLIST_SONG: Final = Table(
     ),
     Column("position", BigInteger, primary_key=True),
     Column("song_id", _ORDERED_TEXT, ForeignKey("song.id"), nullable=False),
+)
+
+STUDY: Final = Table(
+    "study",
+    METADATA,
+    Column("id", _ORDERED_TEXT, primary_key=True),  # 16 hexadecimal digits, random
+    Column("title", _ORDERED_TEXT, nullable=False, unique=True),
+    Column("design", Text, nullable=False),  # JSON
+    Column("catalogue", LargeBinary, nullable=False),  # the songs as they were when it was opened
+    Column("created_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+)
+
+STUDY_PARTICIPANT: Final = Table(
+    "study_participant",
+    METADATA,
+    Column("study_id", _ORDERED_TEXT, ForeignKey("study.id", ondelete="CASCADE"), primary_key=True),
+    _account_id(is_key=True),
+    Column("number", BigInteger, nullable=False),  # which order of the algorithms is theirs
+    Column("made_for_study", Boolean, nullable=False),  # the account goes with the participant
+    Column("invited_at", BigInteger, nullable=False),
+    Column("joined_at", BigInteger),  # NULL until they have agreed
+    UniqueConstraint("study_id", "number"),
+    Index("ix_study_participant_account_id", "account_id"),
+)
+
+STUDY_ARM: Final = Table(
+    "study_arm",
+    METADATA,
+    Column("id", _ORDERED_TEXT, primary_key=True),  # 16 hexadecimal digits, random
+    Column("study_id", _ORDERED_TEXT, nullable=False),
+    Column("account_id", _ORDERED_TEXT, nullable=False),
+    Column("place", BigInteger, nullable=False),  # in the participant's own order
+    Column("algorithm", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("begun_at", BigInteger),
+    UniqueConstraint("study_id", "account_id", "place"),
+    ForeignKeyConstraint(
+        ["study_id", "account_id"],
+        ["study_participant.study_id", "study_participant.account_id"],
+        ondelete="CASCADE",
+    ),
+)
+
+STUDY_SONG: Final = Table(
+    "study_song",
+    METADATA,
+    Column(
+        "arm_id", _ORDERED_TEXT, ForeignKey("study_arm.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("number", BigInteger, primary_key=True),  # 1, 2, 3, … without a gap
+    Column("song_id", _ORDERED_TEXT, ForeignKey("song.id"), nullable=False),
+    Column("offered_at", BigInteger, nullable=False),
+    Column("choose_ms", BigInteger, nullable=False),  # how long the choice took
+    Column("stars", BigInteger),  # NULL until it is rated, as all below
+    Column("known", Boolean),
+    Column("played_ms", BigInteger),
+    Column("rated_at", BigInteger),
 )

@@ -47,19 +47,29 @@ def is_served_elsewhere(location: SqliteLocation) -> bool:
 
     Then that one moves the write-ahead log into the file, and nobody else should.
     """
+    return _server(location) not in {None, _this_process()}
+
+
+def is_served_here(location: SqliteLocation) -> bool:
+    """Return whether this process serves a store now."""
+    return _server(location) == _this_process()
+
+
+def _server(location: SqliteLocation) -> str | None:
+    """Return who serves a store now, in words; None if nobody does."""
     try:
         lock = os.open(lock_file(location), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:  # nobody ever has
-        return False
+        return None
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _holder(lock) != f"process {os.getpid()}"
+        return _holder(lock)
     except OSError:
-        return False
+        return None
     finally:
         os.close(lock)
-    return False
+    return None
 
 
 def lock_file(location: SqliteLocation) -> Path:
@@ -93,6 +103,10 @@ def _take(lock: int, location: SqliteLocation) -> None:
         raise StoreError(msg) from problem
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+
+
+def _this_process() -> str:
+    return f"process {os.getpid()}"
 
 
 def _holder(lock: int) -> str:

@@ -1,4 +1,4 @@
-"""Whether a store is whole: what the database itself says, and every account's log.
+"""Whether a store is whole: what the database itself says, every account's log, the studies.
 
 A log is a chain of digests, so that one changed byte in any event shows, and so does an event
 that is missing, doubled or cut off at the end.
@@ -18,6 +18,7 @@ from bandstand.errors import BandstandError
 from bandstand.store import events
 from bandstand.store.row_copy import count_rows
 from bandstand.store.schema import ACCOUNT, EVENT, LOG_END
+from bandstand.store.verify_studies import study_problems, study_type_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -62,8 +63,9 @@ def verify(store: Store) -> Report:
     """Return what is wrong with a store, which others may go on using meanwhile."""
     with store.reading(limit=None) as connection:
         checks: list[Callable[[Connection], Iterable[str]]] = [_logs, _loose_ends, _settings]
+        checks.append(study_problems)
         if connection.dialect.name == "sqlite":
-            checks = [_damage, _foreign_keys, _types, *checks]
+            checks = [_damage, _foreign_keys, _types, study_type_problems, *checks]
         problems = [problem for check in checks for problem in _answers(check, connection)]
         counts: dict[str, int] = {}
         problems += _answers(lambda it: counts.update(count_rows(it)) or (), connection)

@@ -1,0 +1,276 @@
+"""Studies, and who takes part in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
+from bandstand.store import accounts, studies
+from bandstand.store.connection import open_store
+from bandstand.store.studies import NewArm, ParticipantRow
+from tests.store.examples import discarded, some_examples
+from tests.store.living import NOW, add_account
+from tests.store.studying import ARMS, CATALOGUE, DESIGN, add_study, begun, joined, play
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from bandstand.store.connection import Store
+
+NOBODY = "0123456789abcdef"
+ODD_ARMS = (
+    (),
+    (ARMS[0], ARMS[0]),
+    (NewArm(place=-1, algorithm="random", seed=1),),
+    (NewArm(place=1, algorithm="", seed=1),),
+    (NewArm(place=1, algorithm="random", seed=-1),),
+)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def test_a_store_without_a_study_says_so(store: Store) -> None:
+    with store.reading() as connection:
+        assert studies.opened(connection) is None
+        assert studies.open_id(connection) is None
+        assert studies.all_studies(connection) == []
+        assert studies.by_title(connection, "Which one?") is None
+        assert studies.get(connection, NOBODY) is None
+        assert studies.participants(connection, NOBODY) == []
+        assert studies.participant(connection, NOBODY, NOBODY) is None
+        assert list(studies.rows(connection, NOBODY)) == []
+
+
+@given(
+    design=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"])), JSON, max_size=4
+    ),
+    catalogue=st.binary(max_size=2_000),
+    now=st.integers(-(2**63), 2**63 - 1),
+)
+@some_examples
+def test_a_study_is_read_as_it_was_made(
+    shared: Store, design: dict[str, Any], catalogue: bytes, now: int
+) -> None:
+    with discarded(shared) as connection:
+        made = studies.create(connection, title="T", design=design, catalogue=catalogue, now=now)
+        assert made.design == design
+        assert made.catalogue == catalogue
+        assert (made.created_at, made.closed_at) == (now, None)
+        assert studies.opened(connection) == made
+        assert studies.get(connection, made.id) == made
+        assert studies.by_title(connection, "T") == made
+        assert studies.all_studies(connection) == [made]
+        assert studies.open_id(connection) == made.id
+
+
+def test_at_most_one_study_is_open_and_titles_are_used_once(store: Store) -> None:
+    with store.writing() as connection:
+        first = add_study(connection)
+    with pytest.raises(ConflictError, match="'Which one\\?' is"), store.writing() as connection:
+        add_study(connection, "Another")
+    with store.writing() as connection:
+        studies.close(connection, first.id, NOW + 5)
+        studies.close(connection, first.id, NOW + 6)  # it stays as it was
+        assert studies.get(connection, first.id) == replace(first, closed_at=NOW + 5)
+        assert studies.opened(connection) is None
+    with pytest.raises(ConflictError, match="is taken"), store.writing() as connection:
+        add_study(connection)
+    with store.writing() as connection:
+        second = add_study(connection, "Another")
+        assert studies.open_id(connection) == second.id
+        assert {it.title for it in studies.all_studies(connection)} == {"Which one?", "Another"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"title": ""}, "1 to 200 characters"),
+        ({"title": "x" * 201}, "1 to 200 characters"),
+        ({"title": " x"}, "without spaces around it"),
+        ({"title": "a\nb"}, "one line"),
+        ({"title": "a\0b"}, "without NUL"),
+        ({"title": 5}, "must be text"),
+        ({"design": {"seconds": float("nan")}}, "must be JSON"),
+        ({"design": {"a": object()}}, "must be JSON"),
+        ({"design": {"a": "x" * 1_000_001}}, "at most 1,000,000 characters"),
+        ({"design": {"a": "\ud800"}}, "valid Unicode"),
+        ({"catalogue": "text"}, "must be bytes, got str"),
+        ({"now": 1.5}, "must be an integer"),
+    ],
+)
+def test_what_is_no_study_is_refused(store: Store, changes: dict[str, Any], words: str) -> None:
+    values = {"title": "T", "design": DESIGN, "catalogue": CATALOGUE, "now": NOW, **changes}
+    with pytest.raises(InvalidInputError, match=words), store.writing() as connection:
+        studies.create(connection, **values)
+    with store.reading() as connection:
+        assert studies.all_studies(connection) == []
+
+
+def test_an_invitation_becomes_a_participation_under_its_number(store: Store) -> None:
+    with store.writing() as connection:
+        study = add_study(connection).id
+        ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
+        studies.invite(connection, study, ann, made_for_study=True, number=2, now=NOW)
+        invited = ParticipantRow(
+            study=study,
+            account=ann,
+            number=2,
+            made_for_study=True,
+            invited_at=NOW,
+            joined_at=None,
+        )
+        assert studies.participant(connection, study, ann) == invited
+        assert studies.arms(connection, study, ann) == []
+        assert studies.free_number(connection, study) == 1
+        studies.join(connection, study, ann, number=2, arms=ARMS, now=NOW + 1)
+        studies.join(connection, study, bob, number=1, arms=ARMS, now=NOW + 2)
+        assert studies.free_number(connection, study) == 3
+        expected = replace(invited, joined_at=NOW + 1)
+        assert studies.participant(connection, study, ann) == expected
+        assert [it.account for it in studies.participants(connection, study)] == [bob, ann]
+
+
+def test_who_joins_gets_arms_with_ids_that_say_nothing(store: Store) -> None:
+    with store.writing() as connection:
+        study = add_study(connection).id
+        both = [
+            joined(connection, study, add_account(connection, name).id) for name in ("Ann", "Bob")
+        ]
+    for arms in both:
+        assert [(it.place, it.algorithm, it.seed) for it in arms] == [
+            (it.place, it.algorithm, it.seed) for it in ARMS
+        ]
+        assert all((it.begun_at, it.rated, it.pending) == (None, 0, None) for it in arms)
+    ids = {it.id for arms in both for it in arms}
+    assert len(ids) == 4
+    assert all(len(it) == 16 for it in ids)
+
+
+def test_what_does_not_go_with_a_study_is_refused(store: Store) -> None:
+    with store.writing() as connection:
+        study = add_study(connection).id
+        ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
+        studies.invite(connection, study, ann, made_for_study=False, number=1, now=NOW)
+
+    def join(account: str, number: int, arms: Any = ARMS, where: str = study) -> None:
+        with store.writing() as connection:
+            studies.join(connection, where, account, number=number, arms=arms, now=NOW)
+
+    def invite(account: str, number: int) -> None:
+        with store.writing() as connection:
+            studies.invite(connection, study, account, made_for_study=False, number=number, now=NOW)
+
+    for refused, words in (
+        (partial(join, ann, 2), "number 1 of the invitation"),
+        (partial(join, bob, 1), "1, which is taken"),
+        (partial(invite, bob, 1), "1, which is taken"),
+        (partial(invite, ann, 3), "not in the study"),
+    ):
+        with pytest.raises(ConflictError, match=words):
+            refused()
+    for unknown in (
+        partial(join, NOBODY, 2),
+        partial(join, "a\0b", 2),
+        partial(join, bob, 2, where=NOBODY),
+        partial(join, bob, 2, where="\ud800"),
+        partial(invite, NOBODY, 2),
+    ):
+        with pytest.raises(NotFoundError):
+            unknown()
+    for odd in ODD_ARMS:
+        with pytest.raises(InvalidInputError):
+            join(bob, 2, arms=odd)
+    with pytest.raises(InvalidInputError):
+        join(bob, 0)
+    join(ann, 1)
+    with pytest.raises(ConflictError, match="has not joined"):
+        join(ann, 1)
+    with store.writing() as connection:
+        studies.close(connection, study, NOW)
+    with pytest.raises(ConflictError, match="closed"):
+        join(bob, 2)
+    with pytest.raises(ConflictError, match="closed"):
+        invite(bob, 2)
+    with store.reading() as connection:
+        assert [it.account for it in studies.participants(connection, study)] == [ann]
+
+
+def test_an_account_that_is_removed_is_no_participant(store: Store) -> None:
+    with store.writing() as connection:
+        study = add_study(connection).id
+        ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
+        arm = joined(connection, study, ann)[0].id
+        joined(connection, study, bob)
+        accounts.delete(connection, ann)
+        assert [it.account for it in studies.participants(connection, study)] == [bob]
+        assert studies.arm_by_id(connection, arm) is None
+        assert studies.free_number(connection, study) == 1
+
+
+def test_to_close_or_claim_what_is_not_there_is_told(store: Store) -> None:
+    with store.writing() as connection:
+        study = add_study(connection).id
+        studies.claim(connection, study, _with_account(connection, study))
+    for name, arguments in (
+        ("close", (NOBODY, NOW)),
+        ("claim", (study, NOBODY)),
+        ("withdraw", (study, NOBODY)),
+        ("free_number", (NOBODY,)),
+    ):
+        with pytest.raises(NotFoundError), store.writing() as connection:
+            getattr(studies, name)(connection, *arguments)
+
+
+def _with_account(connection: Connection, study: str) -> str:
+    account = add_account(connection, "Ann").id
+    joined(connection, study, account)
+    return account
+
+
+def test_a_study_is_there_when_the_store_is_opened_again(place: str) -> None:
+    with open_store(place) as store, store.writing() as connection:
+        made = add_study(connection)
+    with open_store(place) as store, store.reading() as connection:
+        assert studies.opened(connection) == made
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE study_song SET stars = 0",
+        "UPDATE study_song SET stars = 6",
+        "UPDATE study_song SET stars = NULL",
+        "UPDATE study_song SET rated_at = NULL",
+        "UPDATE study_song SET known = NULL",
+        "UPDATE study_song SET played_ms = -1",
+        "UPDATE study_song SET choose_ms = -1",
+        "UPDATE study_song SET number = 0",
+        "UPDATE study_song SET song_id = '0123456789abcdef'",
+        "UPDATE study_arm SET place = -1",
+        "UPDATE study_arm SET place = 1",
+        "UPDATE study_arm SET seed = -1",
+        "UPDATE study_participant SET number = 0",
+        "DELETE FROM song",
+    ],
+)
+def test_the_database_itself_refuses_what_cannot_be(store: Store, statement: str) -> None:
+    study = begun(store)
+    with store.writing() as connection:
+        play(connection, study.arm, study.songs[:1])
+    with pytest.raises(StoreError), store.writing() as connection:
+        connection.execute(text(statement))
