@@ -6,6 +6,7 @@ choice/             which song is played: the shelf, bans, spacing, wishes, the 
 reasons/            why this song, and what has been learnt about a listener
 media/              songs on their way out: files, conversion, covers, playlist files
 scanning/           the library in the background
+study/              a study with people as it goes on: who may do what, which song comes next
 offers              what the radio answers
 seats               what is kept ready of the listeners who are here
 sound               how songs sound, as the model sees it

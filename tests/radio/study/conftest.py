@@ -1,0 +1,28 @@
+"""Stores with a few analysed songs, on both databases, and a short study in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.radio.study.sitting import Study, add_songs, served, short_design
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.store.connection import Store
+
+
+@pytest.fixture
+def full(store: Store) -> Store:
+    """A store with songs."""
+    add_songs(store)
+    return store
+
+
+@pytest.fixture
+def study(full: Store) -> Iterator[Study]:
+    """A short study that is open."""
+    with served(full, short_design()) as opened:
+        yield opened
