@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from bandstand.study.protocol import Code
 from bandstand.web.problems import _HTTP_CODES, _KINDS
 from tests.conftest import ROOT
+from tests.web.studies import begin_study
 from tests.web.walking import operations
 from tests.web.worlds import PASSWORD
 
@@ -69,7 +71,8 @@ def test_every_block_is_an_example() -> None:
 
 def test_every_example_does_what_it_says(world: World) -> None:
     ann = world.member(world.account("Ann", "admin"))
-    known = {"{user_id}": "", "{playlist_id}": ""}
+    begin_study(world)
+    known = {"{user_id}": "", "{playlist_id}": "", "{arm_id}": ""}
     for example in examples():
         target = example.target
         for name, found in known.items():
@@ -86,6 +89,8 @@ def test_every_example_does_what_it_says(world: World) -> None:
         if answer.status == 201 and "id" in answer.json():
             name = "{user_id}" if "admin" in target else "{playlist_id}"
             known[name] = answer.json()["id"]
+        if target == "/api/study/consent":
+            known["{arm_id}"] = answer.json()["study"]["arms"][0]["id"]
 
 
 def test_every_code_of_an_error_is_documented() -> None:
@@ -94,6 +99,7 @@ def test_every_code_of_an_error_is_documented() -> None:
         for path in (ROOT / "src" / "bandstand" / "web").rglob("*.py")
     )
     raised = set(re.findall(r'Problem\(\s*\d+,\s*"(\w+)"', source))
-    codes = raised | {code for _, _, code in _KINDS} | set(_HTTP_CODES.values())
+    rules = set(get_args(Code)) - {"not_yours"}  # which is `not_found`
+    codes = raised | {code for _, _, code in _KINDS} | set(_HTTP_CODES.values()) | rules
     documented = set(re.findall(r"`(\w+)`", TEXT))
     assert codes - documented == set()

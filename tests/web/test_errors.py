@@ -14,6 +14,7 @@ from bandstand.errors import (
     StoreFailedError,
     StoreFullError,
     StoreLockedError,
+    StudyUnreadableError,
 )
 from bandstand.web.gate import SECURITY_HEADERS
 
@@ -47,6 +48,7 @@ def tell(world: World, error: Exception, monkeypatch: pytest.MonkeyPatch) -> Ans
         (StoreFullError(PLANTED), 507, "store_full"),
         (StoreLockedError(PLANTED), 503, "store_busy"),
         (StoreFailedError(PLANTED), 503, "store_failed"),
+        (StudyUnreadableError(PLANTED), 503, "study_unreadable"),
         (StoreError(PLANTED), 503, "store_unavailable"),
         (ConvergenceError(PLANTED), 500, "internal"),
         (RuntimeError(PLANTED), 500, "internal"),

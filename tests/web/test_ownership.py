@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.web.walking import operations
+from tests.web.studies import begin_study, participant
+from tests.web.walking import Operation, operations
 
 if TYPE_CHECKING:
+    from bandstand.store.accounts import Role
     from tests.web.worlds import World
 
 # Whose ids these are: a song and a file of the page are everybody's, accounts the administrators'.
@@ -20,6 +22,7 @@ PARAMETERS = {
     "path": "everybody",
     "user_id": "admin",
     "playlist_id": "owner",
+    "arm_id": "owner",
 }
 
 
@@ -46,6 +49,27 @@ def test_somebody_elses_playlist_is_not_there(world: World, operation) -> None: 
     assert kept["name"] == "Mine"
     assert len(kept["songs"]) == 3
     assert bob.ask("GET", "/api/playlists").json()["playlists"] == []
+
+
+@pytest.mark.parametrize(
+    "operation", [one for one in operations() if "{arm_id}" in one.path], ids=str
+)
+@pytest.mark.parametrize("who", ["listener", "admin"])
+def test_somebody_elses_part_of_a_study_is_not_there(
+    world: World, operation: Operation, who: Role
+) -> None:
+    begin_study(world)
+    ann = participant(world, "Ann").join()
+    own = ann.begin()
+    ann.offered(own)
+    before = ann.rows()
+    bob = participant(world, "Bob", who).join()
+    body = {"number": 1, "stars": 1, "known": True} if "ratings" in operation.path else None
+    theirs = bob.client.ask(operation.method, operation.target({"arm_id": own}), json=body)
+    nobodys = bob.client.ask(operation.method, operation.target(), json=body)
+    assert theirs.status == nobodys.status == 404
+    assert theirs.json()["error"]["message"] == nobodys.json()["error"]["message"]
+    assert ann.rows() == before
 
 
 def test_administrators_do_not_see_playlists_or_histories_either(world: World) -> None:

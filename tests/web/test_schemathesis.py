@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.radio.choice.shelf import load_shelf
+from bandstand.radio.clock import system_clock
+from bandstand.radio.study.opening import open_study
+from bandstand.store.connection import open_store
+from bandstand.study.design import Design
 from tests.children import PATIENCE
-from tests.web.serving import Server, serving
+from tests.web.serving import Server, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +39,14 @@ _LEFT_OUT = ("log_out",)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("schemathesis"), invented=40) as running:
-        yield running
+    ready = prepared(tmp_path_factory.mktemp("schemathesis"), invented=40)
+    design = Design(least_songs=40, answer_seconds=0, rest_seconds=0, gap_hours=0)
+    with open_store(ready.store) as store:
+        open_study(store, load_shelf(store), design, clock=system_clock)
+    try:
+        yield ready.start()
+    finally:
+        ready.close()
 
 
 def schemathesis(

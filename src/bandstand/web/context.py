@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import Depends, Request
 
+from bandstand.radio.study.desk import StudyDesk
 from bandstand.settings import Settings
 from bandstand.web.access import Access, access_from
 from bandstand.web.passwords_desk import PasswordDesk
@@ -40,12 +41,15 @@ class Context:
 
     store: Store
     radio: Radio
+    study: StudyDesk  # always there; it says so where no study is open
     clock: Clock
     access: Access
     workers: Workers
     # For looks at the store that take no time: nobody who rates waits for those who choose songs.
     looks: Workers
     turns: Turns  # for questions about what is known of a listener
+    # For songs of a study, apart from all others: who waits for a choice learns how long it takes.
+    study_turns: Turns
     desk: PasswordDesk
     sessions: SessionCache
     throttle: Throttle
@@ -90,11 +94,13 @@ def make_context(
     return Context(
         store=store,
         radio=radio,
+        study=StudyDesk(store, radio, clock),
         clock=clock,
         access=access or _described(settings),
         workers=workers,
         looks=looks,
         turns=Turns(workers),
+        study_turns=Turns(workers),
         desk=PasswordDesk(),
         sessions=SessionCache(store, looks, clock),
         throttle=Throttle(),

@@ -32,6 +32,10 @@ _PROBLEM: Final = {
                 "code": {"type": "string", "description": "for programs; it never changes"},
                 "message": {"type": "string", "description": "for people"},
                 "request_id": {"type": "string", "description": "finds the request in the log"},
+                "until": {
+                    "type": "integer",
+                    "description": "when a study's rule allows it, in UTC milliseconds; or absent",
+                },
             },
         }
     },
@@ -42,7 +46,7 @@ _MEANINGS: Final = {
     403: "Not allowed: for administrators only, or sent by another site's page.",
     404: "There is no such thing, or it is somebody else's.",
     408: "The body came too slowly.",
-    409: "It does not go with what is already there.",
+    409: "It does not go with what is already there, or with a rule of the study.",
     413: "The body is too large.",
     414: "The address is too long.",
     415: "The body is not plain application/json.",

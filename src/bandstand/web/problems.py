@@ -3,12 +3,14 @@
     {"error": {"code": "not_found", "message": "there is no such song", "request_id": "…"}}
 
 `code` is for programs and never changes its meaning; `message` is for people and never repeats
-what the request held; `request_id` finds the request in the server's log.
+what the request held; `request_id` finds the request in the server's log. What a rule of a study
+does not allow yet also says `until` when.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import traceback
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -23,10 +25,12 @@ from bandstand.errors import (
     InvalidInputError,
     KeyReusedError,
     NotFoundError,
+    RefusedError,
     StoreError,
     StoreFailedError,
     StoreFullError,
     StoreLockedError,
+    StudyUnreadableError,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +54,7 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (StoreFullError, 507, "store_full"),
     (StoreLockedError, 503, "store_busy"),
     (StoreFailedError, 503, "store_failed"),
+    (StudyUnreadableError, 503, "study_unreadable"),
     (StoreError, 503, "store_unavailable"),
 )
 # What is wrong with the store is the operator's business: the log says it, with names and places.
@@ -58,6 +63,7 @@ _STORE_MESSAGES: Final = {
     "store_busy": "the store is busy; nothing was stored; try again",
     "store_failed": "the store's disk has failed; nothing is stored until the server is restarted",
     "store_unavailable": "the store cannot be reached; nothing was stored",
+    "study_unreadable": "the study cannot be read; whoever runs the server has to mend it",
 }
 _HTTP_CODES: Final = {
     400: "bad_request",
@@ -69,16 +75,26 @@ _HTTP_CODES: Final = {
 
 
 class Problem(Exception):  # noqa: N818  # a refusal is no defect of the program
-    """A refusal with its status, code and message; raise it from anywhere in a request."""
+    """A refusal with its status, code and message; raise it from anywhere in a request.
+
+    `until` is when it would not be refused, in UTC milliseconds, where that is known.
+    """
 
     def __init__(
-        self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        until: int | None = None,
     ) -> None:
         super().__init__(message)
         self.status: Final = status
         self.code: Final = code
         self.message: Final = message
         self.headers: Final = dict(headers or {})
+        self.until: Final = until
 
     def __str__(self) -> str:
         return f"{self.status} {self.code}: {self.message}"
@@ -111,7 +127,13 @@ def busy(message: str = "the server is busy; try again") -> Problem:
 
 def answer(problem: Problem, request_id: str) -> JSONResponse:
     """Return a problem in the one shape."""
-    body = {"code": problem.code, "message": problem.message, "request_id": request_id}
+    body: dict[str, str | int] = {
+        "code": problem.code,
+        "message": problem.message,
+        "request_id": request_id,
+    }
+    if problem.until is not None:
+        body["until"] = problem.until
     return JSONResponse({"error": body}, problem.status, headers=problem.headers)
 
 
@@ -127,6 +149,8 @@ def problem_of(error: Exception) -> Problem:
         return _of_http(error)
     if isinstance(error, RequestValidationError):
         return _of_validation(error.errors())
+    if isinstance(error, RefusedError):
+        return _of_rule(error)
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
             headers = {"Retry-After": str(RETRY_AFTER)} if code == "store_busy" else {}
@@ -163,6 +187,9 @@ async def _handle(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status == HTTPStatus.METHOD_NOT_ALLOWED:
         problem.headers["Allow"] = _methods(request)
+    if problem.until is not None:
+        wait = problem.until - request.app.state.context.clock()
+        problem.headers["Retry-After"] = str(max(1, math.ceil(wait / 1_000)))
     request_id: str = request.scope["state"]["request_id"]
     note(error, problem, request_id)
     return answer(problem, request_id)
@@ -179,6 +206,13 @@ def _of_http(error: HTTPException) -> Problem:
     status = error.status_code
     message = "there is no such page" if status == 404 else HTTPStatus(status).phrase.lower()
     return Problem(status, _HTTP_CODES.get(status, "refused"), message, error.headers or {})
+
+
+def _of_rule(error: RefusedError) -> Problem:
+    """Return what a participant of a study is told: the whole sentence, since it is about them."""
+    if error.code == "not_yours":  # nor whether there is such a part
+        return not_found(what="part of a study")
+    return Problem(409, error.code, error.message[:_LONGEST_MESSAGE], until=error.until)
 
 
 def _of_validation(errors: Sequence[Any]) -> Problem:

@@ -8,13 +8,14 @@ would hear what comes next. So who asks again waits here, where waiting costs no
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from bandstand.web.problems import busy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from bandstand.web.workers import Workers
 
@@ -25,9 +26,17 @@ WAITING: Final = 32  # questions of one listener; beyond them, 503
 
 
 @dataclass(slots=True)
-class _Queue:
+class Queue:
+    """The questions of one listener."""
+
+    workers: Workers
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     length: int = 0  # with the one that is being answered
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `work` returns, from another thread, once it is this question's turn."""
+        async with self.lock:
+            return await self.workers.run(work, *args, **kwargs)
 
 
 class Turns:
@@ -35,17 +44,22 @@ class Turns:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._queues: dict[str, _Queue] = {}
+        self._queues: dict[str, Queue] = {}
 
     async def run(self, account: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `work` returns, from another thread, once it is this question's turn."""
-        queue = self._queues.setdefault(account, _Queue())
+        with self.place(account) as queue:
+            return await queue.run(work, *args, **kwargs)
+
+    @contextmanager
+    def place(self, account: str) -> Iterator[Queue]:
+        """Give the queue of a listener, in which the block has a place until it ends."""
+        queue = self._queues.setdefault(account, Queue(self._workers))
         if queue.length > WAITING:
             raise busy(message="too many questions at once; try again")
         queue.length += 1
         try:
-            async with queue.lock:
-                return await self._workers.run(work, *args, **kwargs)
+            yield queue
         finally:
             queue.length -= 1
             if not queue.length:

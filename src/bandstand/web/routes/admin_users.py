@@ -89,6 +89,7 @@ async def remove_user(context: ContextDep, user_id: str) -> Response:
     await context.write(lambda store: accounts.delete(store, user_id))
     context.sessions.forget(user_id)
     context.radio.drop(user_id)
+    context.study.drop(user_id)
     return Response(status_code=204)
 
 

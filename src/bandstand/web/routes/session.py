@@ -16,6 +16,7 @@ from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, PUBLIC, Me
 from bandstand.web.problems import Problem, not_found, too_many
 from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.study_json import membership_json
 
 router = APIRouter(tags=["session"])
 
@@ -57,8 +58,15 @@ async def log_in(
 
 @router.get("/api/session", dependencies=[LISTENER], operation_id="session")
 async def session(context: ContextDep, me: Me) -> Response:
-    """Tell who is logged in."""
-    return JSONResponse({**person(me), "guest": context.guest == me.id})
+    """Tell who is logged in, and whether there is a study to take part in."""
+    membership = await context.looks.run(context.study.membership, me.id)
+    return JSONResponse(
+        {
+            **person(me),
+            "guest": context.guest == me.id,
+            "study": membership_json(membership),
+        }
+    )
 
 
 @router.delete("/api/session", dependencies=[LISTENER], operation_id="log_out", status_code=204)

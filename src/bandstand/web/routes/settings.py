@@ -81,6 +81,7 @@ async def leave(
     await context.write(remove)
     context.sessions.forget(me.id)
     context.radio.drop(me.id)
+    context.study.drop(me.id)
     response = Response(status_code=204)
     cookies.take_back(response, context.access)
     return response
