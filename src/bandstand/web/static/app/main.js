@@ -26,11 +26,15 @@ const PAGES = {
   history: () => import("../history/page.js"),
   settings: () => import("../settings/page.js"),
   people: () => import("../settings/people.js"),
+  study: () => import("../study/page.js"),
 };
+// All that there is for somebody who is here for the study only.
+const FEW = { "": PAGES.study, account: () => import("../study/account.js") };
 const TRY_AGAIN = 3_000; // milliseconds
 
 const main = document.getElementById("page");
 let person = null;
+let settings = null; // as they were when the radio was last on the air
 let shown = new AbortController(); // of the page that is shown
 
 // ── Pages ───────────────────────────────────────────────────────────────────────────────
@@ -40,9 +44,11 @@ async function showPage({ isFirst = false } = {}) {
   shown = new AbortController();
   const { signal } = shown;
   const { name, id, query } = route();
-  const open = Object.hasOwn(PAGES, name) ? PAGES[name] : PAGES[""];
-  markWay(name);
+  const pages = person.study?.only ? FEW : PAGES;
+  const open = Object.hasOwn(pages, name) ? pages[name] : pages[""];
+  markWay(open === PAGES.study ? "study" : name);
   bar.mount(document.getElementById("bar"), { isHidden: open === PAGES[""] });
+  tune(open).catch(problem);
   try {
     const page = await open();
     if (signal.aborted) return;
@@ -54,6 +60,16 @@ async function showPage({ isFirst = false } = {}) {
     fill(main, failed(error, showPage));
   }
   if (!isFirst && !signal.aborted) begin(main);
+}
+
+// The study has the sound to itself; everywhere else the radio is on the air.
+async function tune(open) {
+  if (open === PAGES.study || person.study?.only) {
+    settings = radio.phase === "off" ? settings : radio.settings;
+    radio.rest();
+  } else if (radio.phase === "off") {
+    await radio.begin({ person, settings });
+  }
 }
 
 // Who reads with their ears, or walks with the keyboard, begins where the page does.
@@ -69,16 +85,13 @@ function begin(place) {
 
 async function enter() {
   try {
-    const [someone, settings] = await Promise.all([
+    [person, settings] = await Promise.all([
       call("GET", "/api/session"),
       call("GET", "/api/settings"),
     ]);
-    person = someone;
     openOutbox(person.id, outboxWatchers());
     showShell(person, { onLogOut: logOut });
-    const page = showPage({ isFirst: true });
-    await radio.begin({ person, settings });
-    await page;
+    await showPage({ isFirst: true });
   } catch (error) {
     if (error.code === "login_required") return showDoor();
     fill(main, failed(error, enter));

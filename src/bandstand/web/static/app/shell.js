@@ -10,6 +10,9 @@ const WAYS = [
   ["history", "History", "history"],
   ["settings", "Settings", "settings"],
 ];
+const STUDY = ["study", "Study", "study"];
+// Whoever is here for the study only.
+const FEW = [STUDY, ["account", "Account", "person"]];
 // Pages that belong to one of the ways.
 const HOMES = new Map([
   ["song", "library"],
@@ -23,7 +26,7 @@ const named = { page: "", song: "" };
 
 export function showShell(person, { onLogOut }) {
   document.body.classList.remove("bare");
-  const items = WAYS.map(([name, label, drawing]) =>
+  const items = waysOf(person).map(([name, label, drawing]) =>
     h("li", {}, link(way(name), { dataset: { way: name } }, icon(drawing), h("span", {}, label))),
   );
   fill(document.getElementById("ways"), h("ul", { role: "list" }, items));
@@ -38,6 +41,11 @@ export function showShell(person, { onLogOut }) {
     person.guest ? null : leave,
   );
   document.getElementById("person").hidden = document.getElementById("foot").hidden = false;
+}
+
+function waysOf({ study }) {
+  if (study?.only) return FEW;
+  return study ? [...WAYS.slice(0, -1), STUDY, WAYS.at(-1)] : WAYS;
 }
 
 export function hideShell() {

@@ -52,7 +52,7 @@ export class Deck extends EventTarget {
   constructor() {
     super();
     sound.addEventListener("ended", () => this.isLeaving || this.end());
-    sound.addEventListener("error", ({ detail }) => this.#repairs.repair(detail));
+    sound.addEventListener("error", ({ detail }) => this.current && this.#repairs.repair(detail));
     sound.addEventListener("unready", ({ detail }) => this.#repairs.replace(detail));
     sound.addEventListener("refused", () => this.#askForPress());
     sound.addEventListener("playing", () => this.#hasSound());

@@ -16,16 +16,28 @@ const ACTIONS = {
   seekforward: ({ seekOffset }) => radio.seek(radio.position + (seekOffset || JUMP)),
 };
 
-export function followRadio() {
-  const { mediaSession } = navigator;
-  if (!mediaSession) return;
-  for (const [name, run] of Object.entries(ACTIONS)) {
+// Let these keys play and pause what the study plays, and do nothing else; or, without arguments,
+// give them back to the radio.
+export function takeMediaKeys({ onPlay = null, onPause = null } = {}) {
+  if (onPlay === null) return setActions(ACTIONS);
+  const none = Object.fromEntries(Object.keys(ACTIONS).map((name) => [name, null]));
+  setActions({ ...none, play: onPlay, pause: onPause, stop: onPause });
+}
+
+function setActions(actions) {
+  for (const [name, run] of Object.entries(actions)) {
     try {
-      mediaSession.setActionHandler(name, run);
+      navigator.mediaSession?.setActionHandler(name, run);
     } catch {
       // a browser that does not know this action has no button for it
     }
   }
+}
+
+export function followRadio() {
+  const { mediaSession } = navigator;
+  if (!mediaSession) return;
+  takeMediaKeys();
   radio.addEventListener("song", () => {
     mediaSession.metadata = radio.current ? metadata(radio.current.song) : null;
   });

@@ -76,6 +76,15 @@ class Radio extends Wishes {
     this.emit("song");
   }
 
+  // Be off the air for a while, without a sound; `begin` goes on with the same song, paused.
+  rest() {
+    if (this.phase === "off") return;
+    this.remember();
+    const visit = memory.recall(this.#account);
+    this.stop();
+    memory.remember(this.#account, { ...visit, isPaused: true });
+  }
+
   #wait(library) {
     this.library = library;
     this.emit("state");
@@ -298,7 +307,8 @@ class Radio extends Wishes {
     this.staysPaused = isAboutTo;
     sound.pause();
     this.#unsayOther();
-    const action = () => this.start();
+    // Off the air it is a song of the study that has to give way.
+    const action = () => (this.phase === "off" ? sound.start() : this.start());
     this.#unsayOther = notice("Playing in another tab.", {
       action,
       label: "Play here",

@@ -200,7 +200,8 @@ async function leave(person) {
     },
   });
   if (!isGone) return;
-  preferences.namesBelow(`outbox.${person.id}.`).forEach(preferences.remove);
+  for (const what of ["outbox", "study"])
+    preferences.namesBelow(`${what}.${person.id}.`).forEach(preferences.remove);
   announce("session");
   location.reload();
 }

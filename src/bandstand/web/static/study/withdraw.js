@@ -1,0 +1,61 @@
+// Leaving the study for good.
+
+import { h } from "../app/dom.js";
+import { AS_TYPED, field } from "../doors/form.js";
+import { dialogForm } from "../settings/pieces.js";
+import * as desk from "./desk.js";
+import { refusalWords } from "./words.js";
+
+const WORD = "withdraw";
+
+export function withdrawButton(study, { person, onGone }) {
+  const open = async () => {
+    if (!(await asked(study))) return;
+    desk.forget(person.id);
+    onGone();
+  };
+  return h("button.danger", { type: "button", onclick: open }, "Withdraw from the study…");
+}
+
+// Resolves with whether it is done. Whoever types a word does not do it by a slip.
+function asked({ only }) {
+  const word = field(`Type “${WORD}” to confirm`, {
+    name: "confirm",
+    autocomplete: "off",
+    required: true,
+    ...AS_TYPED,
+  });
+  return dialogForm("Withdraw from the study?", {
+    body: [
+      h("p", {}, "These go at once, and nobody can bring them back:"),
+      h(
+        "ul.goes",
+        {},
+        (only ? [...GOES, "your account, its name and password"] : GOES).map((what) =>
+          h("li", {}, what),
+        ),
+      ),
+      h(
+        "p.faint.small",
+        {},
+        "Backups that whoever looks after this server has made before are not changed. You can " +
+          "export your data first, from your account.",
+      ),
+      word.field,
+    ],
+    yes: "Withdraw",
+    danger: true,
+    say: refusalWords,
+    send: async () => {
+      const typed = word.input.value.trim().toLowerCase();
+      if (typed !== WORD) throw new Error(`Type the word “${WORD}”; this is “${typed}”.`);
+      await desk.withdraw(WORD);
+      return true;
+    },
+  });
+}
+
+const GOES = [
+  "every rating you gave in the study",
+  "your place in it: your parts, and what they learnt from you",
+];
