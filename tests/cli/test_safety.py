@@ -9,13 +9,18 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sqlalchemy import delete, update
 
 from bandstand.radio.log.ledger_bytes import VERSION
-from bandstand.store import snapshots
+from bandstand.radio.study.frozen import to_bytes
+from bandstand.store import snapshots, studies
 from bandstand.store.connection import open_store
 from bandstand.store.location import parse_location
+from bandstand.store.schema import STUDY
 from bandstand.store.serving import serving_lock
+from bandstand.study.records import FrozenSongs
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
 from tests.store.living import Life, add_life
@@ -26,12 +31,19 @@ def store(tmp_path: Path) -> str:
     return str(tmp_path / "radio.db")
 
 
+def frozen() -> bytes:
+    """Return the songs of a study."""
+    return to_bytes(FrozenSongs.of(["a", "b"], np.ones((2, 3))))
+
+
 @pytest.fixture
 def life(store: str) -> Life:
     with open_store(store) as opened:
         life = add_life(opened)
         with opened.writing() as connection:
-            snapshots.delete_all(connection)  # theirs are not what a radio would keep
+            # Neither is what a radio would keep.
+            snapshots.delete_all(connection)
+            connection.execute(update(STUDY).values(catalogue=frozen()))
     return life
 
 
@@ -121,6 +133,32 @@ def test_what_is_derived_and_does_not_fit_is_told(store: str, life: Life) -> Non
     assert outcome.code == 1
     assert f"account {life.ann.id}: its snapshot cannot be used" in outcome.out
     assert "bandstand rebuild" in outcome.out
+
+
+@pytest.mark.usefixtures("life")
+@pytest.mark.parametrize(
+    ("design", "catalogue", "words"),
+    [
+        ({"seed": -1.5}, None, "its design cannot be read: "),
+        ({}, b"no songs", "its songs cannot be read: "),
+        ({}, None, None),
+    ],
+)
+def test_a_study_that_cannot_be_read_is_told(
+    store: str, design: dict[str, object], catalogue: bytes | None, words: str | None
+) -> None:
+    with open_store(store) as opened, opened.writing() as connection:
+        connection.execute(delete(STUDY))
+        made = studies.create(
+            connection, title="Sunday", design=design, catalogue=catalogue or frozen(), now=1
+        )
+    outcome = run("verify", "--store", store)
+    if words is None:
+        assert outcome.code == 0, outcome
+    else:
+        assert outcome.code == 1
+        assert outcome.out.startswith(f"study {made.id}: {words}")
+        assert outcome.out.count("\n") == 1
 
 
 @pytest.mark.usefixtures("life")

@@ -73,6 +73,9 @@ COMMANDS: Final = {
     "simulate": _Command(
         "bandstand.cli.simulate:simulate", "Compare algorithms on simulated listeners."
     ),
+    "study": _Command(
+        "bandstand.cli.study:study", "Compare algorithms blindly with people, and report it."
+    ),
     "user": _Command("bandstand.cli.user:user", "Add, list, change and remove accounts."),
     "verify": _Command("bandstand.cli.verify:verify", "Check that the store is whole."),
 }

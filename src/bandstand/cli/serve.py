@@ -13,6 +13,7 @@ from bandstand.cli.options import store_option
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 
     from bandstand.settings import Settings
     from bandstand.store.connection import Store
@@ -21,24 +22,40 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("bandstand.store")
 
 
+_OPTIONS: Final = (
+    click.option(
+        "--config", metavar="FILE", help="Settings; config.toml in your own unless given."
+    ),
+    store_option,
+    click.option("--listen", metavar="ADDRESS", help="Where to listen: 127.0.0.1 unless given."),
+    click.option("--port", type=int, metavar="N", help="8260 unless given; 0 takes a free one."),
+    click.option(
+        "--host", "hosts", multiple=True, metavar="NAME", help="Also answer to this name."
+    ),
+    click.option("--public-url", metavar="URL", help="The address where a proxy shows the server."),
+    click.option(
+        "--trusted-proxy",
+        "trusted_proxies",
+        multiple=True,
+        metavar="ADDRESS",
+        help="A proxy whose word on the client's address counts.",
+    ),
+    click.option("--rescan-minutes", type=int, metavar="N", help="60 unless given; 0 is never."),
+    click.option("--workers", type=int, metavar="N", help="Processes that analyse music."),
+    click.option("--log-level", metavar="NAME", help="debug, info, warning or error."),
+)
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a server, the same for every command that starts one."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("folders", nargs=-1, metavar="DIR…")
-@click.option("--config", metavar="FILE", help="Settings; config.toml in your own unless given.")
-@store_option
-@click.option("--listen", metavar="ADDRESS", help="Where to listen: 127.0.0.1 unless given.")
-@click.option("--port", type=int, metavar="N", help="8260 unless given; 0 takes a free one.")
-@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Also answer to this name.")
-@click.option("--public-url", metavar="URL", help="The address where a proxy shows the server.")
-@click.option(
-    "--trusted-proxy",
-    "trusted_proxies",
-    multiple=True,
-    metavar="ADDRESS",
-    help="A proxy whose word on the client's address counts.",
-)
-@click.option("--rescan-minutes", type=int, metavar="N", help="60 unless given; 0 is never.")
-@click.option("--workers", type=int, metavar="N", help="Processes that analyse music.")
-@click.option("--log-level", metavar="NAME", help="debug, info, warning or error.")
+@server_options
 def serve(*, config: str | None, **options: Any) -> None:
     """Play the music below folders to everybody who may log in.
 

@@ -41,13 +41,14 @@ def verify(*, backup: Path | None, as_json: bool, store: str | None) -> None:
 
 def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
     from bandstand.radio.log.rebuild import check  # noqa: PLC0415
+    from bandstand.radio.study.reading import unreadable_studies  # noqa: PLC0415
     from bandstand.store.verify import verify as examine  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened:
         report = examine(opened)
         # What is derived from a damaged log says nothing more.
-        problems = list(report.problems) or check(opened)
+        problems = list(report.problems) or [*check(opened), *unreadable_studies(opened)]
     return problems, report.counts
 
 

@@ -7,5 +7,6 @@ folder        one folder belongs to one plan and one process; `files` are whole 
 jobs          runs what is missing and keeps every result; `children` run by themselves
 chapters      a study's chapter and its raw files
 page          the report; `chapter_page` is one chapter, `words` what is the same every time
+document      the HTML file around it, also of other reports
 markup        HTML in which everything is escaped
 """

@@ -21,7 +21,8 @@ from bandstand.reports.figures import new_figure, png, style
 from bandstand.reports.reproduce.files import as_bytes, remove_others, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from bandstand.reports.reproduce.folder import Folder
     from bandstand.reports.reproduce.study import (
@@ -54,23 +55,36 @@ class Written:
 
 def write_chapter(study: Study, plan: Plan, results: Mapping[str, Json], folder: Folder) -> Written:
     """Return the chapter that the results amount to, when its files are written."""
+    return write_made(
+        study.name,
+        study.title,
+        lambda: study.chapter(plan, results),
+        place=folder.data(study.name),
+    )
+
+
+def write_made(name: str, title: str, make: Callable[[], Chapter], *, place: Path) -> Written:
+    """Return the chapter that `make` returns, when its files are written to a folder.
+
+    The report looks for them in data/NAME.
+    """
     try:
-        chapter = study.chapter(plan, results)
-        files = _raw_files(study.name, chapter)
+        chapter = make()
+        files = _raw_files(name, chapter)
     except Exception as problem:  # noqa: BLE001  # the other chapters are none the worse
-        return failed(study, [f"the chapter could not be made of its results: {said(problem)}"])
+        failure = f"the chapter could not be made of its results: {said(problem)}"
+        return Written(name=name, title=title, chapter=None, problems=(failure,))
     pictures, problems = _drawn(chapter.drawings)
-    files |= {f"{name}.png": content for name, content in pictures.items()}
-    place = folder.data(study.name)
-    for name, content in files.items():
-        write_whole(place / name, content)
+    files |= {f"{drawn}.png": content for drawn, content in pictures.items()}
+    for file, content in files.items():
+        write_whole(place / file, content)
     remove_others(place, set(files))
     return Written(
-        name=study.name,
-        title=study.title,
+        name=name,
+        title=title,
         chapter=chapter,
         pictures=pictures,
-        files=tuple(f"data/{study.name}/{name}" for name in sorted(files)),
+        files=tuple(f"data/{name}/{file}" for file in sorted(files)),
         problems=tuple(problems),
     )
 

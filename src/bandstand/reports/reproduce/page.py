@@ -1,14 +1,12 @@
-"""The report: one HTML file that needs nothing else, not even a network.
+"""The report: one HTML file that needs nothing else (see `document`).
 
-Pictures are in it; there is no script. Everything that came from elsewhere is escaped (see
-`markup`), and a policy forbids the browser to fetch anything.
+Everything that came from elsewhere is escaped (see `markup`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.reports.reproduce import words
@@ -19,6 +17,7 @@ from bandstand.reports.reproduce.chapter_page import (
     problems_html,
     verdict_html,
 )
+from bandstand.reports.reproduce.document import document, entry, fact
 from bandstand.reports.reproduce.folder import options
 from bandstand.reports.reproduce.markup import Markup, element, join, paragraphs, prose
 from bandstand.reports.reproduce.study import Verdict
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from bandstand.reports.reproduce.chapters import Written
     from bandstand.reports.reproduce.study import Plan
 
-_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
 _TITLE: Final = "A music recommender's claims, run again"
 
 
@@ -65,18 +63,8 @@ class Report:
 
 def page(report: Report) -> bytes:
     """Return the report as HTML."""
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{_TITLE} · Bandstand"),
-        # Our own style sheet, not escaped: a quotation mark in it is one.
-        Markup(f"<style>\n{_style()}</style>"),
-    )
-    body = element(
-        "body",
+    return document(
+        _TITLE,
         _masthead(report),
         element(
             "main",
@@ -88,7 +76,6 @@ def page(report: Report) -> bytes:
             _durations(report),
         ),
     )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n".encode()
 
 
 def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
@@ -127,10 +114,6 @@ def duration(seconds: float) -> str:
     if whole < 3_600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3_600} h {whole % 3_600 // 60} min"
-
-
-def _style() -> str:
-    return files("bandstand.reports.reproduce").joinpath("report.css").read_text(encoding="utf-8")
 
 
 def _masthead(report: Report) -> Markup:
@@ -225,16 +208,11 @@ def _contents(report: Report) -> Markup:
     return element(
         "nav",
         element("h2", "Contents"),
-        element("ol", map(_entry, chapters)),
-        element("ul", map(_entry, last)),
+        element("ol", (entry(*each) for each in chapters)),
+        element("ul", (entry(*each) for each in last)),
         element("p", f"Not in this report, because not run: {absent}.") if absent else None,
         aria_label="Contents",
     )
-
-
-def _entry(entry: tuple[str, str]) -> Markup:
-    name, title = entry
-    return element("li", element("a", title, href=f"#{name}"))
 
 
 def _terms() -> Markup:
@@ -271,14 +249,9 @@ def _repeat(report: Report) -> Markup:
             element("a", "run.json", href="run.json"),
             ".",
         ),
-        element("dl", map(_fact, given.items()), class_="facts"),
+        element("dl", (fact(*each) for each in given.items()), class_="facts"),
         id="repeat",
     )
-
-
-def _fact(fact: tuple[str, object]) -> Markup:
-    name, value = fact
-    return element("div", element("dt", name.replace("_", " ")), element("dd", str(value)))
 
 
 def _durations(report: Report) -> Markup:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bandstand.reports.studies.repetition.measures import Measures, Played
     from bandstand.reports.studies.repetition.people import Person
 
-_COLUMNS: Final = 5
+_MOST_COLUMNS: Final = 5
 _FEW_PLAYS: Final = 12  # up to here an axis of decades would have a single mark
 _FEWEST_SHOWN: Final = 5.5  # so that lines of single plays do not look like mountains
 _PEOPLE_COLOUR: Final = "#c9cdd5"
@@ -36,7 +36,7 @@ _SHAPE_COLOURS: Final = {Shape.ZIPF: GOOD, Shape.OTHER: BAD, Shape.OPEN: MUTED}
 def rank_frequency(results: Mapping[str, Played], people: Sequence[Person]) -> Drawing:
     """Return plays over rank, a panel for each algorithm, with people behind."""
     names = in_order(results)
-    rows = -(-len(names) // _COLUMNS)
+    rows = _rows(len(names))
     follow = [label(name) for name in names if results[name].shape is Shape.ZIPF]
     behind = " Grey: real people, the same number of plays." if people else ""
     return Drawing(
@@ -61,8 +61,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _panels(figure: Figure, results: Sequence[Played], people: Sequence[Person]) -> None:
-    rows = -(-len(results) // _COLUMNS)
-    grid = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
+    rows = _rows(len(results))
+    columns = -(-len(results) // rows)  # as many in each row, as far as possible
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes, played in zip(grid.flat, results, strict=False):
         for person in people:
             _draw(axes, person.stretches[0], _BEHIND)
@@ -75,10 +76,14 @@ def _panels(figure: Figure, results: Sequence[Played], people: Sequence[Person])
     for axes in grid[:, 0]:
         axes.set_ylabel("plays")
     for place in range(len(results)):
-        if place + _COLUMNS >= len(results):
+        if place + columns >= len(results):
             axes = grid.flat[place]
             axes.set_xlabel("rank of the song")
             axes.tick_params(labelbottom=True)
+
+
+def _rows(panels: int) -> int:
+    return -(-panels // _MOST_COLUMNS)
 
 
 def _draw(axes: Axes, plays_by_rank: Vector, look: Look) -> None:

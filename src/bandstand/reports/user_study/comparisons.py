@@ -1,0 +1,173 @@
+"""Every pair of algorithms, person by person, after every song."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.reports.figures import look_of
+from bandstand.reports.reproduce.study import Chapter, Table
+from bandstand.reports.user_study.clear import FEWEST_PEOPLE
+from bandstand.reports.user_study.comparison_drawings import differences_drawing, p_drawing
+from bandstand.reports.user_study.comparison_findings import findings
+from bandstand.reports.user_study.ratings import finite
+from bandstand.reports.user_study.words import counted, stars
+
+if TYPE_CHECKING:
+    from bandstand.reports.reproduce.study import Cell
+    from bandstand.study.analysis import Analysis, Comparison
+    from bandstand.study.records import StudyData
+
+TITLE: Final = "Is the difference more than chance?"
+
+_INTRODUCTION: Final = (
+    "Two averages always differ a little. Here every pair of algorithms is compared person by "
+    "person, after every number of songs, and it is asked how often chance alone would make such a "
+    "difference. Looking so many times finds something sooner or later even where there is "
+    "nothing, so every p-value is also given corrected for all the looks."
+)
+
+
+def comparisons_chapter(data: StudyData, analysis: Analysis) -> Chapter:
+    """Return the tests; where nothing can be tested yet, why."""
+    if not analysis.comparisons:
+        return Chapter(
+            introduction=f"{_INTRODUCTION}\n\nNo pair can be tested yet: a test needs at least two "
+            f"people who have rated {counted(analysis.first_step, 'song')} of both algorithms.",
+            method=_method(analysis),
+            tables=_untested(analysis),
+        )
+    return Chapter(
+        introduction=_INTRODUCTION + _few(analysis),
+        method=_method(analysis),
+        findings=findings(data, analysis),
+        tables=(_table(analysis), *_untested(analysis)),
+        drawings=(differences_drawing(analysis), p_drawing(analysis)),
+        data={
+            "level": analysis.level,
+            "pairs": [_numbers(each) for each in analysis.comparisons],
+            "untested": [
+                {"first": each.first, "second": each.second, "why": each.reason}
+                for each in analysis.untested
+            ],
+        },
+    )
+
+
+def _few(analysis: Analysis) -> str:
+    """Return a word on pairs of which no difference, however large, could be called clear."""
+    few = [each for each in analysis.comparisons if each.counts[-1] < FEWEST_PEOPLE]
+    if not few:
+        return ""
+    return (
+        f"\n\nFor {len(few)} of {counted(len(analysis.comparisons), 'pair')} there are fewer than "
+        f"{FEWEST_PEOPLE} people so far. Nothing is called clear there, however large it is."
+    )
+
+
+def _method(analysis: Analysis) -> str:
+    tested = len(analysis.comparisons)
+    most = max((each.flips for each in analysis.comparisons), default=1)
+    are_all = all(each.is_exact for each in analysis.comparisons)
+    flips = "all ways" if are_all else f"up to {most:,} ways drawn at random"
+    level = f"{analysis.level:g}"
+    return (
+        "Who is compared with whom: each person with themselves, over those who have both "
+        "algorithms up to the n-th song. An n is tested if these are at least half of those who "
+        f"have begun both, and at least two; tests begin at n = {analysis.first_step}, for "
+        "averages of fewer songs are noise. The test is Student's paired t-test, in either "
+        "direction, of the difference between the two averages after n songs.\n\n"
+        "In the end: one question is asked of each pair, which is rated higher at the last n. "
+        f"These p-values are corrected over all {counted(tested, 'pair')} by Holm's method. At "
+        f"most {level} with at least {FEWEST_PEOPLE} people is called clear: if nothing differed, "
+        f"that would be said of any pair in at most {100 * analysis.level:g} % of such studies "
+        "(as far as the differences of people are about normally distributed).\n\n"
+        "From which n on: at each n the p-value is corrected for all n of the pair and for all "
+        f"pairs. For the n, the two labels are exchanged for some of the people, in {flips} to "
+        "do so, and it is counted how often the most extreme n is then at least as extreme as the "
+        "one at hand (sign-flip max-T, Westfall and Young). Neighbouring n have nearly the same "
+        "ratings, and this takes it into account; multiplying by the number of tests would not. "
+        f"The result is multiplied by the number of pairs, {tested} here. Whether a pair "
+        "differs at any n is told by its smallest value over all n, corrected over the pairs by "
+        "Holm's method. No normal distribution is assumed for these, only that without a "
+        "difference a person's difference is as likely to be positive as negative."
+    )
+
+
+def _table(analysis: Analysis) -> Table:
+    return Table(
+        title="All pairs, in the end",
+        columns=(
+            "algorithm",
+            "against",
+            "people",
+            "n",
+            "difference, stars",
+            "95 % interval",
+            "p",
+            "p corrected",
+            "any n: p corrected",
+            "clear from n",
+            "p < 0.05 from n",
+        ),
+        rows=tuple(_row(each) for each in analysis.comparisons),
+        note=(
+            "Difference: mean over people ± standard error; the interval is Student's, for this "
+            "pair alone. p and p corrected: at the last n, by itself and over all pairs (Holm). "
+            "Any n: whether the pair differs anywhere. Clear from n: from there to the last n the "
+            "value that is corrected for all n and all pairs is "
+            f"at most {analysis.level:g}. The last column is the same without any correction, as "
+            "the paper has it: not to be trusted, for comparison only."
+        ),
+    )
+
+
+def _row(each: Comparison) -> tuple[Cell, ...]:
+    low, high = each.interval()
+    first, last = int(each.counts[0]), int(each.counts[-1])
+    return (
+        look_of(each.first).label,
+        look_of(each.second).label,
+        last if first == last else f"{last} of {first}",
+        each.last,
+        f"{stars(float(each.mean[-1]))} ± {each.standard_error[-1]:.2f}",
+        f"{stars(low)} to {stars(high)}",
+        float(each.p_values[-1]),
+        each.p_last_holm,
+        each.p_any_holm,
+        each.significant_from(),
+        each.nominal_from(),
+    )
+
+
+def _untested(analysis: Analysis) -> tuple[Table, ...]:
+    if not analysis.untested:
+        return ()
+    return (
+        Table(
+            title="Pairs that cannot be tested yet",
+            columns=("algorithm", "against", "people", "why"),
+            rows=tuple(
+                (look_of(each.first).label, look_of(each.second).label, each.people, each.reason)
+                for each in analysis.untested
+            ),
+        ),
+    )
+
+
+def _numbers(each: Comparison) -> dict[str, Any]:
+    return {
+        "first": each.first,
+        "second": each.second,
+        "n": each.steps.tolist(),
+        "people": each.counts.tolist(),
+        "mean_difference": finite(each.mean),
+        "standard_error": finite(each.standard_error),
+        "t": finite(each.t),  # null where everybody differs by the same
+        "p": finite(each.p_values),
+        "p_corrected_over_n": finite(each.p_over_steps),
+        "p_corrected": finite(each.p_corrected),
+        "p_last_n_holm": each.p_last_holm,
+        "p_any_n_holm": each.p_any_holm,
+        "flips": each.flips,
+        "all_flips": each.is_exact,
+    }

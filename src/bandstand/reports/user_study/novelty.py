@@ -1,0 +1,171 @@
+"""The novelty curves that were learnt of people: the paper's Figure 13."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from bandstand.reports.figures import look_of, plain
+from bandstand.reports.reproduce.study import Chapter, Drawing, Table
+from bandstand.reports.user_study.participation import pseudonyms
+from bandstand.reports.user_study.words import counted, spoken
+from bandstand.study.measures import LONGEST_SHOWN, novelty_curves
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bandstand.study.measures import NoveltyCurve
+    from bandstand.study.records import StudyData
+
+TITLE: Final = "What was learnt about novelty"
+# Whose part is looked at: the paper's, else the first of these that the study has.
+_PREFERRED: Final = ("bayes-ucb-cn-v", "bayes-ucb-cn-x", "bayes-ucb-cn", "greedy-cn")
+_COLUMNS: Final = 5
+_MOST_SHOWN: Final = 20
+_LOWEST, _HIGHEST = -0.35, 1.6
+_RUG: Final = 0.07  # height of the marks for repeats
+_INTRODUCTION: Final = (
+    "A song just heard is worth less than an unheard one, and its worth comes back with time. The "
+    "paper's fast algorithm learns this curve of each listener from the ratings. One curve for "
+    "each participant: 1 is a song that was never heard, 0 one that is worth nothing now."
+)
+_AFTER: Final = (1.0, 10.0, 60.0, 600.0)
+
+
+def novelty_chapter(data: StudyData) -> Chapter:
+    """Return the learnt curves of one algorithm's parts."""
+    algorithm = next(
+        (name for name in _PREFERRED if name in data.design.algorithms), data.design.algorithms[-1]
+    )
+    curves, names = novelty_curves(data, algorithm), pseudonyms(data)
+    if not curves:
+        return Chapter(
+            introduction=f"{_INTRODUCTION}\n\nThere is no curve yet: nobody has rated songs of "
+            f"{spoken(algorithm)} differently enough to learn one.",
+            method=_method(algorithm),
+        )
+    return Chapter(
+        introduction=_INTRODUCTION,
+        method=_method(algorithm),
+        tables=(_table(curves, names),),
+        drawings=(_drawing(curves, names, algorithm),),
+        data={
+            names[each.participant]: {
+                "minutes": each.minutes.tolist(),
+                "mean": each.mean.tolist(),
+                "standard_deviation": each.standard_deviation.tolist(),
+                "repeats": each.repeats.tolist(),
+            }
+            for each in curves
+        },
+    )
+
+
+def _method(algorithm: str) -> str:
+    return (
+        f"From each participant's part with {spoken(algorithm)} the variational engine "
+        "learns content and novelty; drawn is the posterior mean of β't and one standard "
+        f"deviation to both sides, up to {LONGEST_SHOWN:,.0f} minutes. Only the product with the "
+        "content factor is known, so a curve is scaled to 1 for an unheard song. Where no song "
+        "came back, the curve is a straight line between what was assumed and what was learnt "
+        "elsewhere, and says nothing about the person: marks at the bottom show the times after "
+        "which songs came back."
+    )
+
+
+def _table(curves: Sequence[NoveltyCurve], names: Mapping[int, str]) -> Table:
+    rows = [
+        (
+            names[each.participant],
+            len(each.repeats),
+            *(_value(each, minutes) for minutes in _AFTER),
+            _longest(each) or None,
+        )
+        for each in curves
+    ]
+    return Table(
+        title="Learnt novelty after some minutes",
+        columns=(
+            "participant",
+            "repeats",
+            *(f"after {minutes:g} min" for minutes in _AFTER),
+            "longest time, min",
+        ),
+        rows=tuple(rows),
+        note="Mean ± one standard deviation; 1 is an unheard song. Longest time: after which a "
+        "song came back; beyond it nothing was learnt, so there is no value.",
+    )
+
+
+def _longest(curve: NoveltyCurve) -> float:
+    """Return after how many minutes a song came back at the latest; 0 where none did."""
+    return float(curve.repeats.max(initial=0.0))
+
+
+def _value(curve: NoveltyCurve, minutes: float) -> str | None:
+    if minutes > _longest(curve):
+        return None
+    mean, deviation = (
+        float(np.interp(np.log(minutes), np.log(curve.minutes), values))
+        for values in (curve.mean, curve.standard_deviation)
+    )
+    return f"{mean:.2f} ± {deviation:.2f}".replace("-", "−")
+
+
+def _drawing(curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm: str) -> Drawing:
+    shown = curves[:_MOST_SHOWN]
+    columns = min(_COLUMNS, len(shown))
+    some = f" (the first {len(shown)} of {len(curves)})" if len(curves) > len(shown) else ""
+    repeats = sum(len(each.repeats) for each in curves)
+    return Drawing(
+        name="novelty",
+        caption=(
+            "Novelty over the time since a song was heard, as learnt from each participant's part "
+            f"with {spoken(algorithm)}{some}, from {counted(repeats, 'repeat')} in all. "
+            "Bands: one standard deviation. Marks at the bottom: when songs came back; beyond the "
+            "last of them, dotted, nothing was learnt."
+        ),
+        draw=lambda figure: _draw(figure, shown, names, columns, algorithm),
+        width=max(4.5, 1.0 + 2.2 * columns),
+        height=1.0 + 1.7 * -(-len(shown) // columns),
+    )
+
+
+def _draw(
+    figure: Figure,
+    curves: Sequence[NoveltyCurve],
+    names: Mapping[int, str],
+    columns: int,
+    algorithm: str,
+) -> None:
+    rows = -(-len(curves) // columns)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axes, curve in zip(grid.flat, curves, strict=False):
+        _panel(axes, curve, look_of(algorithm).colour)
+        axes.set_title(names[curve.participant], fontsize=9.5, pad=3)
+    for place, axes in enumerate(grid.flat):
+        if place >= len(curves):
+            axes.set_visible(False)
+        elif place + columns >= len(curves):
+            axes.tick_params(labelbottom=True)
+    figure.supxlabel("minutes since it was heard", fontsize=9.5)
+    figure.supylabel("novelty, 1 = never heard", fontsize=9.5)
+
+
+def _panel(axes: Axes, curve: NoveltyCurve, colour: str) -> None:
+    low, high = (
+        np.clip(curve.mean + side * curve.standard_deviation, _LOWEST, _HIGHEST) for side in (-1, 1)
+    )
+    axes.fill_between(curve.minutes, low, high, color=colour, alpha=0.22, linewidth=0)
+    learnt = curve.minutes <= _longest(curve)
+    axes.plot(curve.minutes[learnt], curve.mean[learnt], color=colour, linewidth=1.8)
+    axes.plot(curve.minutes[~learnt], curve.mean[~learnt], ":", color=colour, linewidth=1.0)
+    heard = curve.repeats[curve.repeats <= LONGEST_SHOWN]
+    axes.vlines(heard, _LOWEST, _LOWEST + _RUG, color=colour, linewidth=0.5)
+    axes.set(xscale="log", xlim=(1.0, LONGEST_SHOWN), ylim=(_LOWEST, _HIGHEST))
+    axes.xaxis.set_major_formatter(plain)
+    axes.grid()
