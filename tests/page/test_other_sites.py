@@ -18,6 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from bandstand.radio.clock import system_clock
+from bandstand.radio.study.frozen import to_bytes
+from bandstand.store import studies
+from bandstand.store.connection import open_store
+from bandstand.store.studies import NewArm
+from bandstand.study.design import Design
+from bandstand.study.records import FrozenSongs
 from bandstand.web.routes.page import PAGE as OWN_PAGE
 from tests.audio.making import make, picture
 from tests.page import attacker as other_site
@@ -58,6 +65,11 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST /api/session/setup": {"name": "mallory", "password": "let me in at once", "token": "x"},
     "PUT /api/session/password": {"old": "a quiet evening in the park", "new": "let me in at once"},
     "DELETE /api/session/devices": {"name": ""},
+    "POST /api/study/consent": {"agree": True},
+    "POST /api/study/arms/{arm_id}/begin": {"name": ""},
+    "POST /api/study/arms/{arm_id}/next": {"name": ""},
+    "POST /api/study/arms/{arm_id}/ratings": {"number": 1, "stars": 1, "known": True},
+    "DELETE /api/study/participation": {"confirm": "withdraw"},
     "PATCH /api/settings": {"algorithm": "", "dial": 1.0, "private": True},
     "DELETE /api/settings/account": {"password": "a quiet evening in the park"},
 }
@@ -78,6 +90,7 @@ class Victim:
             "song_id": song,
             "playlist_id": playlist["id"],
             "user_id": server.ids["ben"],
+            "arm_id": in_a_study(server, "ann", song),
             "version": OWN_PAGE.version,
             "path": "icon.svg",
         }
@@ -114,6 +127,23 @@ class Victim:
         while lacking := requests - {one[:2] for one in self.logged()[already:]}:
             assert time.monotonic() < until, lacking
             time.sleep(0.05)
+
+
+def in_a_study(server: Server, name: str, song: str) -> str:
+    """Let somebody take part in a study, with a song to be rated; return the id of their part."""
+    design = Design(algorithms=("random", "greedy-cn"))
+    catalogue = to_bytes(FrozenSongs.of([song], [[1.0, 1.0]]))
+    now, account = system_clock(), server.ids[name]
+    with open_store(server.store) as store, store.writing() as connection:
+        study = studies.create(
+            connection, title=design.title, design=design.as_json(), catalogue=catalogue, now=now
+        ).id
+        parts = [NewArm(place=k + 1, algorithm=a, seed=k) for k, a in enumerate(design.algorithms)]
+        studies.join(connection, study, account, number=1, arms=parts, now=now)
+        arm = studies.arms(connection, study, account)[0].id
+        studies.begin(connection, arm, now)
+        studies.offer(connection, arm, number=1, song=song, choose_ms=1, now=now)
+    return arm
 
 
 @contextmanager
