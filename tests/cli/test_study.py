@@ -129,12 +129,14 @@ def test_a_study_from_the_first_file_to_the_report(tmp_path: Path) -> None:
         (music / f"{number}.wav").write_bytes(encoded("wav", piece(number, seconds=1.0)))
     written(file)
     with running(file, music, "--store", store, home=tmp_path) as address:
+        assert f"'Evenings' is open, with {SONGS} songs." in (tmp_path / "served.txt").read_text()
         invited = run("study", "invite", file, *NAMES, "--store", store)
         assert invited.code == 0, invited.err
         for line in invited.out.splitlines():
             take_part(address, *line.split("  "))
     told = run("study", "status", file, "--store", store)
     assert "P1: 2 of 2 parts done, 6 ratings" in told.out
+    assert "2 take part, 0 are invited and have not agreed. Numbers are drawn." in told.out
     closed = run("study", "close", file, "--yes", "--store", store)
     assert (closed.code, closed.err) == (0, "")
     report = run("study", "report", file, tmp_path / "out", "--store", store)
@@ -241,6 +243,34 @@ def test_a_store_that_is_served_already_is_refused_before_the_scan(file: Path, s
     assert not titles(store)
 
 
+def test_a_study_in_a_store_that_is_served_already_is_not_said_to_be_open(
+    study: tuple[Path, str],
+) -> None:
+    file, store = study
+    with serving_lock(parse_location(store)):
+        outcome = run("study", "run", file, "--store", store, "--port", "0")
+    assert_refused(outcome, "serve", code=1)
+    assert outcome.out == ""
+
+
+def test_a_file_that_was_changed_changes_nothing_and_is_told_where_one_only_reads(
+    tmp_path: Path, study: tuple[Path, str]
+) -> None:
+    _, store = study
+    before = rows(store)
+    other = written(tmp_path / "other.toml", algorithms=["random", "linucb-c"], seed=2)
+    words = ("algorithms are random, linucb-c instead of random, greedy-cn", "seed is 2 instead of")
+    for command in (("invite", other, "ann"), ("close", other, "--yes")):
+        assert_refused(run("study", *command, "--store", store), *words)
+    assert (rows(store), participants(store)) == (before, {})
+    for reading in (("status", other), ("report", other, tmp_path / "out")):
+        outcome = run("study", *reading, "--store", store)
+        assert outcome.code == 0, outcome.err
+        assert outcome.err.startswith("Warning: the study 'Evenings' goes by the design")
+        assert all(each in outcome.err for each in words)
+    assert "Warning" not in run("study", "status", study[0], "--store", store).err
+
+
 def test_one_study_at_a_time(tmp_path: Path, file: Path, store: str) -> None:
     opened_once(file, store, tmp_path)
     second = written(tmp_path / "second.toml", title="Mornings")
@@ -303,10 +333,14 @@ def test_invitations_are_shown_once_and_let_people_in(
             assert account is not None
             assert account.role == "listener"
             assert check(accounts.password_hash(connection, account.id), password).matches
+    told_of = run("study", "status", study[0], "--store", store).out
+    assert "0 take part, 2 are invited" in told_of
     # Numbers are drawn: whoever knows that they are p01 does not know their row of the square.
     found = [(each.number, each.made_for_study) for each in participants(store).values()]
     assert sorted(found) == [(1, True), (2, True)]
-    assert invite(study, "--count", "1").out.startswith("p03  ")
+    third = invite(study, "--count", "1")
+    assert third.out.startswith("p03  ")
+    assert "the address that `study run` shows; passwords are not shown again" in third.err
 
 
 def test_whoever_has_an_account_takes_part_with_it(study: tuple[Path, str]) -> None:
@@ -330,7 +364,7 @@ def test_invitations_that_cannot_be_made_change_nothing(
     assert_refused(invite(study, "ben", "--count", "1"), "both")
     assert_refused(invite(study, "ben", "Ben"), "differ")
     assert_refused(invite(study, "ben", "x" * 500), "characters")
-    assert_refused(invite(study, "ben", "ann", "--csv", sheet), "in the study")
+    assert_refused(invite(study, "ben", "ann", "--csv", sheet), "in the study", "got 'ann', who is")
     assert not sheet.exists()
     sheet.write_text("mine")
     assert_refused(invite(study, "ben", "--csv", sheet), "--csv", "not there yet")

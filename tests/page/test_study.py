@@ -60,7 +60,7 @@ WORDS: Final = """async () => {
     night: from(14.5),
     later: from(96),
     clocks: words.untilWords(...change),
-    effort: [words.effort(rules), words.effort(few)],
+    effort: [words.effort(rules), words.effort(few), words.effort({ ...few, ratings_per_arm: 2 })],
     apart: [words.apartWords(rules, 6), words.apartWords(few, 6)],
   };
 }"""
@@ -154,6 +154,8 @@ def test_only_what_is_heard_counts_not_the_time_that_goes_by(
         expect(page.locator(".star[aria-disabled=true]")).to_have_count(5)
         page.keyboard.press("5")
         expect(toast(page)).to_contain_text("Not yet: listen for 1 second more")
+        page.keyboard.press("4")
+        expect(page.locator(".notice")).to_have_count(1)  # said once, however often one tries
         press(page, "Pause")
         expect(page.locator(".study-word")).to_contain_text("Press play. You can rate it after")
         # What was heard is still known after a reload.
@@ -174,10 +176,13 @@ def test_only_what_is_heard_counts_not_the_time_that_goes_by(
 def test_a_song_that_is_known_is_rated_at_once(chromium: Browser, world: World) -> None:
     with visit(chromium, world.server, "d") as tab:
         page = begin(tab)
+        page.keyboard.press("2")
+        expect(toast(page)).to_contain_text("Not yet")
         press(page, "I know this song")
         expect(page.get_by_role("button", name="I know this song")).to_have_attribute(
             "aria-pressed", "true"
         )
+        expect(toast(page)).to_be_empty()  # at once, not when its time is over
         press(page, "2 stars")
         expect(page.get_by_text("Song 2 of 5")).to_be_visible()
         expect(song(page)).to_be_focused()
@@ -232,7 +237,7 @@ def test_times_are_said_as_people_say_them(chromium: Browser, world: World) -> N
             "night": "tomorrow at 07:10, in 14 hours 30 minutes",
             "later": "on Friday 20 November at 16:40, in 4 days",
             "clocks": "tomorrow at 12:00, in 1 day 1 hour",
-            "effort": ["about 2½ hours", "about 2 minutes"],
+            "effort": ["about 2½ hours", "about 2 minutes", "about a minute"],
             "apart": [
                 "At least 6 hours between two parts and at most 2 parts within 24 hours.",
                 "",

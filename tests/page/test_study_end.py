@@ -63,7 +63,25 @@ def test_whoever_came_for_a_study_that_is_closed_can_still_withdraw(
         expect(ways).to_have_text(["Study", "Account"])
         press(page, "Withdraw from the study")
         dialog = page.get_by_role("dialog", name="Withdraw from the study?")
+        dialog.get_by_role("button", name="Withdraw").click()
+        expect(dialog.get_by_role("alert")).to_have_text("Type the word “withdraw” first.")
         dialog.get_by_label("Type “withdraw”").fill("withdraw")
         dialog.get_by_role("button", name="Withdraw").click()
         expect(heading(page)).to_have_text("Welcome back")
     assert world.server.client("y").get("/api/session").status_code == 401
+
+
+@pytest.mark.parametrize(("name", "is_invited"), [("y", True), ("a", False)])
+def test_whoever_never_agreed_is_neither_thanked_nor_asked_to_withdraw(
+    chromium: Browser, world: World, name: str, *, is_invited: bool
+) -> None:
+    world.close()
+    with visit(chromium, world.server, name) as tab:
+        page = tab.open("study")
+        expect(heading(page)).to_have_text("No study is open at the moment")
+        missed = page.get_by_text("You did not take part in it.")
+        expect(missed).to_have_count(int(is_invited))
+        page.wait_for_load_state("networkidle")
+        expect(page.get_by_text("Thank you")).to_have_count(0)
+        expect(page.get_by_role("button", name="Withdraw")).to_have_count(0)
+        assert tab.complaints == []

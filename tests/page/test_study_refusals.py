@@ -262,6 +262,16 @@ def test_a_song_is_accessible_and_fits(chromium: Browser, world: World) -> None:
         assert walk(page) == ([], [])
 
 
+@pytest.mark.parametrize(("parts", "words"), [(2, "both parts"), (3, "all 3 parts")])
+def test_the_end_says_how_many_parts_are_done(
+    chromium: Browser, world: World, parts: int, words: str
+) -> None:
+    with visit(chromium, world.server, "g") as tab:
+        pretend(tab, parts=parts)
+        page = at(tab, STATES["g"])
+        expect(page.get_by_text(f"You have finished {words} and rated 15 songs.")).to_be_visible()
+
+
 def check_parts(page: Page) -> None:
     """Headings in order, one live region of the page, nothing that sticks out or moves."""
     found = page.evaluate(STRUCTURE)

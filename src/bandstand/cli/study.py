@@ -12,7 +12,7 @@ from bandstand.cli.options import opened_store, require_store, store_option
 from bandstand.cli.serve import run_server, server_options
 from bandstand.cli.study_invite import invite
 from bandstand.cli.study_report import report
-from bandstand.cli.study_store import named_study
+from bandstand.cli.study_store import named_study, same_study
 from bandstand.errors import InvalidInputError
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -57,7 +57,8 @@ def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any
     """Open the study, or go on with it, and serve it to its participants.
 
     The first time the music below the folders is analysed, and the songs are fixed for the whole
-    study. Later starts take the same FILE; one that says something else is refused.
+    study; without a folder those that the store has. Later starts take the same FILE; one that
+    says something else is refused.
     """
     from bandstand.cli.study_opening import opened_for  # noqa: PLC0415
     from bandstand.settings import load_settings  # noqa: PLC0415
@@ -93,7 +94,7 @@ def close(*, file: Path, yes: bool, store: str | None) -> None:
 
     require_store(store)
     with opened_store(store) as opened:
-        row = named_study(opened, file)
+        row = same_study(opened, file)
         if row.closed_at is not None:
             msg = f"a study that is open was expected, got {row.title!r}, which is closed"
             raise InvalidInputError(msg)

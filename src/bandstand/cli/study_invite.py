@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from bandstand.cli.options import opened_store, require_store, store_option
-from bandstand.cli.study_store import named_study
+from bandstand.cli.study_store import same_study
 from bandstand.errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _SIGNS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
 _GROUPS: Final = (5, 4, 4)
 _MOST: Final = 999
+_HOW: Final = "They log in at the address that `study run` shows; passwords are not shown again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +69,14 @@ def invite(
         raise click.UsageError(msg)
     require_store(store)
     with opened_store(store) as opened:
-        study = named_study(opened, file)
+        study = same_study(opened, file)
         guests = _guests(opened, names or _free_names(opened, count or 0))
         with _kept(csv_file, _as_csv(guests)), opened.writing() as connection:
             for guest in guests:
                 _invite(connection, study, guest)
     for guest in guests:
         click.echo(f"{guest.name}  {guest.password or '(has an account)'}")
+    click.echo(_HOW, err=True)  # whoever keeps the output keeps names and passwords
 
 
 def _free_names(store: Store, count: int) -> tuple[str, ...]:

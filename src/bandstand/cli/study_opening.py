@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 def opened_for(ctx: click.Context, settings: Settings, design: Design) -> str:
     """Return a line that says which study is open now; the first time it fixes the songs."""
     _check_server(settings)
-    if not _is_known(settings, design):
+    is_known = _is_known(settings, design)
+    if not is_known:
         _check_songs(settings, design)
-        _check_nobody_serves(settings)
+    _check_nobody_serves(settings)
+    if not is_known:
         _scan(ctx, settings)
     with opened_store(settings.store) as store:
         return _open(store, design)
@@ -40,7 +42,7 @@ def _check_server(settings: Settings) -> None:
 
 
 def _check_nobody_serves(settings: Settings) -> None:
-    """Refuse a store that another server has, which would be said only after the scan."""
+    """Refuse a store that another server has, which would be said only after all else."""
     from bandstand.store.location import parse_location  # noqa: PLC0415
     from bandstand.store.serving import serving_lock  # noqa: PLC0415
 
@@ -113,7 +115,8 @@ def _scan(ctx: click.Context, settings: Settings) -> None:
 def _open(store: Store, design: Design) -> str:
     from bandstand.radio.choice.shelf import load_shelf  # noqa: PLC0415
     from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand.radio.study.frozen import from_bytes  # noqa: PLC0415
     from bandstand.radio.study.opening import open_study  # noqa: PLC0415
 
     row = open_study(store, load_shelf(store), design, clock=system_clock)
-    return f"The study {row.title!r} is open."
+    return f"The study {row.title!r} is open, with {len(from_bytes(row.catalogue).ids):,} songs."

@@ -28,7 +28,7 @@ def status_lines(connection: Connection, study: StudyRow) -> list[str]:
     size = f"{len(design.algorithms)} parts of {design.ratings_per_arm} ratings each"
     lines = [
         f"{study.title}: {state}, begun {_day(study.created_at)}; {size}.",
-        f"{len(joined)} take part, {len(people) - len(joined)} are invited and have not agreed.",
+        f"{_taking_part(len(joined))}, {_invited(len(people) - len(joined))}. Numbers are drawn.",
     ]
     return lines + [
         _line(design, person, studies.arms(connection, study.id, person.account))
@@ -36,12 +36,23 @@ def status_lines(connection: Connection, study: StudyRow) -> list[str]:
     ]
 
 
+def _taking_part(count: int) -> str:
+    return "1 takes part" if count == 1 else f"{count} take part"
+
+
+def _invited(count: int) -> str:
+    if count == 1:
+        return "1 is invited and has not agreed"
+    return f"{count} are invited and have not agreed"
+
+
 def _line(design: Design, person: ParticipantRow, arms: Sequence[ArmRow]) -> str:
     done = sum(arm.rated >= design.ratings_per_arm for arm in arms)
     rated = sum(arm.rated for arm in arms)
     moments = [arm.last_rated_at for arm in arms if arm.last_rated_at is not None]
     last = f", last on {_day(max(moments))}" if moments else ""
-    return f"P{person.number}: {done} of {len(arms)} parts done, {rated:,} ratings{last}."
+    ratings = "1 rating" if rated == 1 else f"{rated:,} ratings"
+    return f"P{person.number}: {done} of {len(arms)} parts done, {ratings}{last}."
 
 
 def _day(moment: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bandstand.errors import NotFoundError
+import click
+
+from bandstand.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,18 +15,41 @@ if TYPE_CHECKING:
     from bandstand.store.studies import StudyRow
 
 
+def same_study(store: Store, file: Path) -> StudyRow:
+    """Return the study that a file describes, open or closed; refuse a file that was changed."""
+    found, changed = _found(store, file)
+    if changed:
+        msg = (
+            f"the study {found.title!r} must keep the design that it was opened with, "
+            f"got another: {'; '.join(changed)}"
+        )
+        raise InvalidInputError(msg)
+    return found
+
+
 def named_study(store: Store, file: Path) -> StudyRow:
-    """Return the study with the title that a file says, open or closed."""
-    from bandstand.store import studies  # noqa: PLC0415  # takes a while to import
+    """Return the study with a file's title, for reading; warn where the file was changed."""
+    found, changed = _found(store, file)
+    if changed:
+        told = f"the study {found.title!r} goes by the design that it was opened with; in this file"
+        click.echo(f"Warning: {told} {'; '.join(changed)}.", err=True)
+    return found
+
+
+def _found(store: Store, file: Path) -> tuple[StudyRow, tuple[str, ...]]:
+    """Return the study with the title that a file says, and what else the file says otherwise."""
+    from bandstand.radio.study.opening import design_of  # noqa: PLC0415  # takes a while to import
+    from bandstand.store import studies  # noqa: PLC0415
+    from bandstand.study.design import differences  # noqa: PLC0415
     from bandstand.study.design_file import read_design  # noqa: PLC0415
 
-    title = read_design(file).title
+    design = read_design(file)
     with store.reading() as connection:
-        found = studies.by_title(connection, title)
+        found = studies.by_title(connection, design.title)
     if found is None:
         msg = (
-            f"{file}: a study of this store was expected, got the title {title!r}, which none has; "
-            f"`bandstand study run {file} DIR` opens it"
+            f"{file}: a study of this store was expected, got the title {design.title!r}, "
+            f"which none has; `bandstand study run {file} DIR` opens it"
         )
         raise NotFoundError(msg)
-    return found
+    return found, differences(design_of(found), design)

@@ -52,7 +52,8 @@ def invite(
     )
     claim_open(connection, study)
     if participant(connection, study, account) is not None:
-        msg = "an account that is not in the study was expected, got one that is"
+        name = accounts.existing(connection, account).name
+        msg = f"an account that is not in the study was expected, got {name!r}, who is"
         raise ConflictError(msg)
     _insert(connection, row)
     return row

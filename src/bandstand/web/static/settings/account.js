@@ -134,7 +134,7 @@ function takeAlong() {
       "p.hint",
       {},
       "Everything that is stored about you, as a text file that programs can read too: " +
-        "account, settings, history, playlists.",
+        "account, settings, history, playlists, and your ratings in studies.",
     ),
     h(
       "div",

@@ -21,6 +21,10 @@ export const standing = (signal) => asked("GET", "/api/study", undefined, signal
 export const agree = (signal) => asked("POST", "/api/study/consent", { agree: true }, signal);
 export const begin = (arm, signal) => asked("POST", armAddress(arm, "begin"), undefined, signal);
 
+// How one is concerned: {only, joined}, also in a study that is closed; null where one is in none.
+export const membership = async (signal) =>
+  (await call("GET", "/api/session", undefined, { signal })).study;
+
 async function asked(method, where, body, signal) {
   return (await call(method, where, body, { signal })).study;
 }

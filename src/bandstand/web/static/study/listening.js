@@ -20,7 +20,8 @@ export function listeningView(offer, { study, hearing, signal, onRate, onLeave, 
   const state = { isKnown: false, isOpen: false, note: null }; // a note: the rating is on its way
   const shown = pieces(offer, hearing);
   const element = frame(offer, { study, shown, signal, onLeave });
-  const draw = () => drawAll(shown, state, { hearing, say });
+  const remark = remarks(signal);
+  const draw = () => drawAll(shown, state, { hearing, onOpen: remark.clear, say });
   const note = (text, stars) => {
     state.note = text;
     if (stars !== undefined) light(shown.stars, stars);
@@ -29,7 +30,7 @@ export function listeningView(offer, { study, hearing, signal, onRate, onLeave, 
   };
   const rate = (stars) => {
     if (state.note !== null) return;
-    if (!state.isOpen) return notice(notYet(hearing));
+    if (!state.isOpen) return remark.tell(notYet(hearing));
     hearing.pause();
     note(SENDING, stars);
     onRate({ stars, known: state.isKnown, played_seconds: hearing.heard });
@@ -52,9 +53,21 @@ export function listeningView(offer, { study, hearing, signal, onRate, onLeave, 
     go: () => note(SENDING),
     refuse: (text) => {
       note(null, 0);
-      notice(text);
+      remark.tell(text);
     },
   };
+}
+
+// What is said of this song: one remark at a time, which goes with what it says and with the song.
+function remarks(signal) {
+  let takeAway = () => {};
+  const clear = () => takeAway();
+  const tell = (text) => {
+    clear();
+    takeAway = notice(text);
+  };
+  signal.addEventListener("abort", clear, { once: true });
+  return { clear, tell };
 }
 
 // ── What it is made of ──────────────────────────────────────────────────────────────────
@@ -163,7 +176,7 @@ function hint() {
 
 // ── What of it changes ──────────────────────────────────────────────────────────────────
 
-function drawAll(shown, state, { hearing, say }) {
+function drawAll(shown, state, { hearing, onOpen, say }) {
   const wasOpen = state.isOpen;
   const isSent = state.note !== null;
   state.isOpen = state.isKnown || hearing.left <= 0;
@@ -176,7 +189,9 @@ function drawAll(shown, state, { hearing, say }) {
   shown.known.setAttribute("aria-pressed", String(state.isKnown));
   shown.known.setAttribute("aria-disabled", String(isSent));
   write(shown.word, state.note ?? inWords(state, hearing));
-  if (state.isOpen && !wasOpen && !state.isKnown) say("You can rate this song now.");
+  if (!state.isOpen || wasOpen) return;
+  onOpen();
+  if (!state.isKnown) say("You can rate this song now.");
 }
 
 function drawPlay(button, hearing, isSent) {

@@ -15,7 +15,7 @@ import { listeningView } from "./listening.js";
 import { partsView } from "./parts.js";
 import { progressOfAll } from "./progress.js";
 import { withdrawButton } from "./withdraw.js";
-import { refusalWords, span } from "./words.js";
+import { missedWords, refusalWords, span } from "./words.js";
 
 export const title = "Study";
 
@@ -78,7 +78,7 @@ class Visit {
     const { signal } = this.#renew();
     this.#voice.textContent = "";
     nameWindow({ page: title });
-    if (study === null) return this.#nothing();
+    if (study === null) return this.#nothing(signal);
     const isAdmin = this.#person.role === "admin";
     return [this.#standing(study, signal), isAdmin ? progressOfAll({ signal }) : null];
   }
@@ -94,19 +94,34 @@ class Visit {
     });
   }
 
-  // What was given to a study that is closed can be taken back too.
-  #nothing() {
-    const only = this.#person.study?.only ?? false;
-    const onGone = () => this.#withdrawn({ only });
+  // Asked anew: one may have agreed since the page was opened, here or elsewhere.
+  #nothing(signal) {
+    const place = h("div.stack");
+    load(
+      place,
+      () => desk.membership(signal),
+      (mine) => this.#afterwards(mine),
+    );
     return h(
       "div.study-closed",
       {},
       icon("study"),
       h("h1", {}, "No study is open at the moment"),
-      only ? h("p", {}, "Thank you for having taken part. You can log out now.") : null,
-      h("p.faint", {}, "If you took part in one that is closed, you can still withdraw from it."),
-      withdrawButton({ only }, { person: this.#person, onGone }),
+      place,
     );
+  }
+
+  // What was given to a study that is closed can be taken back too.
+  #afterwards(mine) {
+    if (mine === null) return null;
+    if (!mine.joined) return missedWords(mine).map((text) => h("p", {}, text));
+    const onGone = () => this.#withdrawn(mine);
+    const thanks = "Thank you for having taken part.";
+    return [
+      h("p", {}, mine.only ? `${thanks} You can log out now.` : thanks),
+      h("p.faint", {}, "The study is closed, but you can still withdraw from it."),
+      h("div", {}, withdrawButton(mine, { person: this.#person, onGone })),
+    ];
   }
 
   #renew() {

@@ -97,6 +97,7 @@ function waiting(study, { signal, onGo, onEnd }) {
 }
 
 function finished(study) {
+  const parts = study.parts === 2 ? "both parts" : `all ${plural(study.parts, "part")}`;
   const total = study.arms.reduce((sum, { rated }) => sum + rated, 0);
   return card(
     h("div.study-mark.good", {}, icon("check")),
@@ -104,7 +105,7 @@ function finished(study) {
     h(
       "p",
       {},
-      `You have finished all ${plural(study.parts, "part")} and rated ${plural(total, "song")}. ` +
+      `You have finished ${parts} and rated ${plural(total, "song")}. ` +
         "There is nothing more to do.",
     ),
     study.only

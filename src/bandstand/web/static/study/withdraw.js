@@ -22,7 +22,7 @@ function asked({ only }) {
   const word = field(`Type “${WORD}” to confirm`, {
     name: "confirm",
     autocomplete: "off",
-    required: true,
+    "aria-required": "true", // what is missing is said by our own words
     ...AS_TYPED,
   });
   return dialogForm("Withdraw from the study?", {
@@ -48,6 +48,7 @@ function asked({ only }) {
     say: refusalWords,
     send: async () => {
       const typed = word.input.value.trim().toLowerCase();
+      if (!typed) throw new Error(`Type the word “${WORD}” first.`);
       if (typed !== WORD) throw new Error(`Type the word “${WORD}”; this is “${typed}”.`);
       await desk.withdraw(WORD);
       return true;

@@ -41,7 +41,8 @@ export function effort(rules) {
   const { ratings_per_arm: songs, listen_seconds: listen, answer_seconds: answer } = rules;
   const breaks = Math.floor((songs - 1) / rules.rest_after) * rules.rest_seconds;
   const seconds = songs * (listen + answer) + breaks;
-  if (seconds < 1.5 * HOUR) return `about ${span(Math.max(MINUTE, seconds))}`;
+  if (seconds < 1.5 * MINUTE) return "about a minute";
+  if (seconds < 1.5 * HOUR) return `about ${span(seconds)}`;
   const halves = Math.round((2 * seconds) / HOUR);
   return `about ${Math.floor(halves / 2)}${halves % 2 ? "½" : ""} hours`;
 }
@@ -72,6 +73,12 @@ export function apartWords({ arms_per_day: most, gap_hours: gap }, parts) {
   const text = list(limits);
   return text && `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
+
+// For who was invited to a study, and has not agreed before it was closed; a paragraph each.
+export const missedWords = ({ only }) => [
+  "The study that you were invited to is closed. You did not take part in it.",
+  ...(only ? ["You can log out now, or delete this account under “Account”."] : []),
+];
 
 // Why the server has said no, as one would say it; what follows is shown anyway.
 const REFUSALS = {
