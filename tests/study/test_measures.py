@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from bandstand import Recommender, radio_prior
+from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.statistics.rank_laws import Shape
@@ -152,6 +153,14 @@ def bored_listener(recovery: float) -> StudyData:
     return replace(rated(1), records=tuple(records))
 
 
+def untiring_listener() -> StudyData:
+    """Return the same songs at the same moments, rated by one who never tires."""
+    data, rng = bored_listener(60.0), np.random.default_rng(2)
+    stars = np.clip(np.round(rng.normal(3.5, 0.8, len(data.records))), 1, 5)
+    records = (replace(each, stars=int(n)) for each, n in zip(data.records, stars, strict=True))
+    return replace(data, records=tuple(records))
+
+
 def test_the_learnt_curve_rises_as_the_listener_recovers() -> None:
     with np.errstate(all="raise"):
         (found,) = novelty_curves(bored_listener(60.0), ONE)
@@ -186,6 +195,58 @@ def test_it_is_the_novelty_that_the_engine_tells() -> None:
     assert len(expected) > 2
     assert told[heard] == pytest.approx(expected, abs=0.01)
     assert (told[~heard] == 1.0).all()
+
+
+def test_of_one_who_never_tires_nothing_parts_from_the_prior() -> None:
+    tired, fresh = bored_listener(60.0), untiring_listener()
+    assert [(each.song, each.rated_at) for each in tired.records] == [
+        (each.song, each.rated_at) for each in fresh.records
+    ]
+    (tired_curve,), (fresh_curve,) = (novelty_curves(data, ONE) for data in (tired, fresh))
+    heard = (tired_curve.minutes >= 6.0) & (tired_curve.minutes <= 60.0)
+    assert fresh_curve.mean[fresh_curve.minutes < 1.0].max() < 0.2  # the prior's doing
+    assert np.abs(fresh_curve.parting()[fresh_curve.minutes <= 60.0]).max() < 2
+    assert (tired_curve.parting()[heard] < -5).all()
+    assert (tired_curve.mean < fresh_curve.mean)[heard].all()
+
+
+def test_the_curve_beside_is_what_the_engine_makes_of_the_average_alone() -> None:
+    data = bored_listener(60.0)
+    (found,) = novelty_curves(data, ONE)
+    average = np.mean([each.stars for each in data.records])
+    radio = Recommender(
+        features=data.catalogue.features,
+        ids=data.catalogue.ids,
+        raw=True,
+        prior=radio_prior(3),
+        algorithm="bayes-ucb-cn-v",
+    )
+    for each in data.records:
+        radio.update(each.song, rating=float(average), time=Decimal(each.rated_at) / 1_000)
+    at = np.append(found.minutes, MONTH)
+    songs = Songs.of(features=np.ones((len(at), 3)), elapsed=at)
+    told: Any = radio.engine.predict(radio.belief, songs)
+    mean = told.factor_means[1]
+    assert found.untired_mean == pytest.approx(mean[:-1] / mean[-1], abs=0.01)
+
+
+def test_who_rates_everything_alike_is_one_who_never_tires() -> None:
+    data = bored_listener(60.0)
+    alike = replace(data, records=tuple(replace(each, stars=4) for each in data.records))
+    (found,) = novelty_curves(alike, ONE)
+    assert found.mean == pytest.approx(found.untired_mean)
+    assert np.abs(found.parting()).max() < 0.01
+
+
+def test_before_any_rating_the_prior_expects_no_novelty_at_any_time() -> None:
+    data = rated(1)
+    radio = Recommender(
+        features=data.catalogue.features, raw=True, prior=radio_prior(3), algorithm="bayes-ucb-cn-v"
+    )
+    songs = Songs.of(features=np.ones((85, 3)), elapsed=places())
+    told: Any = radio.engine.predict(radio.belief, songs)
+    assert (told.factor_means[1] == 0).all()
+    assert (np.diff(told.factor_deviations[1]) > 0).all()
 
 
 def test_an_arm_that_nobody_began_has_no_curves() -> None:

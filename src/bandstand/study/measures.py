@@ -6,7 +6,9 @@ repetition   how often the same song came back in an arm, and whether plays by r
              Zipf's law
 novelty      β't, the curve that the variational engine learns from a person's ratings, with
              one standard deviation; in units of its own value for an unheard song, since
-             only the product with the content factor is known
+             only the product with the content factor is known. The prior of the slopes keeps
+             it low after a short time whatever was rated, so beside it stands what the same
+             engine makes of the same plays of one who never tires
 
 Every arm is looked at as its algorithm met it: elapsed times count within the arm. What a model
 is told is what the study's own models are told: stars, at the moment they were given.
@@ -14,7 +16,7 @@ is told is what the study's own models are told: stars, at the moment they were 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,7 +88,16 @@ class NoveltyCurve:
     minutes: Vector
     mean: Vector
     standard_deviation: Vector
+    # The same if every song had been rated with the person's average: only where the learnt
+    # curve parts from this one do the ratings speak, and elsewhere the prior.
+    untired_mean: Vector
+    untired_standard_deviation: Vector
     repeats: Vector  # minutes after which songs came back: only there the data speak
+
+    def parting(self) -> Vector:
+        """Return by how many standard deviations of both the two curves differ."""
+        spread = np.hypot(self.standard_deviation, self.untired_standard_deviation)
+        return np.asarray((self.mean - self.untired_mean) / spread)
 
 
 def uncertainty(
@@ -142,7 +153,7 @@ def repetition(data: StudyData, algorithm: str) -> tuple[Repetition, ...]:
 def novelty_curves(data: StudyData, algorithm: str) -> tuple[NoveltyCurve, ...]:
     """Return what the variational engine learns about novelty from each person's ratings.
 
-    An arm from which it learns nothing, because everything was rated alike, has no curve.
+    An arm from which it learns nothing at all has no curve.
     """
     curves = (
         _novelty_curve(data.catalogue, person, algorithm, records)
@@ -201,24 +212,40 @@ def _repetition(person: int, algorithm: str, songs: Sequence[str], library: int)
 def _novelty_curve(
     catalogue: FrozenSongs, person: int, algorithm: str, records: Sequence[Record]
 ) -> NoveltyCurve | None:
+    answers = list(_answers(records))
+    average = float(np.mean([answer.rating for answer in answers]))
     radio = _radio(catalogue, VARIATIONAL)
-    radio.replay(_answers(records))
-    at = np.append(places(), MONTH)
-    same = np.broadcast_to(catalogue.features[0], (len(at), catalogue.features.shape[1]))
-    prediction: Any = radio.engine.predict(radio.belief, Songs.of(features=same, elapsed=at))
-    mean, deviation = prediction.factor_means[1], prediction.factor_deviations[1]
-    unheard = float(mean[-1])
-    if unheard == 0:
+    learnt = _learnt_novelty(radio, answers)
+    untired = _learnt_novelty(
+        _radio(catalogue, VARIATIONAL), [replace(answer, rating=average) for answer in answers]
+    )
+    if learnt is None or untired is None:
         return None
     elapsed = radio.history.elapsed
     return NoveltyCurve(
         participant=person,
         algorithm=algorithm,
         minutes=frozen(places()),
-        mean=frozen(mean[:-1] / unheard),
-        standard_deviation=frozen(deviation[:-1] / abs(unheard)),
+        mean=learnt[0],
+        standard_deviation=learnt[1],
+        untired_mean=untired[0],
+        untired_standard_deviation=untired[1],
         repeats=frozen(np.sort(elapsed[elapsed < MONTH])),
     )
+
+
+def _learnt_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vector, Vector] | None:
+    """Return β't and its deviation in units of an unheard song; None where that is worth 0."""
+    radio.replay(answers)
+    at = np.append(places(), MONTH)
+    features = radio.catalogue.features
+    same = np.broadcast_to(features[0], (len(at), features.shape[1]))
+    prediction: Any = radio.engine.predict(radio.belief, Songs.of(features=same, elapsed=at))
+    mean, deviation = prediction.factor_means[1], prediction.factor_deviations[1]
+    unheard = float(mean[-1])
+    if unheard == 0:
+        return None
+    return frozen(mean[:-1] / unheard), frozen(deviation[:-1] / abs(unheard))
 
 
 def _mean_of_present(values: Matrix) -> tuple[Indices, Vector, Vector]:

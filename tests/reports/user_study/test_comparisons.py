@@ -44,18 +44,19 @@ def two(people: int, first: list[int], second: list[int], *, reverse: bool = Fal
 def test_the_figures_are_those_of_an_independent_calculation() -> None:
     data = real(simulated(9))
     analysis = analysed(data)
-    table = comparisons_chapter(data, analysis).tables[0]
+    table, raw = comparisons_chapter(data, analysis).tables
     ratings = {
         key: np.mean([each.stars for each in records]) for key, records in data.by_arm().items()
     }
-    for row, each in zip(table.rows, analysis.comparisons, strict=True):
+    for row, alone, each in zip(table.rows, raw.rows, analysis.comparisons, strict=True):
         ones, others = (
             [ratings[person, name] for person in data.people] for name in (each.first, each.second)
         )
         test = stats.ttest_rel(ones, others)
-        assert row[6] == pytest.approx(test.pvalue)
+        assert alone[raw.columns.index("p")] == pytest.approx(test.pvalue)
         low, high = test.confidence_interval()
-        assert row[5] == f"{low:+.2f} to {high:+.2f}".replace("-", "−")
+        interval = row[table.columns.index("95 % interval")]
+        assert interval == f"{low:+.2f} to {high:+.2f}".replace("-", "−")
 
 
 def test_the_average_after_n_songs_is_the_mean_over_people_of_their_means() -> None:
@@ -105,6 +106,44 @@ def test_without_a_difference_nothing_is_clear() -> None:
     data = two(8, LOW, LOW)
     assert findings(data, analysed(data))[0].verdict is Verdict.OPEN
     assert "Of no two algorithms can it be told which is better" in answer(data, analysed(data))
+
+
+def test_averages_that_are_the_same_are_said_to_be() -> None:
+    data = two(8, LOW, LOW)
+    assert "was the same with both algorithms, 1.83 stars." in answer(data, analysed(data))
+    assert "highest" not in answer(data, analysed(data))
+    assert "highest" in answer(two(8, LOW, HIGH), analysed(two(8, LOW, HIGH)))
+
+
+def test_a_pair_that_differs_at_some_n_only_is_named_in_the_answer() -> None:
+    # Everybody prefers the second at first, and the first afterwards.
+    early, late = [1, 1, 1, 5, 5, 5], [5, 5, 5, 1, 1, 1]
+    stars = {
+        (person, name): given
+        for person in range(1, 9)
+        for name, given in ((ONE, early), (OTHER, late))
+    }
+    data = study(stars, ratings_per_arm=6)
+    found = answer(data, analysed(data))
+    assert "in the end the differences are no larger than chance" in found
+    assert "not in the end: Bayes-UCB-CN (exact) above Greedy-CN." in found
+
+
+def test_what_all_pairs_share_is_said_once() -> None:
+    data, other = real(simulated(7)), uneven(real(simulated(7)))
+    table, longer = (comparisons_chapter(each, analysed(each)).tables[0] for each in (data, other))
+    assert table.note.startswith("Every pair: 7 people, n = 6.")
+    assert "people" not in table.columns
+    assert ("people" in longer.columns) != longer.note.startswith("Every pair")
+
+
+def test_one_pair_is_not_called_all_of_them() -> None:
+    data = two(7, LOW, LOW)
+    chapter = comparisons_chapter(data, analysed(data))
+    said = chapter.method + " ".join(each.caption for each in chapter.drawings)
+    assert "all 1 pair" not in said
+    assert "of 1 pair" not in said
+    assert "tests begin at n = 1," not in said
 
 
 @pytest.mark.parametrize("data", [real(simulated()), uneven(real(simulated(7)))])

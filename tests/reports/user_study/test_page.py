@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
+import pytest
+
 from bandstand.reports.reproduce.chapters import Written
 from bandstand.reports.reproduce.study import Chapter
 from bandstand.reports.user_study.page import StudyReport, page
+from bandstand.reports.user_study.repeating import commands
+from bandstand.study.design import Design
+from bandstand.study.simulated import simulated_study
 from tests.reports.reproduce.test_page import EVIL, LONG, Tags, tags_of
-from tests.reports.user_study.reported import simulated
+from tests.reports.user_study.reported import real, simulated
 
 
 def report(text: str) -> StudyReport:
@@ -21,6 +27,32 @@ def report(text: str) -> StudyReport:
     return StudyReport(
         data=replace(data, design=design, remarks=(text,)), answer=text, chapters=(written,)
     )
+
+
+@pytest.mark.parametrize("effects", [{}, {"greedy-cn": 0.25, "random": -1.5}])
+def test_the_page_of_simulated_people_says_how_to_simulate_them_again(
+    effects: dict[str, float],
+) -> None:
+    design = Design(algorithms=("random", "greedy-cn"), ratings_per_arm=2)
+    for given, file in ((design, "study.toml OUT"), (Design(), "OUT")):
+        rng = np.random.default_rng(given.seed)
+        data = simulated_study(given, people=3, effects=effects, rng=rng)
+        first, last = commands(data).splitlines()
+        typed = "".join(f" --effect {name}={size:g}" for name, size in effects.items())
+        assert first == f"bandstand study report {file} --simulate 3{typed}"
+        assert last == "bandstand study report --from OUT/export AGAIN"
+        text = page(StudyReport(data=data, answer="", chapters=())).decode()
+        assert first in text
+        assert "people rated each" not in text
+        assert "study run" not in text
+
+
+def test_the_page_of_people_says_how_to_ask_others() -> None:
+    data = real(simulated(1, ratings=2))
+    text = page(StudyReport(data=data, answer="", chapters=())).decode()
+    assert "bandstand study run study.toml" in text
+    assert "--simulate" not in text
+    assert "people rated each" in text
 
 
 def test_what_looks_like_html_is_only_words() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bandstand.reports.figures import in_order
-from bandstand.reports.user_study.clear import FEWEST_PEOPLE, favours
+from bandstand.reports.spoken import spoken
+from bandstand.reports.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand.reports.user_study.ratings import best_and_worst, shared_step
-from bandstand.reports.user_study.words import counted, listed, spoken
+from bandstand.reports.user_study.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from bandstand.study.records import StudyData
 
 _CHANCE: Final = (
-    "the differences are no larger than chance makes them among so few people, which does not "
-    "mean that there are none."
+    "in the end the differences are no larger than chance makes them among so few people, which "
+    "does not mean that there are none."
 )
 
 
@@ -32,6 +33,7 @@ def answer(data: StudyData, analysis: Analysis) -> str:
         _averages(analysis, *ends),
         *_clear(analysis),
         _untold(analysis),
+        *_somewhere(analysis),
         _late(data),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -53,6 +55,13 @@ def _averages(analysis: Analysis, best: Curve, worst: Curve) -> str:
     step = shared_step(analysis)
     if best.algorithm == worst.algorithm:
         return f"Only {_label(best)} has been rated: {_mean(best, step)}."
+    if _mean(best, step).split()[0] == _mean(worst, step).split()[0]:
+        begun = sum(len(curve.mean) > 0 for curve in analysis.curves)
+        mean = f"{float(best.mean[step - 1]):.2f} stars"
+        return (
+            f"After {counted(step, 'song')} the average rating was the same with "
+            f"{'both' if begun == 2 else f'all {begun}'} algorithms, {mean}."
+        )
     return (
         f"After {counted(step, 'song')} the average rating was highest with {_label(best)}, "
         f"{_mean(best, step)}, and lowest with {_label(worst)}, {_mean(worst, step)}."
@@ -106,6 +115,22 @@ def _untold(analysis: Analysis) -> str:
     if unclear == len(analysis.comparisons):
         return f"Of no two algorithms can it be told which is better: {_CHANCE}"
     return f"Of the other {counted(unclear, 'pair')} it cannot be told which is better: {_CHANCE}"
+
+
+def _somewhere(analysis: Analysis) -> list[str]:
+    """Return who was rated higher at some n, after all corrections, though not in the end."""
+    found = [
+        (each, sign)
+        for each in analysis.comparisons
+        if (sign := favours_somewhere(each, analysis.level)) and not favours(each, analysis.level)
+    ]
+    if not found:
+        return []
+    pairs = []
+    for each, sign in found:
+        higher, lower = (each.first, each.second)[::sign]
+        pairs.append(f"{spoken(higher)} above {spoken(lower)}")
+    return [f"At some n, corrected for all n and pairs, but not in the end: {listed(pairs)}."]
 
 
 def _late(data: StudyData) -> str:

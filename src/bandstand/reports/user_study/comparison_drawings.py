@@ -10,8 +10,9 @@ from matplotlib.patches import Patch
 
 from bandstand.reports.figures import INK, MUTED, look_of
 from bandstand.reports.reproduce.study import Drawing
-from bandstand.reports.user_study.clear import favours
-from bandstand.reports.user_study.words import counted, listed, spoken, stars
+from bandstand.reports.spoken import spoken
+from bandstand.reports.user_study.clear import FEWEST_PEOPLE, favours
+from bandstand.reports.user_study.words import counted, listed, stars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,17 +35,18 @@ def differences_drawing(analysis: Analysis) -> Drawing:
     pairs = sorted(analysis.comparisons, key=lambda each: -abs(float(each.mean[-1])))
     clear = [each for each in pairs if favours(each, analysis.level)]
     said = (
-        f"Clear: {len(clear)} of {counted(len(pairs), 'pair')}, "
+        f"Clear, at most {analysis.level:g} in the end with at least {FEWEST_PEOPLE} people: "
+        f"{len(clear)} of {counted(len(pairs), 'pair')}, "
         f"{listed([_one_of(each) for each in clear[:3]])}{' and others' if len(clear) > 3 else ''}."
         if clear
-        else f"None of {counted(len(pairs), 'pair')} differs clearly."
+        else _none_clear(len(pairs))
     )
     return Drawing(
         name="differences",
         caption=(
             "Mean difference between two algorithms in the end, at the last n that can be tested, "
             f"person by person. {said} Thick: 95 % interval of the pair alone; thin: wide enough "
-            "for all pairs together; blue: clear after correction."
+            "for all pairs together; blue: clear."
         ),
         draw=lambda figure: _draw_differences(figure, pairs, analysis.level),
         width=8.8,
@@ -55,11 +57,12 @@ def differences_drawing(analysis: Analysis) -> Drawing:
 def p_drawing(analysis: Analysis) -> Drawing:
     """Return a panel for each pair: raw and corrected p-values against n."""
     rows, columns = _sides(analysis.comparisons)
-    lasting = [each for each in analysis.comparisons if each.significant_from() is not None]
+    lasting = [each for each in analysis.comparisons if each.significant_from(analysis.level)]
     said = (
-        f"Clear to the end: {len(lasting)} of {counted(len(analysis.comparisons), 'pair')}."
+        f"It stays there to the last n for {len(lasting)} of "
+        f"{counted(len(analysis.comparisons), 'pair')}."
         if lasting
-        else "No pair is clear to the end."
+        else "It stays there to the last n for no pair."
     )
     return Drawing(
         name="p-values",
@@ -73,6 +76,12 @@ def p_drawing(analysis: Analysis) -> Drawing:
         width=max(5.0, 1.2 + 2.15 * len(columns)),
         height=1.0 + 1.5 * len(rows),
     )
+
+
+def _none_clear(pairs: int) -> str:
+    if pairs == 1:
+        return "The two do not differ clearly."
+    return f"None of the {pairs} pairs differs clearly."
 
 
 def _one_of(each: Comparison) -> str:
@@ -136,8 +145,8 @@ def _legend(level: float) -> list[Artist]:
         Line2D([], [], color=_RAW, linewidth=1.1, label="each n by itself"),
         Line2D([], [], color=_CLEAR, linewidth=0.9, label="corrected for all n of the pair"),
         Line2D([], [], color=_CLEAR, linewidth=2.0, label="corrected for all n and all pairs"),
-        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"{level:g}"),
-        Patch(color=_CLEAR, alpha=0.1, linewidth=0, label="clear"),
+        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"p = {level:g}"),
+        Patch(color=_CLEAR, alpha=0.1, linewidth=0, label=f"at most {level:g}"),
     ]
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.reports.figures import in_order
 from bandstand.reports.reproduce.study import Finding, Verdict
+from bandstand.reports.spoken import spoken
 from bandstand.reports.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand.reports.user_study.judging import judged
-from bandstand.reports.user_study.words import counted, p_said, spoken, stars
+from bandstand.reports.user_study.words import counted, p_said, stars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ _NOVELTY_CLAIM: Final = (
 _RULE: Final = (
     "Rule: rated clearly higher in the end in every pair that was tested is ‘holds’, in some "
     "pairs or at some n ‘holds partly’, clearly lower in the end in any ‘does not hold’, else it "
-    f"cannot be told. Clear: corrected p ≤ 0.05 with at least {FEWEST_PEOPLE} people."
+    f"cannot be told. Clear: corrected p ≤ 0.05 in the end with at least {FEWEST_PEOPLE} people."
 )
 
 
@@ -93,7 +94,9 @@ def _verdict(tested: Sequence[Comparison], level: float) -> Verdict:
 
 def _said(each: Comparison, *, level: float) -> str:
     since = each.significant_from(level)
-    clear = "" if since is None else f"; clear at every n from {since} on"
+    clear = ""
+    if since is not None:
+        clear = f"; corrected for all n and pairs, at most {level:g} from n = {since} on"
     return (
         f"{spoken(each.first)} against {spoken(each.second)}: "
         f"{stars(float(each.mean[-1]))} stars after {counted(each.last, 'song')} "

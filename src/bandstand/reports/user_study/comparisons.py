@@ -40,7 +40,7 @@ def comparisons_chapter(data: StudyData, analysis: Analysis) -> Chapter:
         introduction=_INTRODUCTION + _few(analysis),
         method=_method(analysis),
         findings=findings(data, analysis),
-        tables=(_table(analysis), *_untested(analysis)),
+        tables=(_table(analysis), _uncorrected(analysis), *_untested(analysis)),
         drawings=(differences_drawing(analysis), p_drawing(analysis)),
         data={
             "level": analysis.level,
@@ -73,11 +73,11 @@ def _method(analysis: Analysis) -> str:
     return (
         "Who is compared with whom: each person with themselves, over those who have both "
         "algorithms up to the n-th song. An n is tested if these are at least half of those who "
-        f"have begun both, and at least two; tests begin at n = {analysis.first_step}, for "
-        "averages of fewer songs are noise. The test is Student's paired t-test, in either "
-        "direction, of the difference between the two averages after n songs.\n\n"
+        f"have begun both, and at least two{_begin(analysis)}. The test is Student's paired "
+        "t-test, in either direction, of the difference between the two averages after n "
+        "songs.\n\n"
         "In the end: one question is asked of each pair, which is rated higher at the last n. "
-        f"These p-values are corrected over all {counted(tested, 'pair')} by Holm's method. At "
+        f"These p-values are corrected over {_all_pairs(tested)} by Holm's method. At "
         f"most {level} with at least {FEWEST_PEOPLE} people is called clear: if nothing differed, "
         f"that would be said of any pair in at most {100 * analysis.level:g} % of such studies "
         "(as far as the differences of people are about normally distributed).\n\n"
@@ -86,56 +86,102 @@ def _method(analysis: Analysis) -> str:
         "do so, and it is counted how often the most extreme n is then at least as extreme as the "
         "one at hand (sign-flip max-T, Westfall and Young). Neighbouring n have nearly the same "
         "ratings, and this takes it into account; multiplying by the number of tests would not. "
-        f"The result is multiplied by the number of pairs, {tested} here. Whether a pair "
+        f"The result is multiplied by the number of pairs{_here(tested)}. Whether a pair "
         "differs at any n is told by its smallest value over all n, corrected over the pairs by "
         "Holm's method. No normal distribution is assumed for these, only that without a "
         "difference a person's difference is as likely to be positive as negative."
     )
 
 
+def _begin(analysis: Analysis) -> str:
+    if analysis.first_step == 1:
+        return ""
+    return f"; tests begin at n = {analysis.first_step}, for averages of fewer songs are noise"
+
+
+def _all_pairs(tested: int) -> str:
+    if tested == 1:
+        return "the pairs, of which there is only one here,"
+    return f"all {tested} pairs" if tested else "all pairs"
+
+
+def _here(tested: int) -> str:
+    return f", {tested} here" if tested else ""
+
+
+def _same(analysis: Analysis) -> str:
+    """Return a sentence with people and last n where all pairs have the same; else nothing."""
+    ends = {(_people(each), each.last) for each in analysis.comparisons}
+    if len(ends) > 1:
+        return ""
+    ((people, last),) = ends
+    who = f"{people} people" if isinstance(people, str) else counted(people, "person", "people")
+    return f"Every pair: {who}, n = {last}. "
+
+
+def _people(each: Comparison) -> int | str:
+    """Return how many there are at the last n, and at the first if these were more."""
+    first, last = int(each.counts[0]), int(each.counts[-1])
+    return last if first == last else f"{last} of {first}"
+
+
 def _table(analysis: Analysis) -> Table:
+    same = _same(analysis)
     return Table(
         title="All pairs, in the end",
         columns=(
             "algorithm",
             "against",
-            "people",
-            "n",
-            "difference, stars",
-            "95 % interval",
-            "p",
+            *(() if same else ("people", "n")),
+            "difference",
             "p corrected",
-            "any n: p corrected",
-            "clear from n",
-            "p < 0.05 from n",
+            "95 % interval",
+            "any n",
+            "from n",
         ),
-        rows=tuple(_row(each) for each in analysis.comparisons),
-        note=(
-            "Difference: mean over people ± standard error; the interval is Student's, for this "
-            "pair alone. p and p corrected: at the last n, by itself and over all pairs (Holm). "
-            "Any n: whether the pair differs anywhere. Clear from n: from there to the last n the "
-            "value that is corrected for all n and all pairs is "
-            f"at most {analysis.level:g}. The last column is the same without any correction, as "
-            "the paper has it: not to be trusted, for comparison only."
+        rows=tuple(_row(each, same=same) for each in analysis.comparisons),
+        note=same
+        + (
+            "Difference: in stars, mean over people; the interval is Student's, for this pair "
+            "alone. p corrected: at the last n, over all pairs (Holm). Any "
+            "n: p of whether the pair differs anywhere, corrected. From n: from there to the last "
+            "n the value that is corrected for all n and all pairs is at most "
+            f"{analysis.level:g}."
         ),
     )
 
 
-def _row(each: Comparison) -> tuple[Cell, ...]:
+def _row(each: Comparison, *, same: str) -> tuple[Cell, ...]:
     low, high = each.interval()
-    first, last = int(each.counts[0]), int(each.counts[-1])
     return (
         look_of(each.first).label,
         look_of(each.second).label,
-        last if first == last else f"{last} of {first}",
-        each.last,
-        f"{stars(float(each.mean[-1]))} ± {each.standard_error[-1]:.2f}",
-        f"{stars(low)} to {stars(high)}",
-        float(each.p_values[-1]),
+        *(() if same else (_people(each), each.last)),
+        stars(float(each.mean[-1])),
         each.p_last_holm,
+        f"{stars(low)} to {stars(high)}",
         each.p_any_holm,
         each.significant_from(),
-        each.nominal_from(),
+    )
+
+
+def _uncorrected(analysis: Analysis) -> Table:
+    return Table(
+        title="All pairs, without correction",
+        columns=("algorithm", "against", "p", "from n"),
+        rows=tuple(
+            (
+                look_of(each.first).label,
+                look_of(each.second).label,
+                float(each.p_values[-1]),
+                each.nominal_from(),
+            )
+            for each in analysis.comparisons
+        ),
+        note=(
+            "As the paper has it: not to be trusted, for comparison only. p: at the last n. From "
+            f"n: from there to the last n it is at most {analysis.level:g}."
+        ),
     )
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from bandstand.reports.figures import look_of, plain
 from bandstand.reports.reproduce.study import Chapter, Drawing, Table
+from bandstand.reports.spoken import spoken
 from bandstand.reports.user_study.participation import pseudonyms
-from bandstand.reports.user_study.words import counted, spoken
+from bandstand.reports.user_study.words import counted
 from bandstand.study.measures import LONGEST_SHOWN, novelty_curves
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bandstand.arrays import Vector
     from bandstand.study.measures import NoveltyCurve
     from bandstand.study.records import StudyData
 
@@ -28,10 +30,15 @@ _COLUMNS: Final = 5
 _MOST_SHOWN: Final = 20
 _LOWEST, _HIGHEST = -0.35, 1.6
 _RUG: Final = 0.07  # height of the marks for repeats
+_PARTED: Final = 2.0  # standard deviations between the learnt curve and the untired one
+_UNTIRED: Final = "#6b7280"
 _INTRODUCTION: Final = (
     "A song just heard is worth less than an unheard one, and its worth comes back with time. The "
     "paper's fast algorithm learns this curve of each listener from the ratings. One curve for "
-    "each participant: 1 is a song that was never heard, 0 one that is worth nothing now."
+    "each participant: 1 is a song that was never heard, 0 one that is worth nothing now. Dashed "
+    "beside it is what the algorithm would have learnt of somebody who never tires. Where the two "
+    "do not part, the prior speaks, which is what was assumed before any rating, and not the "
+    "participant."
 )
 _AFTER: Final = (1.0, 10.0, 60.0, 600.0)
 
@@ -58,6 +65,9 @@ def novelty_chapter(data: StudyData) -> Chapter:
                 "minutes": each.minutes.tolist(),
                 "mean": each.mean.tolist(),
                 "standard_deviation": each.standard_deviation.tolist(),
+                "untired_mean": each.untired_mean.tolist(),
+                "untired_standard_deviation": each.untired_standard_deviation.tolist(),
+                "parting": each.parting().tolist(),
                 "repeats": each.repeats.tolist(),
             }
             for each in curves
@@ -73,7 +83,15 @@ def _method(algorithm: str) -> str:
         "content factor is known, so a curve is scaled to 1 for an unheard song. Where no song "
         "came back, the curve is a straight line between what was assumed and what was learnt "
         "elsewhere, and says nothing about the person: marks at the bottom show the times after "
-        "which songs came back."
+        "which songs came back.\n\n"
+        "The prior expects a slope of 0 and lets it differ by little in each minute. So every "
+        "learnt curve is low in the first minutes, of somebody who never tires as well, with a "
+        "small standard deviation that is the prior's. By itself the prior has no curve to draw: "
+        "it expects 0 everywhere. What it makes of a participant's plays is seen when the same "
+        "engine is told the same songs at the same moments, each with the participant's average "
+        "rating: that is the dashed curve, of somebody who never tires. Ratings are said to speak "
+        f"where both differ by at least {_PARTED:g} standard deviations (of both together). One "
+        "such difference among twenty may be chance."
     )
 
 
@@ -96,8 +114,11 @@ def _table(curves: Sequence[NoveltyCurve], names: Mapping[int, str]) -> Table:
             "longest time, min",
         ),
         rows=tuple(rows),
-        note="Mean ± one standard deviation; 1 is an unheard song. Longest time: after which a "
-        "song came back; beyond it nothing was learnt, so there is no value.",
+        note="Learnt / of somebody who never tires, with the same plays (by how many standard "
+        "deviations they differ); 1 is an unheard song. ± is one standard deviation, given where "
+        f"they differ by at least {_PARTED:g}: elsewhere value and spread are the prior's, and "
+        "nothing was learnt. Longest time: after which a song came back; beyond it there is no "
+        "value.",
     )
 
 
@@ -106,14 +127,31 @@ def _longest(curve: NoveltyCurve) -> float:
     return float(curve.repeats.max(initial=0.0))
 
 
+def _at(curve: NoveltyCurve, minutes: float, values: Vector) -> float:
+    return float(np.interp(np.log(minutes), np.log(curve.minutes), values))
+
+
 def _value(curve: NoveltyCurve, minutes: float) -> str | None:
     if minutes > _longest(curve):
         return None
-    mean, deviation = (
-        float(np.interp(np.log(minutes), np.log(curve.minutes), values))
-        for values in (curve.mean, curve.standard_deviation)
+    mean, deviation, untired, parting = (
+        _at(curve, minutes, values)
+        for values in (
+            curve.mean,
+            curve.standard_deviation,
+            curve.untired_mean,
+            curve.parting(),
+        )
     )
-    return f"{mean:.2f} ± {deviation:.2f}".replace("-", "−")
+    spread = f" ± {deviation:.2f}" if abs(parting) >= _PARTED else ""
+    apart = f"{parting:+.1f}".replace("-0.0", "+0.0")
+    return f"{mean:.2f}{spread} / {untired:.2f} ({apart} sd)".replace("-", "−")
+
+
+def _parts(curve: NoveltyCurve) -> bool:
+    """Return whether the ratings speak at any of the times that the table has."""
+    seen = [minutes for minutes in _AFTER if minutes <= _longest(curve)]
+    return any(abs(_at(curve, minutes, curve.parting())) >= _PARTED for minutes in seen)
 
 
 def _drawing(curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm: str) -> Drawing:
@@ -121,13 +159,17 @@ def _drawing(curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm
     columns = min(_COLUMNS, len(shown))
     some = f" (the first {len(shown)} of {len(curves)})" if len(curves) > len(shown) else ""
     repeats = sum(len(each.repeats) for each in curves)
+    parted = sum(_parts(each) for each in curves)
     return Drawing(
         name="novelty",
         caption=(
             "Novelty over the time since a song was heard, as learnt from each participant's part "
             f"with {spoken(algorithm)}{some}, from {counted(repeats, 'repeat')} in all. "
-            "Bands: one standard deviation. Marks at the bottom: when songs came back; beyond the "
-            "last of them, dotted, nothing was learnt."
+            "Dashed grey: of somebody who never tires, with the same plays. Where the two do not "
+            "part, the prior speaks and not the ratings; they part clearly for "
+            f"{parted} of {counted(len(curves), 'participant')}. Bands: one standard deviation. "
+            "Marks at the bottom: when songs came back; beyond the last of them, dotted, nothing "
+            "was learnt."
         ),
         draw=lambda figure: _draw(figure, shown, names, columns, algorithm),
         width=max(4.5, 1.0 + 2.2 * columns),
@@ -163,6 +205,9 @@ def _panel(axes: Axes, curve: NoveltyCurve, colour: str) -> None:
     axes.fill_between(curve.minutes, low, high, color=colour, alpha=0.22, linewidth=0)
     learnt = curve.minutes <= _longest(curve)
     axes.plot(curve.minutes[learnt], curve.mean[learnt], color=colour, linewidth=1.8)
+    axes.plot(
+        curve.minutes[learnt], curve.untired_mean[learnt], "--", color=_UNTIRED, linewidth=1.2
+    )
     axes.plot(curve.minutes[~learnt], curve.mean[~learnt], ":", color=colour, linewidth=1.0)
     heard = curve.repeats[curve.repeats <= LONGEST_SHOWN]
     axes.vlines(heard, _LOWEST, _LOWEST + _RUG, color=colour, linewidth=0.5)

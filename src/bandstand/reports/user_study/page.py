@@ -11,6 +11,7 @@ from bandstand.reports.reproduce.chapter_page import chapter_html, problems_html
 from bandstand.reports.reproduce.document import document, entry, fact
 from bandstand.reports.reproduce.markup import Markup, element, join, paragraphs
 from bandstand.reports.user_study import words
+from bandstand.reports.user_study.repeating import commands, needs_file
 
 if TYPE_CHECKING:
     from bandstand.reports.reproduce.chapters import Written
@@ -59,7 +60,7 @@ def _masthead(report: StudyReport) -> Markup:
         element("p", f"Bandstand · {kind} · report", class_="kicker"),
         element("h1", report.data.design.title),
         _banner(report.data),
-        paragraphs(words.ABOUT),
+        paragraphs(words.ABOUT_SIMULATED if report.data.simulated else words.ABOUT),
     )
 
 
@@ -148,8 +149,8 @@ def _repeat(data: StudyData) -> Markup:
     return element(
         "section",
         element("h2", "How to repeat it"),
-        paragraphs(words.REPEAT),
-        element("pre", words.COMMANDS),
+        paragraphs(_repeat_said(data)),
+        element("pre", commands(data)),
         element(
             "p",
             "All ratings are in ",
@@ -158,8 +159,14 @@ def _repeat(data: StudyData) -> Markup:
                 for place, file in enumerate(words.EXPORTED)
             ),
             ". ",
-            words.EXPORT,
+            words.EXPORT_SIMULATED if data.simulated else words.EXPORT,
         ),
         element("dl", (fact(*each) for each in given.items()), class_="facts"),
         id="repeat",
     )
+
+
+def _repeat_said(data: StudyData) -> str:
+    if not data.simulated:
+        return words.REPEAT
+    return words.REPEAT_SIMULATED + (words.REPEAT_FILE if needs_file(data) else "")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.reports.figures import INK, in_order, look_of, plain
 from bandstand.reports.reproduce.study import BEYOND, Chapter, Drawing, Finding, Table, Verdict
+from bandstand.reports.spoken import spoken
 from bandstand.reports.user_study.judging import judged
 from bandstand.reports.user_study.rules import broken_rules
-from bandstand.reports.user_study.words import counted, listed, spoken
+from bandstand.reports.user_study.words import counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ def _method(data: StudyData) -> str:
         f"{design.rest_seconds:g} s; at most {design.arms_per_day} parts are begun or continued "
         f"within 24 hours, with at least {design.gap_hours:g} hours from the last rating of one to "
         "the start of the next. The server refuses what breaks a rule, by its own clock; the table "
-        "below checks it again from the ratings."
+        "of the rules checks it again from the ratings."
     )
 
 

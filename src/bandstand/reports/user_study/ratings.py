@@ -8,7 +8,8 @@ import numpy as np
 
 from bandstand.reports.figures import draw_curve, in_order, label_ends, look_of
 from bandstand.reports.reproduce.study import Chapter, Drawing, Table
-from bandstand.reports.user_study.words import counted, listed, spoken
+from bandstand.reports.spoken import spoken
+from bandstand.reports.user_study.words import counted, listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ import numpy as np
 
 from bandstand.reports.figures import draw_curve, in_order, label_ends, look_of, plain
 from bandstand.reports.reproduce.study import Chapter, Drawing, Table
+from bandstand.reports.spoken import spoken
 from bandstand.reports.studies.uncertainty.findings import (
     falling_finding,
     faster_finding,
@@ -15,7 +16,7 @@ from bandstand.reports.studies.uncertainty.findings import (
 )
 from bandstand.reports.user_study.judging import judged
 from bandstand.reports.user_study.ratings import finite
-from bandstand.reports.user_study.words import counted, spoken
+from bandstand.reports.user_study.words import counted
 from bandstand.study.measures import uncertainty
 
 if TYPE_CHECKING:
@@ -132,17 +133,29 @@ def _cell(found: Uncertainty, place: int) -> str | None:
 def _drawing(measured: dict[str, Uncertainty]) -> Drawing:
     shortest = min((found.moments for found in measured.values()), key=len)
     last = {name: float(found.mean[len(shortest) - 1]) for name, found in measured.items()}
-    least, most = min(last, key=last.__getitem__), max(last, key=last.__getitem__)
     return Drawing(
         name="uncertainty",
         caption=(
             "Uncertainty about all songs while ratings come in, always by the exact model. After "
-            f"{counted(int(shortest[-1]), 'rating')} it is lowest with {spoken(least)} "
-            f"({last[least]:.2f} stars) and highest with {spoken(most)} "
-            f"({last[most]:.2f}). Bands: one standard error over people."
+            f"{counted(int(shortest[-1]), 'rating')} {_ends_said(last)}. Bands: one standard "
+            "error over people."
         ),
         draw=lambda figure: _draw(figure, measured),
         width=8.8,
+    )
+
+
+def _ends_said(last: dict[str, float]) -> str:
+    """Return with whom least and most is unknown, or that it is the same with everybody."""
+    least, most = min(last, key=last.__getitem__), max(last, key=last.__getitem__)
+    low, high = f"{last[least]:.2f}", f"{last[most]:.2f}"
+    if len(last) == 1:
+        return f"it is {low} stars with {spoken(least)}"
+    if low == high:
+        every = "both" if len(last) == 2 else f"all {len(last)}"
+        return f"it is the same with {every} algorithms, {low} stars"
+    return (
+        f"it is lowest with {spoken(least)}, {low} stars, and highest with {spoken(most)}, {high}"
     )
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from bandstand.reports.figures import look_of
-
 ABOUT: Final = """
 Several programs chose songs, one after the other, and people rated each song with one to five
 stars. Nobody was told which program chose. Each program began without knowing the person, and
 learnt from every rating at once. The question is which of them finds, after how many songs, what
 people like to hear.
+"""
+
+ABOUT_SIMULATED: Final = """
+In a study with people, several programs choose songs, one after the other, and people who are not
+told which program chose rate each song with one to five stars. Here nobody did: the ratings are
+drawn from a formula, and no program ran. The question is what a study like this one could find.
 """
 
 SIMULATED: Final = (
@@ -24,6 +28,14 @@ opened. Everything on this page follows from the ratings: the export gives the s
 byte for byte, with the same version of Bandstand.
 """
 
+REPEAT_SIMULATED: Final = """
+The numbers of the study are below. The first command simulates the same people again; the second
+makes the page of the exported ratings. Both give the same page, byte for byte, with the same
+version of Bandstand.
+"""
+
+REPEAT_FILE: Final = "The study's file, study.toml, has these numbers."
+
 COMMANDS: Final = """\
 bandstand study new study.toml
 bandstand study run study.toml ~/Music
@@ -35,6 +47,8 @@ EXPORT: Final = (
     "People have numbers there, and no names. Their ratings and moments are their own data all "
     "the same: pass them on only if the consent text says so."
 )
+
+EXPORT_SIMULATED: Final = "The people in it do not exist."
 
 TERMS: Final = {
     "Part": """
@@ -53,7 +67,8 @@ TERMS: Final = {
         is evidence for a difference; large is no evidence that there is none.""",
     "Corrected p-value": """
         The same for the most extreme of all the tests that were made, so that looking at hundreds
-        of them finds nothing by their number alone. Below 0.05 counts as clear here.""",
+        of them finds nothing by their number alone. Called clear here is what is at most 0.05 in
+        the end, with at least six people.""",
     "Novelty": """
         A song just heard is worth little, and its worth comes back with time. How fast is the
         listener's own.""",
@@ -78,16 +93,6 @@ ALGORITHMS: Final = {
     "bayes-ucb-cn-x": "The paper's method, its model solved exactly in place of sampling.",
     "bayes-ucb-cnd-v": "The approximation with a third factor, diversity.",
 }
-
-
-def spoken(algorithm: str) -> str:
-    """Return an algorithm's name as a sentence has it, where commas part one from the next.
-
-    >>> spoken("bayes-ucb-cn-x"), spoken("random")
-    ('Bayes-UCB-CN (exact)', 'Random')
-    """
-    name, _, kind = look_of(algorithm).label.partition(", ")
-    return f"{name} ({kind})" if kind else name
 
 
 def counted(number: int, thing: str, things: str | None = None) -> str:

@@ -9,6 +9,7 @@ from matplotlib import colormaps
 
 from bandstand.reports.figures import BAD, GOOD, INK, MUTED, TRUTH, Look, in_order, look_of, plain
 from bandstand.reports.reproduce.study import Drawing
+from bandstand.reports.spoken import spoken
 from bandstand.reports.studies.repetition.measures import distance_to_people
 from bandstand.reports.studies.repetition.settings import EXACT, KNOWN
 from bandstand.reports.studies.repetition.tables import label
@@ -37,7 +38,7 @@ def rank_frequency(results: Mapping[str, Played], people: Sequence[Person]) -> D
     """Return plays over rank, a panel for each algorithm, with people behind."""
     names = in_order(results)
     rows = _rows(len(names))
-    follow = [label(name) for name in names if results[name].shape is Shape.ZIPF]
+    follow = [_spoken(name) for name in names if results[name].shape is Shape.ZIPF]
     behind = " Grey: real people, the same number of plays." if people else ""
     return Drawing(
         name="repetition-rank-frequency",
@@ -50,6 +51,10 @@ def rank_frequency(results: Mapping[str, Played], people: Sequence[Person]) -> D
         width=12.0,
         height=0.6 + 2.7 * rows,
     )
+
+
+def _spoken(name: str) -> str:
+    return label(name) if name == KNOWN else spoken(name)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -169,8 +174,8 @@ def _nearest(results: Mapping[str, Played], source: str, between: Sequence[float
     near, far = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     among = f"; they are {mean_estimate(between).mean:.2f} from each other" if between else ""
     return (
-        f"Nearest to the people of {source} is {label(near)} ({means[near]:.2f}), farthest "
-        f"{label(far)} ({means[far]:.2f}){among}."
+        f"Nearest to the people of {source} is {_spoken(near)} ({means[near]:.2f}), farthest "
+        f"{_spoken(far)} ({means[far]:.2f}){among}."
     )
 
 
@@ -255,7 +260,7 @@ def _time(minutes: float) -> str:
 def pooled(results: Mapping[str, Played], listeners: int) -> Drawing:
     """Return plays over rank at the paper's length, all listeners in one list."""
     names = in_order(results)
-    follow = [label(name) for name in names if results[name].shape is Shape.ZIPF]
+    follow = [_spoken(name) for name in names if results[name].shape is Shape.ZIPF]
     return Drawing(
         name="repetition-paper-length",
         caption=(

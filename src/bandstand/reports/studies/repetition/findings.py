@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.reports.figures import look_of
 from bandstand.reports.reproduce.study import Finding, Verdict
+from bandstand.reports.spoken import spoken
 from bandstand.reports.studies.orders import SIGNIFICANT, Pair, cells
 from bandstand.reports.studies.repetition.settings import EXACT, OTHERS, PRODUCT, SAMPLED
 from bandstand.statistics.rank_laws import Shape
@@ -107,7 +107,7 @@ def _distance_finding(
     nearer = sum(cell.confirmed for cell in found)
     farther = sum(cell.contradicted for cell in found)
     means = ", ".join(
-        f"{look_of(name).label} {mean_estimate(results[name].distances[source]).mean:.2f}"
+        f"{spoken(name)} {mean_estimate(results[name].distances[source]).mean:.2f}"
         for name in (*OTHERS, *stand_ins(PRODUCT, results, paired=True))
     )
     return Finding(
@@ -154,13 +154,13 @@ def _told(played: Played) -> str:
     slope, fit = played.mean("slope"), played.mean("r_squared")
     line = "no line"
     if slope is not None and fit is not None:
-        line = f"slope {slope.mean:.2f}, R² {fit.mean:.2f}"
+        line = f"slope {slope.mean:.2f}, R² {fit.mean:.2f}".replace("-", "−")
     if runs > 1:
         others = played.shapes[Shape.OTHER]
         said = f"is nearer to it for {follow} of {runs} listeners, to another law for {others}"
     else:
         said = _ONE_SAID[played.shape]
-    return f"{look_of(played.algorithm).label} {said} ({line})"
+    return f"{spoken(played.algorithm)} {said} ({line})"
 
 
 def _people_told(people: Sequence[Shape], in_twice: Sequence[Shape]) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.reports.figures import look_of
 from bandstand.reports.reproduce.study import Finding, Verdict
+from bandstand.reports.spoken import spoken
 from bandstand.statistics.paired import holm, paired_difference
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def falling_finding(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Fin
     tests = {name: log_difference(each[:, last], each[:, first]) for name, each in curves.items()}
     signs = clear_signs(list(tests.values()))
     falls, rises = signs.count(-1), signs.count(1)
-    told = ", ".join(f"{look_of(name).label} {_percent(test)}" for name, test in tests.items())
+    told = ", ".join(f"{spoken(name)} {_percent(test)}" for name, test in tests.items())
     return Finding(
         paper="With more ratings the uncertainty falls.",
         place=_PLACE,
@@ -64,12 +64,12 @@ def faster_finding(
     )
     return Finding(
         paper=(
-            f"While n is small, uncertainty falls faster under {look_of(ours).label} than under "
-            f"{look_of(theirs).label}, because Bayes-UCB explores."
+            f"While n is small, uncertainty falls faster under {spoken(ours)} than under "
+            f"{spoken(theirs)}, because Bayes-UCB explores."
         ),
         place=_PLACE,
         measured=(
-            f"{look_of(ours).label} against {look_of(theirs).label}: {told} "
+            f"{spoken(ours)} against {spoken(theirs)}: {told} "
             f"({tests[0].degrees_of_freedom + 1} listeners)."
         ),
         verdict=faster_verdict(len(lower), len(higher), len(small)),
@@ -89,12 +89,12 @@ def later_finding(
     test = log_difference(curves[ours][:, -1], curves[theirs][:, -1])
     low, high = (float(np.expm1(end)) for end in test.interval())
     return Finding(
-        paper=f"Later {look_of(ours).label} and {look_of(theirs).label} remain comparable, for "
+        paper=f"Later {spoken(ours)} and {spoken(theirs)} remain comparable, for "
         "both have enough ratings.",
         place=_PLACE,
         measured=(
-            f"At n = {moments[-1]} {look_of(ours).label} is {_percent(test)} against "
-            f"{look_of(theirs).label} (95 % interval {100 * low:+.0f} % to {100 * high:+.0f} %)."
+            f"At n = {moments[-1]} {spoken(ours)} is {_percent(test)} against "
+            f"{spoken(theirs)} (95 % interval {_share(low)} to {_share(high)})."
         ),
         verdict=later_verdict(low, high),
         why=(
@@ -152,7 +152,13 @@ def middle(moments: Sequence[int]) -> int:
 
 
 def _percent(test: PairedDifference) -> str:
-    return f"{100 * np.expm1(test.mean):+.0f} %"
+    return _share(float(np.expm1(test.mean)))
+
+
+def _share(change: float) -> str:
+    """Return a relative change in per cent; what rounds to nothing has no sign."""
+    rounded = f"{100 * change:+.0f}"
+    return "0 %" if rounded in {"+0", "-0"} else f"{rounded} %".replace("-", "−")
 
 
 def _listed(moments: Sequence[int]) -> str:
