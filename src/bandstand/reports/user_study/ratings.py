@@ -85,24 +85,30 @@ def _table(data: StudyData, curves: list[Curve]) -> Table:
     longest = max(len(curve.mean) for curve in curves)
     whole = data.design.ratings_per_arm
     steps = sorted({step for step in (*_MILESTONES, whole, longest) if step <= longest})
-    rows = [(look_of(curve.algorithm).label, *(_cell(curve, n) for n in steps)) for curve in curves]
+    varies = _varies(curves)
+    rows = [
+        (look_of(curve.algorithm).label, *(_cell(curve, n, with_people=varies) for n in steps))
+        for curve in curves
+    ]
+    people = "standard error (people)" if varies else "standard error"
     return Table(
         title="Average rating after n songs",
         columns=("algorithm", *(f"n = {step}" for step in steps)),
         rows=tuple(rows),
         note=(
-            "Stars, 1 to 5: mean over people ± standard error (people). Where only one person has "
-            "come so far, nobody knows how far off it is."
+            f"Stars, 1 to 5: mean over people ± {people}. Where only one person has come so far, "
+            "nobody knows how far off it is."
         ),
     )
 
 
-def _cell(curve: Curve, step: int) -> Cell:
+def _cell(curve: Curve, step: int, *, with_people: bool) -> Cell:
     if step > len(curve.mean):
         return None
     mean, error = float(curve.mean[step - 1]), float(curve.standard_error[step - 1])
     spread = f" ± {error:.2f}" if np.isfinite(error) else ""
-    return f"{mean:.2f}{spread} ({curve.counts[step - 1]})"
+    people = f" ({curve.counts[step - 1]})" if with_people else ""
+    return f"{mean:.2f}{spread}{people}"
 
 
 def _drawing(curves: list[Curve]) -> Drawing:
