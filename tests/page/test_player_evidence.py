@@ -140,8 +140,9 @@ def test_what_was_undone_stays_undone_after_the_tab_is_closed(
 def test_an_undo_overtakes_an_answer_that_is_late(chromium: Browser, people: Server) -> None:
     with visit(chromium, people, "b") as watched:
         page, held = listen(watched), []
-        page.keyboard.press("k")
         page.route(EVENTS, lambda route: held.append(route))  # noqa: PLW0108  # it is marked
+        page.keyboard.press("k")
+        expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
         page.keyboard.press("5")
         watched.until_so(lambda: len(held) == 1, "tell of the stars")
         page.keyboard.press("u")
