@@ -9,12 +9,12 @@ refused with one sentence that names where it was set.
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
 from bandstand.settings.fields import PREFIX, Settings, setting_fields
+from bandstand.toml_files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE: Final = "BANDSTAND_CONFIG"
 # What begins like a setting and is none: where the file is, and reference data of the tests.
 _NO_SETTINGS: Final = frozenset({CONFIG_VARIABLE, "BANDSTAND_SHARED_DATA"})
-_LARGEST_FILE: Final = 1 << 20  # bytes
 
 
 def load_settings(
@@ -64,30 +63,12 @@ def _from_file(config: str | None, environment: Mapping[str, str]) -> dict[str, 
     path = Path(named) if named is not None else user_config_file(environment)
     if path is None or (named is None and not path.exists()):
         return {}
-    content = _parsed(path)
+    content = read_toml(path, "the configuration")
     home = Path(os.path.abspath(path)).parent  # noqa: PTH100  # links stay as they are
     return {
         name: _checked(name, _placed(name, value, home), source=str(path), text=False)
         for name, value in content.items()
     }
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        msg = f"the configuration {path} must be a file that can be read, got: {reason}"
-        raise InvalidInputError(msg) from problem
-    if len(content) > _LARGEST_FILE:
-        msg = f"the configuration {path} must have at most {_LARGEST_FILE:,} bytes, got more"
-        raise InvalidInputError(msg)
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        msg = f"the configuration {path} must be TOML in UTF-8, got: {problem}"
-        raise InvalidInputError(msg) from problem
 
 
 def _placed(name: str, value: Any, home: Path) -> Any:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design
+from bandstand.toml_files import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-_LARGEST_FILE: Final = 1 << 20  # bytes
 
 _TEMPLATE: Final = '''\
 # A blind comparison of algorithms with people. What is left out has the value shown here, which
@@ -58,7 +55,7 @@ seed = {seed}
 
 def read_design(path: Path) -> Design:
     """Return the design in a TOML file; whatever is wrong with it is one InvalidInputError."""
-    return Design.from_mapping(_parsed(path), str(path))
+    return Design.from_mapping(read_toml(path, "the study"), str(path))
 
 
 def template() -> str:
@@ -68,25 +65,6 @@ def template() -> str:
     fields["title"] = _quoted(design.title)
     fields["algorithms"] = "".join(f"    {_quoted(name)},\n" for name in design.algorithms)
     return _TEMPLATE.format(**fields)
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        msg = f"the study {path} must be a file that can be read, got: {reason}"
-        raise InvalidInputError(msg) from problem
-    if len(content) > _LARGEST_FILE:
-        msg = f"the study {path} must have at most {_LARGEST_FILE:,} bytes, got more"
-        raise InvalidInputError(msg)
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    # Also what is said of bytes that are no text, and of numbers with thousands of digits.
-    except (ValueError, RecursionError) as problem:
-        msg = f"the study {path} must be TOML in UTF-8, got: {problem}"
-        raise InvalidInputError(msg) from problem
 
 
 def _quoted(text: str) -> str:
