@@ -41,4 +41,5 @@ def mark(catalogue: Catalogue) -> float:
     assert catalogue.features.shape == (songs, COLUMNS)
     assert catalogue.ids.tolist() == [name.encode() for name in ids(songs)]
     assert (catalogue.features == value).all()
+    assert (catalogue.table[:, -1] == 1).all()
     return float(value)

@@ -77,8 +77,9 @@ def test_where_nothing_was_written_there_is_none(tmp_path: Path, folder: str) ->
 
 def test_the_matrix_is_mapped_and_cannot_be_changed(tmp_path: Path) -> None:
     catalogue = write_marked(tmp_path, 1.0, 5)
-    assert isinstance(catalogue.features.base, np.memmap)
-    for array in (catalogue.features, catalogue.ids):
+    assert isinstance(catalogue.table.base, np.memmap)
+    assert np.shares_memory(catalogue.features, catalogue.table)
+    for array in (catalogue.features, catalogue.table, catalogue.ids):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -86,7 +87,9 @@ def test_the_matrix_is_mapped_and_cannot_be_changed(tmp_path: Path) -> None:
 def test_the_files_are_npy_files(tmp_path: Path) -> None:
     write_marked(tmp_path, 2.5, 5)
     place = tmp_path / "000000000001"
-    assert (np.load(place / "features.npy") == np.full((5, COLUMNS), 2.5)).all()
+    whole = np.load(place / "features.npy")
+    assert (whole[:, :-1] == np.full((5, COLUMNS), 2.5)).all()
+    assert (whole[:, -1] == 1).all()
     assert np.load(place / "ids.npy").tolist() == [name.encode() for name in ids(5)]
     assert json.loads((place / "stamp.json").read_text())["songs"] == 5
 
@@ -198,7 +201,8 @@ def test_a_damaged_catalogue_counts_as_absent(
         {"columns": 4},
         {"columns": None},
         {"columns": {}},
-        {"format": 2},
+        {"format": 1},
+        {"format": 3},
         {"stamp": []},
         {"songs": 2, "columns": 6},
     ],

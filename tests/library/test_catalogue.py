@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandstand.audio.descriptors import VERSION
 from bandstand.audio.projection import Projection, fit
@@ -14,20 +18,22 @@ from bandstand.catalog import matrix
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.library import catalogue
 from bandstand.library.catalogue import check_projection, refreshed
-from bandstand.store import files, projections, songs
+from bandstand.store import files, projections, recording, songs
 from bandstand.store.connection import open_store
+from bandstand.store.identity import note_song_change as count
 from bandstand.store.recording import record_analyses
 from tests.audio.libraries import library
 from tests.store.examples import analysis
+from tests.store.library_life import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from bandstand.arrays import Matrix
     from bandstand.catalog.matrix import Catalogue
     from bandstand.store.connection import Store
     from bandstand.store.projections import ProjectionRecord
+    from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 1_000)
 
@@ -352,3 +358,90 @@ def test_a_catalogue_of_another_format_is_made_again(
         patched.setattr(matrix, "_FORMAT", 99)
         made(store)
     assert_projected(store, made(store))
+
+
+# ── Only what has changed ────────────────────────────────────────────────────────────────
+
+
+def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody read the descriptors of all songs."""
+
+    def refuse(*_: object) -> None:
+        msg = "all descriptors were read"
+        raise AssertionError(msg)
+
+    monkeypatch.setattr(songs, "descriptors", refuse)
+
+
+def anew(store: Store) -> Catalogue:
+    """Return the catalogue as it is made where there is none."""
+    matrix.discard(store.location.data_folder)
+    return made(store)
+
+
+@settings(max_examples=15)
+@given(st.lists(events, min_size=1, max_size=3))
+def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[Event]]) -> None:
+    with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
+        add(store, 200, 320)  # enough that no projection is provisional
+        made(store)
+        for some in life:
+            with store.writing() as connection:
+                for event in some:
+                    happen(connection, event, DESCRIPTORS)
+            found = made(store)
+            followed = found.ids.tobytes(), found.table.tobytes(), found.stamp
+            whole = anew(store)
+            assert followed == (whole.ids.tobytes(), whole.table.tobytes(), whole.stamp)
+
+
+def test_of_few_changes_only_these_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(store, 0, 150)
+    made(store)
+    add(store, 150, 160)
+    with store.writing() as connection:
+        files.mark_seen(connection, [b"/music/%d.mp3" % row for row in range(1, 160)], 2)
+        files.mark_missing(connection, b"/music", 2)
+    with monkeypatch.context() as patched:
+        only_changes_are_read(patched)
+        found = made(store)
+    assert len(found) == 159
+    assert_projected(store, found)
+
+
+def test_a_change_that_was_not_noted_is_found_by_the_count(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    made(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "note_changes", lambda connection, *_, **__: count(connection))
+        add(store, 150, 160)
+    found = made(store)
+    assert len(found) == 160
+    assert_projected(store, found)
+
+
+def test_a_damaged_row_is_not_carried_over(store: Store) -> None:
+    add(store, 0, 150)
+    made(store)
+    (path,) = store.location.data_folder.glob("*/features.npy")
+    with path.open("r+b") as file:
+        file.seek(128)
+        file.write(np.full(3, np.nan, dtype="<f4").tobytes())
+    add(store, 150, 151)
+    assert_projected(store, made(store))
+
+
+def test_songs_of_other_descriptors_do_not_stand_in_the_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    add(store, 150, 155, version=VERSION + 1)
+    made(store)
+    add(store, 160, 165)
+    with monkeypatch.context() as patched:
+        only_changes_are_read(patched)
+        found = made(store)
+    assert len(found) == 155
+    assert_projected(store, found)

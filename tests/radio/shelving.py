@@ -55,10 +55,14 @@ def features(songs: int, columns: int = 4, seed: int = 0) -> AnyArray:
     return np.random.default_rng(seed).normal(size=(songs, columns)).astype(np.float32)
 
 
+def with_ones(rows: AnyArray) -> AnyArray:
+    return np.column_stack([rows, np.ones(len(rows), dtype=np.float32)])
+
+
 def matrix(rows: AnyArray, ids: Sequence[str] | None = None) -> Catalogue:
     names = [song_id(row) for row in range(len(rows))] if ids is None else list(ids)
     keys = np.array([name.encode() for name in names], dtype="S16")
-    return Catalogue(ids=keys, features=rows, stamp={"projection": 1})
+    return Catalogue(ids=keys, table=with_ones(rows), stamp={"projection": 1})
 
 
 def shelf(songs: int = 60, columns: int = 4, *, seed: int = 0, **changes: Any) -> Shelf:

@@ -15,6 +15,7 @@ from bandstand.store.songs import SongRecord
 from bandstand.tracks import Tags
 from tests.radio.choices import projected
 from tests.radio.logs import HOUR, MINUTE, Log
+from tests.radio.shelving import with_ones
 
 if TYPE_CHECKING:
     from bandstand.radio.log.ledger import Ledger
@@ -53,7 +54,7 @@ def shelf(feature_map: str = "identity", *, analysed: bool = True) -> Shelf:
     _, features = projected(feature_map)
     matrix = Catalogue(
         ids=np.array([song_id(number).encode() for number in range(SONGS)]),
-        features=features.astype(np.float32),
+        table=with_ones(features.astype(np.float32)),
         stamp={},
     )
     return shelf_of([record(number) for number in range(SONGS)], matrix if analysed else None)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from bandstand.store import accounts, events, files, playlists, projections, scans, snapshots
+from bandstand.store import (
+    accounts,
+    events,
+    files,
+    playlists,
+    projections,
+    scans,
+    snapshots,
+    studies,
+)
 from bandstand.store.connection import open_store
 from bandstand.store.migrations import MIGRATIONS
 from bandstand.store.recording import record_analyses, record_problem
@@ -24,6 +33,7 @@ from bandstand.store.sqlite_file import APPLICATION_ID
 from tests.store.examples import analysis
 from tests.store.listeners import NOW as EVENTS_AT
 from tests.store.listeners import every_kind
+from tests.store.studying import add_study, joined, play
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,6 +42,7 @@ FOLDER = Path(__file__).parent / "released"
 NOW = 1_750_000_000_000
 HASH = "as argon2id writes it"
 PEOPLE_SINCE = 2  # the version that has accounts
+STUDIES_SINCE = 3
 
 
 def released() -> list[int]:
@@ -75,6 +86,15 @@ def add_people(connection: Connection) -> None:
     playlists.create(connection, account=ann, name="Mine", songs=songs[::-1], now=NOW)
 
 
+def add_studies(connection: Connection) -> None:
+    """Add a study in which somebody has begun, and has rated all songs."""
+    songs = [str(it) for it in connection.scalars(select(SONG.c.id).order_by(SONG.c.id))]
+    cy = accounts.create(connection, name="Cy", role="listener", password_hash=None, now=NOW).id
+    first, _ = joined(connection, add_study(connection).id, cy)
+    studies.begin(connection, first.id, NOW)
+    play(connection, first.id, songs)
+
+
 def main(version: str) -> None:
     """Print the store of a version as SQL."""
     with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +120,8 @@ def main(version: str) -> None:
                 files.mark_missing(connection, b"/music", number)
                 if int(version) >= PEOPLE_SINCE:
                     add_people(connection)
+                if int(version) >= STUDIES_SINCE:
+                    add_studies(connection)
         with closing(sqlite3.connect(path)) as connection:
             print(f"PRAGMA application_id = {APPLICATION_ID};")  # noqa: T201
             for line in connection.iterdump():

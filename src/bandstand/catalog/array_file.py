@@ -8,8 +8,9 @@ that was expected and has exactly the length that belongs to it: headers are nev
 from __future__ import annotations
 
 import math
+import mmap
 import os
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def write_header(file: BinaryIO, dtype: str, shape: tuple[int, ...]) -> None:
     file.write(_header(dtype, shape))
 
 
-def to_disk(file: BinaryIO) -> None:
+def to_disk(file: IO[bytes]) -> None:
     """Return when everything that was written to `file` is on the disk."""
     file.flush()
     os.fsync(file.fileno())
@@ -62,6 +63,15 @@ def mapped(path: Path, dtype: str, shape: tuple[int, ...]) -> AnyArray:
             return np.frombuffer(b"", dtype=kind).reshape(shape)  # nothing cannot be mapped
         # A plain view: slices of a `memmap` object are slow to make.
         return np.asarray(np.memmap(file, dtype=kind, mode="r", offset=_LENGTH, shape=shape))
+
+
+def let_go(array: AnyArray) -> None:
+    """Let the pages of a mapped array leave this process; they come back when they are read."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def _header(dtype: str, shape: tuple[int, ...]) -> bytes:

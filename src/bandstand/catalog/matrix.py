@@ -1,6 +1,6 @@
 """The features of all songs as one file that any number of processes share.
 
-    FOLDER/000000000007/features.npy   (S, p) float32, one row per song
+    FOLDER/000000000007/features.npy   (S, p + 1) float32, one row per song; the last column is 1
     FOLDER/000000000007/ids.npy        (S,) 16 bytes each, rising: the song of each row
     FOLDER/000000000007/stamp.json     S, p, and what the caller wants to remember
     FOLDER/.lock                       held by the one process that writes
@@ -8,6 +8,9 @@
 A new catalogue is written beside the old one, brought to the disk, and then given its number by
 one rename: a crash leaves the old one or the new one, never a mixture. The old one is removed
 afterwards; whoever has it mapped keeps it until it lets go. Readers take no lock.
+
+The constant is in the file because a model with an intercept reads whole rows: it works on the
+mapped pages themselves, one copy for all processes, and whoever wants no constant takes a view.
 """
 
 from __future__ import annotations
@@ -38,14 +41,15 @@ if TYPE_CHECKING:
 
 Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]
-Chunks: TypeAlias = "Iterable[tuple[Sequence[str], AnyArray]]"
+Chunks: TypeAlias = "Iterable[tuple[Sequence[str] | Ids, AnyArray]]"
 
 ID_LENGTH: Final = 16
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _DIGITS: Final = 12
 _UNFINISHED: Final = ".new"
 _FEATURES, _IDS, _STAMP = "features.npy", "ids.npy", "stamp.json"
 _FLOAT, _ID = "<f4", f"|S{ID_LENGTH}"
+_LETTER_OR_DIGIT: Final = np.array([bytes([byte]).isalnum() for byte in range(256)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +57,13 @@ class Catalogue:
     """Songs and their features, read-only, mapped from the disk."""
 
     ids: Ids
-    features: Features
+    table: Features  # (S, p + 1): the features, then a column of ones
     stamp: Mapping[str, Any]
+
+    @property
+    def features(self) -> Features:
+        """The features without the column of ones: a view of `table`, (S, p)."""
+        return self.table[:, :-1]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -138,10 +147,10 @@ def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -
         leave_room(ids)
         for names, rows in chunks:
             keys = _checked_ids(names, last)
-            features.write(_checked_rows(rows, (len(keys), columns)).tobytes())
+            features.write(_checked_rows(rows, (len(keys), columns)).data)
             ids.write(keys.tobytes())
             songs, last = songs + len(keys), bytes(keys[-1]) if len(keys) else last
-        write_header(features, _FLOAT, (songs, columns))
+        write_header(features, _FLOAT, (songs, columns + 1))
         write_header(ids, _ID, (songs,))
         to_disk(features)
         to_disk(ids)
@@ -183,7 +192,7 @@ def _opened(place: Path) -> Catalogue | None:
             return None
         return Catalogue(
             ids=mapped(place / _IDS, _ID, (songs,)),
-            features=mapped(place / _FEATURES, _FLOAT, (songs, columns)),
+            table=mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
             stamp=stamp,
         )
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
@@ -199,18 +208,26 @@ def _stamp_text(songs: int, columns: int, stamp: Mapping[str, Any]) -> str:
         raise InvalidInputError(msg) from problem
 
 
-def _checked_ids(names: Sequence[str], last: bytes) -> Ids:
+def _checked_ids(names: Sequence[str] | Ids, last: bytes) -> Ids:
     """Return ids as 16 bytes each; refuse any that does not come after the one before."""
+    keys = names if isinstance(names, np.ndarray) else _as_keys(names)
+    if keys.dtype != _ID or not _LETTER_OR_DIGIT[keys.view(np.uint8)].all():
+        msg = f"ids must be {ID_LENGTH} letters or digits, got others among {len(keys)} of them"
+        raise InvalidInputError(msg)
+    falls = np.flatnonzero(keys <= np.concatenate([np.array([last], dtype=_ID), keys[:-1]]))
+    if len(falls) and len(keys):
+        wrong = str(keys[falls[0]], "ascii")
+        msg = f"ids must rise from row to row, got {wrong!r} after one not smaller"
+        raise InvalidInputError(msg)
+    return keys
+
+
+def _as_keys(names: Sequence[str]) -> Ids:
     if not _are_ids(names):
         wrong = next(name for name in names if not _are_ids([name]))
         msg = f"an id must be {ID_LENGTH} letters or digits, got {wrong!r}"
         raise InvalidInputError(msg)
-    keys = np.frombuffer("".join(names).encode("ascii"), dtype=_ID)
-    falls = np.flatnonzero(keys <= np.concatenate([np.array([last], dtype=_ID), keys[:-1]]))
-    if len(falls) and len(keys):
-        msg = f"ids must rise from row to row, got {names[falls[0]]!r} after one not smaller"
-        raise InvalidInputError(msg)
-    return keys
+    return np.frombuffer("".join(names).encode("ascii"), dtype=_ID)
 
 
 def _are_ids(names: Sequence[str]) -> bool:
@@ -220,11 +237,13 @@ def _are_ids(names: Sequence[str]) -> bool:
 
 
 def _checked_rows(rows: AnyArray, shape: tuple[int, int]) -> Features:
+    """Return rows as they are written: in single precision, each with a one at its end."""
     if np.shape(rows) != shape:
         msg = f"features must be {shape[0]} rows of {shape[1]} columns, got {np.shape(rows)}"
         raise InvalidInputError(msg)
+    features: Features = np.ones((shape[0], shape[1] + 1), dtype=_FLOAT)
     with np.errstate(over="ignore", under="ignore"):
-        features = np.ascontiguousarray(rows, dtype=_FLOAT)
+        features[:, :-1] = rows
     if not np.isfinite(features).all():
         row, column = np.argwhere(~np.isfinite(features))[0]
         msg = (

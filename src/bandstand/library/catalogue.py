@@ -19,9 +19,10 @@ import numpy as np
 from bandstand.audio.descriptors import NAMES, VERSION
 from bandstand.audio.feature_maps import Identity
 from bandstand.audio.projection import Projection, fit
-from bandstand.catalog.matrix import Catalogue, open_latest, write
+from bandstand.catalog.matrix import Catalogue, Chunks, open_latest, write
+from bandstand.catalog.replacing import Replaced
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.store import projections, songs
+from bandstand.store import files, projections, song_changes, songs
 from bandstand.store.identity import claim, identity
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _PROVISIONAL: Final = 100  # songs
 _ENOUGH: Final = 50_000  # songs to fit on; the moments of 159 columns need no more
 _CHUNK: Final = 256
+_MANY: Final = 50_000  # changed songs; of more, reading all of them anew costs little more
 
 
 def refreshed(
@@ -50,12 +52,11 @@ def refreshed(
     """
     # Fitting takes a while, and listeners must be able to write meanwhile: so it only reads.
     with store.reading(limit=None) as connection:
-        count = songs.count_present(connection, VERSION)
         stored = projections.latest(connection)
-        if not count:
+        if not songs.count_present(connection, VERSION, enough=1):
             return None
         fitted = None
-        if refit or stored is None or _must_be_fitted_again(stored, count):
+        if refit or stored is None or _must_be_fitted_again(connection, stored):
             fitted = fit(_sample(connection), feature_map=feature_map or _map_of(stored))
     if fitted is not None:
         _save(store, fitted, instead_of=stored, now=now)
@@ -69,19 +70,27 @@ def current(store: Store) -> Catalogue | None:
     processes that make it at once make the same.
     """
     with store.reading(limit=None) as connection:
-        stored = projections.latest(connection)
-        if not songs.count_present(connection, VERSION):
-            return None
-        if stored is None or stored.descriptor_version != VERSION:
-            msg = "a projection must be fitted first, found none; `bandstand scan` ends with that"
-            raise InvalidInputError(msg)
-        version, projection = stored.version, _restored(stored)
-        wanted = _stamp(connection, version)
-        folder = store.location.data_folder
-        latest = open_latest(folder)
-        if latest is not None and latest.stamp == wanted:
-            return latest
-        return _written(folder, _projected(connection, projection), projection.columns, wanted)
+        return current_at(connection, store.location.data_folder)
+
+
+def current_at(connection: Connection, folder: Path) -> Catalogue | None:
+    """Return the catalogue of the moment that a connection sees; see `current`."""
+    stored = projections.latest(connection)
+    if not songs.count_present(connection, VERSION, enough=1):
+        return None
+    if stored is None or stored.descriptor_version != VERSION:
+        msg = "a projection must be fitted first, found none; `bandstand scan` ends with that"
+        raise InvalidInputError(msg)
+    version, projection = stored.version, _restored(stored)
+    wanted = _stamp(connection, version)
+    latest = open_latest(folder)
+    if latest is not None and latest.stamp == wanted:
+        return latest
+    rows = _merged(connection, latest, projection, wanted)
+    if rows is not None:
+        with suppress(InvalidInputError):  # the file before is damaged
+            return _written(folder, rows, projection.columns, wanted)
+    return _written(folder, _projected(connection, projection), projection.columns, wanted)
 
 
 def check_projection(store: Store) -> None:
@@ -92,10 +101,11 @@ def check_projection(store: Store) -> None:
         _restored(stored)
 
 
-def _must_be_fitted_again(stored: ProjectionRecord, count: int) -> bool:
+def _must_be_fitted_again(connection: Connection, stored: ProjectionRecord) -> bool:
     """Tell whether a projection cannot serve: of other descriptors, or of far too few songs."""
-    provisional = stored.songs < _PROVISIONAL and count >= 2 * stored.songs
-    return stored.descriptor_version != VERSION or provisional
+    if stored.descriptor_version != VERSION or stored.songs >= _PROVISIONAL:
+        return stored.descriptor_version != VERSION
+    return songs.count_present(connection, VERSION) >= 2 * stored.songs
 
 
 def _restored(stored: ProjectionRecord) -> Projection:
@@ -148,9 +158,7 @@ def _sample(connection: Connection) -> Matrix:
     return sample
 
 
-def _written(
-    folder: Path, rows: Iterator[tuple[list[str], Matrix]], columns: int, stamp: dict[str, Any]
-) -> Catalogue:
+def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) -> Catalogue:
     try:
         return write(folder, rows, columns=columns, stamp=stamp)
     except OSError as problem:
@@ -162,6 +170,39 @@ def _stamp(connection: Connection, version: int) -> dict[str, Any]:
     """Return what the matrix depends on; another stamp, another matrix."""
     store = identity(connection)
     return {"store": store.id, "song_changes": store.song_changes, "projection": version}
+
+
+def _merged(
+    connection: Connection,
+    before: Catalogue | None,
+    projection: Projection,
+    wanted: dict[str, Any],
+) -> Chunks | None:
+    """Return what comes of the catalogue before when only what has changed is projected.
+
+    None where that would not be right, or not worth it.
+    """
+    if before is None or {**before.stamp, "song_changes": 0} != {**wanted, "song_changes": 0}:
+        return None
+    since = before.stamp["song_changes"]
+    if not isinstance(since, int) or since > wanted["song_changes"]:
+        return None
+    later = song_changes.since_count(since)
+    if song_changes.count_changed(connection, later) > min(_MANY, len(before)):
+        return None
+    gone = song_changes.changed(connection, later)
+    new = list(songs.descriptors_of(connection, gone, VERSION, must_be_present=True))
+    features = np.empty((len(new), projection.columns))
+    for start in range(0, len(new), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        features[some] = projection.apply(np.array([row for _, row in new[some]]))
+    rows = Replaced.of(before, gone=gone, new=[song for song, _ in new], features=features)
+    # The dear count is only needed while songs of several versions are there.
+    if len(rows) != files.count_songs(connection) and len(rows) != songs.count_present(
+        connection, VERSION
+    ):
+        return None
+    return rows.chunks()
 
 
 def _projected(

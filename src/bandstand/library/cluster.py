@@ -69,6 +69,11 @@ class ClusterAnalyser:
             yield from outcomes
             send_more()
 
+    def wait_for(self, workers: int, *, timeout_seconds: float = 60.0) -> None:
+        """Return when the cluster has so many workers: to measure it, for it works with fewer."""
+        with self._loss_told():
+            self._client.wait_for_workers(workers, timeout=timeout_seconds)
+
     def isolation(self) -> str | None:
         """Return None: the workers know, and each may be another system."""
         return None

@@ -45,7 +45,7 @@ class Glance:
 def is_needed(store: Store) -> bool:
     """Return whether there is so little to play that a scan should be preceded by a first look."""
     with store.reading() as connection:
-        return songs.count_present(connection, VERSION) < HANDFUL
+        return songs.count_present(connection, VERSION, enough=HANDFUL) < HANDFUL
 
 
 def glance(

@@ -12,11 +12,12 @@ import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from bandstand.store.identity import claim, note_song_change
 from bandstand.store.queries import chunks, folded, in_order
-from bandstand.store.schema import FILE, SONG
+from bandstand.store.schema import FILE, SONG, SONG_CHANGE
+from bandstand.store.song_changes import note_change_of_files, note_changes
 from bandstand.store.values import checked_integer, checked_path, checked_text
 
 if TYPE_CHECKING:
@@ -94,6 +95,18 @@ def problems(connection: Connection, root: bytes = b"/") -> Iterator[tuple[bytes
         yield row["path"], row["problem"]
 
 
+def count_songs(connection: Connection) -> int:
+    """Return how many songs are present: one look at the files, none at their songs."""
+    return connection.scalar(select(func.count()).select_from(FILE).where(PRESENT)) or 0
+
+
+def gone(connection: Connection, since: ColumnElement[bool]) -> list[str]:
+    """Return the songs that cannot be played, of those that have changed since then, by id."""
+    is_here = exists().where(FILE.c.song_id == SONG_CHANGE.c.song_id, PRESENT)
+    away = select(SONG_CHANGE.c.song_id).where(since, ~is_here).order_by(SONG_CHANGE.c.song_id)
+    return [str(song) for song in connection.scalars(away)]
+
+
 def counts(connection: Connection) -> Counts:
     """Return how many songs are present and missing, and how many files cannot be read."""
     is_missing = and_(FILE.c.song_id.is_not(None), FILE.c.missing.is_(True))
@@ -111,15 +124,17 @@ def mark_seen(connection: Connection, paths: Sequence[bytes], scan: int) -> None
     """
     number = checked_integer(scan, "scan", least=0)
     claim(connection)
-    back = 0
+    back, songs = 0, list[str | None]()
     for some in chunks([checked_path(path) for path in paths]):
         known = FILE.c.path.in_(some)
-        returned = update(FILE).where(known, FILE.c.missing.is_(True)).values(missing=False)
-        back += connection.execute(returned).rowcount
+        is_back = and_(known, FILE.c.missing.is_(True))
+        songs += connection.scalars(select(FILE.c.song_id).where(is_back)).all()
+        back += connection.execute(update(FILE).where(is_back).values(missing=False)).rowcount
         # Never backwards, or a slow scan would undo what a later one saw.
         connection.execute(update(FILE).where(known, FILE.c.seen < number).values(seen=number))
     if back:
-        note_song_change(connection)
+        known_songs = [song for song in songs if song is not None]
+        note_changes(connection, known_songs, is_seen_by_catalogue=True)
 
 
 def mark_missing(connection: Connection, root: bytes, scan: int) -> int:
@@ -133,6 +148,7 @@ def mark_missing(connection: Connection, root: bytes, scan: int) -> int:
     not_met = and_(_at_or_below(root), FILE.c.seen < number)
     connection.execute(delete(FILE).where(not_met, FILE.c.song_id.is_(None)))
     lost = and_(not_met, FILE.c.missing.is_(False))
+    note_change_of_files(connection, lost)
     count = connection.execute(update(FILE).where(lost).values(missing=True)).rowcount
     if count:
         note_song_change(connection)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from sqlalchemy import func, insert, inspect, select, text
 
 from bandstand.errors import StoreError, StoreVersionError
-from bandstand.store import migration_1, migration_2, migration_3, sqlite_file
+from bandstand.store import migration_1, migration_2, migration_3, migration_4, sqlite_file
 from bandstand.store.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ MIGRATIONS: Final = (
     Migration(version=1, name="songs and files", apply=migration_1.apply),
     Migration(version=2, name="accounts and events", apply=migration_2.apply),
     Migration(version=3, name="studies", apply=migration_3.apply),
+    Migration(version=4, name="song changes", apply=migration_4.apply),
 )
 
 

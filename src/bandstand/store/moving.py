@@ -8,8 +8,9 @@ from sqlalchemy import RowMapping, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.files import is_present, place
-from bandstand.store.identity import claim, note_song_change
+from bandstand.store.identity import claim
 from bandstand.store.schema import FILE, SONG
+from bandstand.store.song_changes import note_changes
 from bandstand.store.values import LONGEST_PATH, checked_integer
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ def move(
         kept = {column.name: displaced[column.name] for column in FILE.columns}
         nowhere = place(_no_place(new_path, displaced["song_id"]))
         connection.execute(insert(FILE).values({**kept, **nowhere, "missing": True}))
-    if not is_present(moved) or (displaced is not None and is_present(displaced)):
-        note_song_change(connection)
+    changed = [] if is_present(moved) else [moved]
+    if displaced is not None and is_present(displaced):
+        changed.append(displaced)
+    note_changes(
+        connection, [file["song_id"] for file in changed], is_seen_by_catalogue=bool(changed)
+    )
     return str(moved["song_id"])
 
 

@@ -49,9 +49,15 @@ def save(
         "content": content,
     }
     claim(connection)
-    version = 1 + (connection.scalar(select(func.max(PROJECTION.c.version))) or 0)
+    version = 1 + (latest_version(connection) or 0)
     connection.execute(insert(PROJECTION).values({**row, "version": version}))
-    return int(version)
+    return version
+
+
+def latest_version(connection: Connection) -> int | None:
+    """Return the version of the newest projection; None before the first."""
+    version: int | None = connection.scalar(select(func.max(PROJECTION.c.version)))
+    return version
 
 
 def latest(connection: Connection) -> ProjectionRecord | None:

@@ -16,9 +16,10 @@ from sqlalchemy import bindparam, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.files import is_present, place
-from bandstand.store.identity import claim, note_song_change
+from bandstand.store.identity import claim
 from bandstand.store.queries import chunks, folded
 from bandstand.store.schema import FILE, SONG
+from bandstand.store.song_changes import note_changes
 from bandstand.store.values import (
     checked_integer,
     checked_number,
@@ -94,8 +95,12 @@ def record_analyses(
         raise InvalidInputError(msg)
     claim(connection)
     changes = [change for some in chunks(rows) for change in _record(connection, some, now)]
-    if any(change.is_seen_by_catalogue for change in changes):
-        note_song_change(connection)
+    news = [it for it in changes if it.is_seen_by_catalogue or it.outcome != "same"]
+    note_changes(
+        connection,
+        [change.song_id for change in news],
+        is_seen_by_catalogue=any(change.is_seen_by_catalogue for change in news),
+    )
     return [Recorded(song_id=change.song_id, outcome=change.outcome) for change in changes]
 
 
@@ -131,7 +136,7 @@ def record_problem(
     file["seen"] = max(scan, known["seen"])
     connection.execute(update(FILE).where(FILE.c.path == path).values(file))
     if is_present(known):
-        note_song_change(connection)
+        note_changes(connection, [known["song_id"]], is_seen_by_catalogue=True)
 
 
 def _record(

@@ -90,6 +90,16 @@ FILE: Final = Table(
     Column("missing", Boolean, nullable=False),
 )
 
+SONG_CHANGE: Final = Table(
+    "song_change",
+    METADATA,
+    Column("song_id", _ORDERED_TEXT, ForeignKey("song.id"), primary_key=True),
+    # What `store.song_changes` was when it changed last, or the next number after that.
+    Column("number", BigInteger, nullable=False, index=True),
+    # The how many-th note of changes this is: each is higher than all before it.
+    Column("note", BigInteger, nullable=False, index=True),
+)
+
 SCAN: Final = Table(
     "scan",
     METADATA,

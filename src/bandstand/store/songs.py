@@ -119,11 +119,11 @@ def present(connection: Connection) -> Iterator[SongRecord]:
         yield record_of(row)
 
 
-def count_present(connection: Connection, version: int) -> int:
-    """Return of how many songs `descriptors` would tell."""
+def count_present(connection: Connection, version: int, *, enough: int | None = None) -> int:
+    """Return of how many songs `descriptors` would tell; no more are counted than are `enough`."""
     wanted = SONG.c.descriptor_version == checked_integer(version, "version")
-    joined = select(func.count()).select_from(SONG).join(FILE, FILE.c.song_id == SONG.c.id)
-    return connection.scalar(joined.where(PRESENT, wanted)) or 0
+    joined = select(SONG.c.id).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT, wanted)
+    return connection.scalar(select(func.count()).select_from(joined.limit(enough).subquery())) or 0
 
 
 def descriptors(connection: Connection, version: int) -> Iterator[tuple[str, Vector]]:
@@ -138,7 +138,7 @@ def descriptors(connection: Connection, version: int) -> Iterator[tuple[str, Vec
 
 
 def descriptors_of(
-    connection: Connection, ids: Sequence[str], version: int
+    connection: Connection, ids: Sequence[str], version: int, *, must_be_present: bool = False
 ) -> Iterator[tuple[str, Vector]]:
     """Yield the id and descriptors (159,) of each of these songs, present or not.
 
@@ -146,8 +146,10 @@ def descriptors_of(
     """
     wanted = SONG.c.descriptor_version == checked_integer(version, "version")
     columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
+    if must_be_present:
+        columns = columns.join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
     for some in chunks([song for song in ids if is_storable(song)]):
-        for row in connection.execute(columns.where(SONG.c.id.in_(some))):
+        for row in connection.execute(columns.where(SONG.c.id.in_(some)).order_by(SONG.c.id)):
             yield row.id, descriptors_from_bytes(row.descriptors)
 
 
