@@ -37,6 +37,18 @@ def test_histories_that_grow_from_the_same_one_do_not_see_each_other() -> None:
     assert not other.continues(one)
 
 
+def test_a_history_continues_what_it_grew_from_also_in_another_room() -> None:
+    earlier = [simulated_history(np.random.default_rng(0), count=3, columns=2)]
+    for number in range(70):  # the rows move several times
+        earlier.append(earlier[-1].append(features=[1.0, 2.0], elapsed=1.0, rating=number))
+    assert all(earlier[-1].continues(each) for each in earlier)
+    branch = earlier[20].append(features=[1.0, 2.0], elapsed=1.0, rating=-1.0)
+    assert branch.continues(earlier[20])
+    assert not branch.continues(earlier[21])
+    assert not earlier[-1].continues(branch)
+    assert not earlier[20].continues(earlier[-1])
+
+
 def test_rows_of_weight_zero_say_nothing() -> None:
     history = History.of(
         features=[[1.0], [2.0]], elapsed=[1.0, 2.0], ratings=[4.0, 5.0], weights=[0.0, 0.5]

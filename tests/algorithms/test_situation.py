@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bandstand.algorithms.situation import Catalogue, Listening
 from bandstand.units import Minutes
 
+seeds = st.integers(0, 2**32)
 FEATURES = np.random.default_rng(0).normal(size=(30, 3))
 
 
@@ -57,3 +60,36 @@ def test_distances_are_in_units_of_the_typical_one() -> None:
     catalogue = Catalogue.of(FEATURES)
     plain = np.linalg.norm(FEATURES - FEATURES[4], axis=1) / catalogue.typical_distance
     assert catalogue.distances(FEATURES[4]) == pytest.approx(plain, abs=1e-7)
+
+
+@given(seed=seeds, songs=st.integers(1, 30), plays=st.integers(0, 40))
+def test_sparse_listening_tells_the_same_as_a_table_of_every_song(
+    seed: int, songs: int, plays: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    listening, table, now = Listening.nothing(songs), np.full(songs, -np.inf), 0.0
+    for row in rng.integers(songs, size=plays).tolist():
+        now += float(rng.exponential(20_000))
+        listening = listening.after(row, Minutes(now))
+        table[row] = now
+    later = Minutes(now + 5.0)
+    some = rng.integers(songs, size=7)
+    assert listening.last_heard_of(some).tolist() == table[some].tolist()
+    dense = np.clip(later - table, 0.0, listening.longest)
+    assert listening.elapsed(later).tolist() == dense.tolist()
+    now_heard = Catalogue.of(rng.normal(size=(songs, 2))).songs(listening, later)
+    assert now_heard.elapsed_of(some).tolist() == dense[some].tolist()
+    assert now_heard.heard.tolist() == np.flatnonzero(dense < listening.longest).tolist()
+
+
+def test_features_in_single_precision_are_used_as_they_are_and_rows_come_in_double() -> None:
+    features = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
+    catalogue = Catalogue.of(features)
+    assert np.shares_memory(catalogue.features, features)
+    songs = catalogue.songs(Listening.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
+    assert songs.features_of([4]).dtype == np.float64
+    double = Catalogue.of(features.astype(np.float64))
+    assert double.typical_distance == catalogue.typical_distance
+    other = double.songs(Listening.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
+    assert songs.diversity.tolist() == other.diversity.tolist()
+    assert songs.take([3, 9]).diversity.tolist() == other.diversity[[3, 9]].tolist()

@@ -63,6 +63,21 @@ def test_a_wish_comes_first(place: Path) -> None:
     assert paths(playlist(place, *ben, "--genre", "Genre 3").out)[0].endswith("3.flac")
 
 
+def number(path: str) -> int:
+    return int(path.rsplit("/", maxsplit=1)[-1].removesuffix(".flac"))
+
+
+def test_only_songs_of_some_years_are_taken(place: Path) -> None:
+    ben = ("--listener", "ben", "--count", "3")
+    found = paths(playlist(place, *ben, "--year-from", "1972", "--year-to", "1974").out)
+    assert {number(path) % 50 for path in found} <= {2, 3, 4}
+    late = paths(playlist(place, *ben, "--year-from", "2010", "--genre", "Genre 3").out)
+    assert number(late[0]) == 43
+    assert all(number(path) % 50 >= 40 for path in late)
+    early = paths(playlist(place, *ben, "--year-to", "1970").out)
+    assert {number(path) for path in early} == {0, 50}
+
+
 def test_nothing_is_learnt_from_it(place: Path) -> None:
     first, second = (playlist(place, "--listener", "ben").out for _ in range(2))
     assert first == second
@@ -82,6 +97,11 @@ def test_what_cannot_be_is_refused(place: Path, tmp_path: Path) -> None:
     assert_refused(playlist(place, *ben, "--song", "nobody's"), "which fits none")
     assert_refused(playlist(place, *ben, "--artist", "nobody"), "nobody")
     assert_refused(playlist(place, *ben, "--artist", "a", "--genre", "b"), "one of song")
+    assert_refused(playlist(place, *ben, "--year-to", "1900"), "songs of the years", "1900")
+    assert_refused(playlist(place, *ben, "--year-from", "x"), "--year-from")
+    assert_refused(playlist(place, *ben, "--year-to", "10000"), "--year-to")
+    backwards = ("--year-from", "1980", "--year-to", "1970")
+    assert_refused(playlist(place, *ben, *backwards), "must not be after the last one")
     assert_refused(playlist(place, *ben, "--count", "0"), "--count")
     assert_refused(playlist(place, *ben, "--out", tmp_path), "--out")
     assert_refused(playlist(place, *ben, "--format", "pls"), "--format")

@@ -11,7 +11,7 @@ from scipy.special import gammaln, stdtr
 
 from bandstand.domain import History, Songs
 from bandstand.errors import InvalidInputError
-from bandstand.inference.exact import Exact
+from bandstand.inference.exact import Exact, ExactBelief
 from bandstand.model.priors import (
     GammaRecovery,
     ListenerPrior,
@@ -289,6 +289,95 @@ def test_two_thousand_ratings_one_by_one_equal_all_at_once() -> None:
     assert online.mean() == pytest.approx(batch.mean(), rel=1e-8)
     assert online.standard_deviation() == pytest.approx(batch.standard_deviation(), rel=1e-8)
     assert online.quantile(0.999) == pytest.approx(batch.quantile(0.999), rel=1e-8)
+
+
+def followed(
+    engine: Exact, whole: History, *, prepares: bool
+) -> tuple[ExactBelief, list[int], list[int]]:
+    """Return the belief after every answer one by one, and when which of the two moved the grid."""
+    belief = engine.fit(whole.first(0))
+    late: list[int] = []
+    early: list[int] = []
+    for count in range(1, len(whole) + 1):
+        updated = engine.update(belief, whole.first(count))
+        if updated.grid is not belief.grid:
+            late.append(count)
+        belief = updated
+        fresh = engine.prepared(belief) if prepares else None
+        if fresh is not None:
+            early.append(count)
+            belief = fresh
+    return belief, late, early
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+def test_a_belief_that_was_prepared_is_the_same_and_seldom_has_to_wait(columns: int) -> None:
+    rng = np.random.default_rng(12)
+    whole = simulated_history(rng, count=700, columns=columns, weighted=True, share_unheard=0.4)
+    engine = Exact(prior=proper_prior(columns))
+    waiting, often, never = followed(engine, whole, prepares=False)
+    prepared, late, early = followed(engine, whole, prepares=True)
+    assert never == []
+    assert len(early) >= 5
+    assert len(late) < len(often)
+    assert [count for count in late if count > 200] == []
+    songs = Songs.of(features=rng.normal(size=(20, columns)), elapsed=rng.uniform(0.1, MONTH, 20))
+    one, other = engine.predict(prepared, songs), engine.predict(waiting, songs)
+    batch = engine.predict(engine.fit(whole), songs)
+    for prediction in (one, other):
+        assert prediction.mean() == pytest.approx(batch.mean(), rel=1e-8)
+        assert prediction.quantile(0.999) == pytest.approx(batch.quantile(0.999), rel=1e-8)
+
+
+def test_a_belief_that_is_fresh_or_planned_needs_no_preparation() -> None:
+    engine = Exact(prior=paper_prior(3))
+    whole = simulated_history(np.random.default_rng(2), count=40, columns=3)
+    fresh = engine.fit(whole)
+    assert engine.prepared(fresh) is None
+    belief, _, _ = followed(engine, whole, prepares=True)
+    song = Songs.of(features=[[1.0, 2.0, 0.5]], elapsed=MONTH)
+    assert engine.prepared(engine.plan(belief, song)) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 19, 20, 21])
+def test_fewer_answers_than_features_are_the_same_either_way(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to half as many answers as features the posterior is computed from the answers."""
+    rng = np.random.default_rng(count)
+    history = simulated_history(rng, count=count, columns=40, weighted=True)
+    engine = Exact(prior=proper_prior(40))
+    songs = Songs.of(features=rng.normal(size=(30, 40)), elapsed=rng.uniform(0.1, MONTH, 30))
+    one = engine.predict(engine.fit(history), songs)
+    monkeypatch.setattr("bandstand.inference.exact.CommonSolver.is_safe", False)
+    other = engine.predict(engine.fit(history), songs)
+    assert one.mean() == pytest.approx(other.mean(), rel=1e-8, abs=1e-12)
+    assert one.standard_deviation() == pytest.approx(other.standard_deviation(), rel=1e-8)
+    assert one.quantile(0.99) == pytest.approx(other.quantile(0.99), rel=1e-8)
+
+
+@pytest.mark.parametrize("count", [3, 60, 1_000])
+def test_songs_that_were_all_heard_once_take_few_nodes_and_little_memory(count: int) -> None:
+    """Such a listener's posterior is the prior with an edge where novelty would be missed."""
+    rng = np.random.default_rng(count)
+    features = rng.normal(size=(count, 12))
+    features[:, -1] = 1.0
+    ratings = np.clip(np.round(3 + features[:, :11] @ rng.normal(0, 0.3, 11)), 1, 5)
+    history = History.of(features=features, elapsed=131_072.0, ratings=ratings)
+    belief = Exact(prior=radio_prior(12)).fit(history)
+    assert belief.resolved
+    assert len(belief.grid) <= 161
+    assert belief.nbytes < 50_000
+
+
+def test_the_memory_of_a_belief_is_told() -> None:
+    engine = Exact(prior=paper_prior(30))
+    history = simulated_history(np.random.default_rng(1), count=80, columns=30)
+    belief = engine.fit(history)
+    matrices = len(belief.grid) * 30 * 30 * 8
+    assert matrices <= belief.nbytes < 1.2 * matrices
+    planned = engine.plan(belief, Songs.of(features=np.ones((1, 30)), elapsed=MONTH))
+    assert belief.nbytes < planned.nbytes
 
 
 @given(seed=st.integers(0, 10_000), count=st.integers(0, 12))

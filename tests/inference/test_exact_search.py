@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -9,173 +9,266 @@ from hypothesis import strategies as st
 
 from bandstand.domain import History, Songs
 from bandstand.inference import exact_search
-from bandstand.inference.exact import Exact, ExactBelief
+from bandstand.inference.close_look import CloseLook
+from bandstand.inference.exact import Exact
+from bandstand.inference.known_songs import KnownSongs
+from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.shortlist.anchor import Anchor
+from bandstand.inference.shortlist.levels import Thinning
 from bandstand.inference.song_table import SongTable
+from bandstand.model.allowed import Allowed
 from bandstand.model.priors import paper_prior, radio_prior
-from bandstand.model.ranking import best_rows
+from tests.inference.search_walks import Walk, check
 from tests.simulated import MONTH
 
 if TYPE_CHECKING:
-    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.arrays import Indices
 
-SONGS = 200
-
-
-def check_walk(seed: int, steps: int, *, columns: int, radio: bool) -> None:
-    """Follow a listener and compare every choice with the quantiles of all songs."""
-    rng = np.random.default_rng(seed)
-    features = rng.normal(size=(SONGS, columns)) * rng.choice([0.1, 1.0, 3.0])
-    features[:, -1] = 1.0
-    engine = Exact(prior=radio_prior(columns) if radio else paper_prior(columns))
-    everything = Songs.of(features=features, elapsed=MONTH)
-    memory = engine.remember(everything)
-    preference, recovery_time = rng.normal(size=columns), rng.uniform(30, 3_000)
-    last, now = np.full(SONGS, -np.inf), 0.0
-    history = History.empty(columns)
-    belief = engine.fit(history)
-    for step in range(1, steps):
-        songs = Songs(
-            features=everything.features,
-            elapsed=np.clip(now - last, 0, MONTH),
-            diversity=everything.diversity,
-        )
-        allowed = np.flatnonzero(rng.random(SONGS) < 0.9)
-        row = int(rng.integers(SONGS))
-        if step > 2 and len(history):  # everything may have been taken back
-            levels = [1 - 1 / step, 0.6, 0.99, 0.05, 0.3]
-            level, count = float(rng.choice(levels)), int(rng.integers(1, 4))
-            row = _compared(engine, belief, songs, memory, level, count, allowed)
-        rating = features[row] @ preference * -np.expm1(-songs.elapsed[row] / recovery_time)
-        history = history.append(
-            features=features[row], elapsed=float(songs.elapsed[row]), rating=rating + rng.normal()
-        )
-        belief = engine.update(belief, history)
-        if rng.random() < 0.1:  # an answer taken back: nothing stale may be used
-            history = history.without(int(rng.integers(len(history))))
-            belief = engine.fit(history)
-        last[row] = now
-        now += float(rng.choice([1.0, 60.0, 3_000.0]))
+WALKS = 10  # each of them makes up to 22 choices
+LONG_RUNS, WALKS_PER_RUN = 10, 50
 
 
-def _compared(
-    engine: Exact,
-    belief: ExactBelief,
-    songs: Songs,
-    memory: SearchMemory,
-    level: float,
-    count: int,
-    allowed: np.ndarray[tuple[int], np.dtype[np.intp]],
-) -> int:
-    quick = engine.predict(belief, songs, memory=memory).best_by_quantile(level, count, allowed)
-    values = engine.predict(belief, songs).quantile(level)
-    assert values is not None
-    best = best_rows(values, count, allowed)
-    assert values[quick] == pytest.approx(values[best], rel=1e-10)
-    planned, row = belief, int(quick[0])
-    for _ in range(2):
-        planned = engine.plan(planned, songs.take([row]))
-        again = engine.predict(planned, songs, memory=memory).best_by_quantile(level, 1, allowed)
-        row = int(again[0])
-        all_planned = engine.predict(planned, songs).quantile(level)
-        assert all_planned is not None
-        assert all_planned[row] == pytest.approx(all_planned[allowed].max(), rel=1e-10)
-    return int(quick[0])
-
-
-@settings(max_examples=5)
-@given(seed=st.integers(0, 2**32), columns=st.integers(2, 12), radio=st.booleans())
-def test_the_search_finds_what_brute_force_finds(seed: int, columns: int, *, radio: bool) -> None:
-    check_walk(seed, 18, columns=columns, radio=radio)
+@settings(max_examples=WALKS)
+@given(seed=st.integers(0, 2**32))
+def test_the_search_finds_what_brute_force_finds(seed: int) -> None:
+    Walk(seed).run()
 
 
 @pytest.mark.long
-@settings(max_examples=60)
-@given(seed=st.integers(0, 2**32), columns=st.integers(2, 30), radio=st.booleans())
-def test_the_search_finds_what_brute_force_finds_over_long_walks(
-    seed: int, columns: int, *, radio: bool
-) -> None:
-    check_walk(seed, 60, columns=columns, radio=radio)
+@pytest.mark.parametrize("run", range(LONG_RUNS))
+def test_ten_thousand_choices_are_those_of_brute_force(run: int) -> None:
+    seeds = range(1_000 * run, 1_000 * run + WALKS_PER_RUN)
+    assert sum([Walk(seed, songs=400).run() for seed in seeds]) >= 1_000
 
 
-@pytest.mark.parametrize(("bound", "factor"), [("above", 0.5), ("below", 2.0)])
-def test_bounds_on_the_wrong_side_would_be_noticed(
-    bound: str, factor: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same walks with bounds that are too low, or too high, must end in a difference."""
-    honest = getattr(exact_search._Deviations, bound)
+def check_walks(count: int = WALKS) -> None:
+    for seed in range(count):
+        Walk(seed, sizes=(40, 12, 4)).run()
 
-    def dishonest(*args: object) -> exact_search._Deviations:
-        found = honest(*args)
-        return exact_search._Deviations(found.values * factor, found.reference)
 
-    monkeypatch.setattr(exact_search._Deviations, bound, dishonest)
+def test_fixed_walks_are_right() -> None:
+    """The same walks as those below that must end in a difference."""
+    check_walks()
+
+
+def test_lists_that_were_made_ahead_of_time_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Thinning, "is_thin", True)
+    monkeypatch.setattr("bandstand.inference.shortlist.levels._SHORT_LIFE", 0)
+    check_walks()
+
+
+def test_a_certificate_without_drift_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Anchor, "drift", lambda *_: 0.0)
     with pytest.raises(AssertionError):
-        _check_walks(20)
+        check_walks()
 
 
-@settings(max_examples=15)
-@given(seed=st.integers(0, 2**32), columns=st.integers(1, 12), plans=st.integers(0, 3))
-def test_the_kept_variances_are_bounds_on_both_sides(seed: int, columns: int, plans: int) -> None:
-    rng = np.random.default_rng(seed)
-    features = rng.normal(size=(60, columns)) * 10.0 ** rng.uniform(-2, 2)
-    engine = Exact(prior=radio_prior(columns))
-    songs = Songs.of(features=features, elapsed=MONTH)
-    memory = engine.remember(songs)
-    history = History.empty(columns)
+def check_disliked_songs() -> None:
+    """Compare songs that are all disliked, so that one heard just now is the best."""
+    rng = np.random.default_rng(8)
+    features = np.hstack([rng.normal(size=(500, 3)), np.ones((500, 1))])
+    heard = features[:60]
+    ratings = heard @ [1.0, 1.0, 1.0, -30.0] + rng.normal(size=60)
+    history = History.of(features=heard, elapsed=MONTH, ratings=ratings)
+    engine, elapsed = Exact(prior=paper_prior(4)), np.full(500, MONTH)
+    elapsed[np.argsort(features[:, 0])[:20]] = rng.uniform(0, 10, 20)
+    songs = Songs.of(features=features, elapsed=elapsed)
+    prediction = engine.predict(
+        engine.fit(history), songs, memory=SearchMemory(SongTable.of(features), sizes=(40, 10))
+    )
+    found = prediction.best_by_quantile(0.9, 3, Allowed.everything(500))
+    values = prediction.quantile(0.9)
+    assert values is not None
+    assert values.max() < 0
+    check(found, values, 3, np.arange(500), songs)
+
+
+def test_disliked_songs_are_best_just_after_they_were_heard() -> None:
+    check_disliked_songs()
+
+
+def test_forgotten_heard_songs_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_search._Question, "look_at_heard", lambda _: None)
+    with pytest.raises(AssertionError):
+        check_disliked_songs()
+
+
+def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = CloseLook.upper
+
+    def dishonest(self: Any, some: Any, threshold: float) -> Any:
+        upper, sure = honest(self, some, threshold)
+        return upper - 0.2 * np.abs(upper), sure
+
+    monkeypatch.setattr(CloseLook, "upper", dishonest)
+    with pytest.raises(AssertionError):
+        check_walks()
+
+
+def test_known_songs_that_are_left_behind_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KnownSongs, "follow", lambda *_: None)
+    with pytest.raises((AssertionError, ValueError)):
+        check_walks()
+
+
+# -- rounding ----------------------------------------------------------------------------------
+
+
+def check_cancelling_songs() -> None:
+    """Compare songs whose likings are the small differences of large numbers."""
+    rng = np.random.default_rng(3)
+    heard = rng.normal(size=(60, 2))
+    history = History.of(features=heard, elapsed=MONTH, ratings=heard @ [1.0, 0.7])
+    engine = Exact(prior=paper_prior(2))
     belief = engine.fit(history)
+    along = belief.weights @ belief.means
+    across = 1e4 * np.array([along[1], -along[0]])
+    sides, little = rng.choice([-1.0, 1.0], size=(600, 1)), 1e-3 * rng.normal(size=(600, 1))
+    songs = Songs.of(features=sides * across + little * along, elapsed=MONTH)
+    for seed in range(5):
+        memory = SearchMemory(SongTable.of(songs.features), sizes=(50, 5))
+        out = np.flatnonzero(np.random.default_rng(seed).random(600) < 0.1)
+        allowed = Allowed.everything(600).without(out)
+        prediction = engine.predict(belief, songs, memory=memory)
+        found = prediction.best_by_quantile(0.45, 2, allowed)
+        values = prediction.quantile(0.45)
+        assert values is not None
+        check_values(values[found], values[allowed.rows()])
+
+
+def check_values(found: Any, values: Any) -> None:
+    """Assert that these are the largest values, to far better than single precision."""
+    largest = np.sort(values)[::-1][: len(found)]
+    np.testing.assert_allclose(found, largest, atol=1e-9 * np.ptp(values))
+
+
+def test_small_differences_of_large_numbers_are_found() -> None:
+    check_cancelling_songs()
+
+
+# -- songs at rest -----------------------------------------------------------------------------
+
+
+def check_favourites_come_back() -> None:
+    """Follow somebody who hears the best songs again and again as they recover."""
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(200, 4))
+    engine, preference = Exact(prior=paper_prior(4)), np.array([2.0, 1.0, 0.5, 0.2])
+    memory = SearchMemory(SongTable.of(features), sizes=(60, 30))
+    rows = rng.integers(0, 200, 150)
+    elapsed = rng.uniform(1, 1_000, 150)
+    ratings = features[rows] @ preference * -np.expm1(-elapsed / 300) + rng.normal(0, 1, 150)
+    history = History.of(features=features[rows], elapsed=elapsed, ratings=ratings)
+    last, now, heard_again = np.full(200, -np.inf), 0.0, 0
+    belief = engine.fit(history)
+    for _ in range(40):
+        songs = Songs(
+            features=features, elapsed=np.clip(now - last, 0, MONTH), diversity=np.ones(200)
+        )
+        found = engine.predict(belief, songs, memory=memory).best_by_quantile(
+            0.9, 1, Allowed.everything(200)
+        )
+        values = engine.predict(belief, songs).quantile(0.9)
+        check(found, values, 1, np.arange(200), songs)
+        heard_again += int(last[found[0]] > -np.inf)
+        last[found[0]] = now
+        now += 30.0
+    assert heard_again > 10
+
+
+def test_favourites_come_back_when_they_have_recovered() -> None:
+    check_favourites_come_back()
+
+
+# -- edges -------------------------------------------------------------------------------------
+
+
+def _best(features: Any, count: int, *, rated: int = 5, allowed: Any = None) -> Indices:
+    features = np.asarray(features, dtype=np.float64)
+    engine = Exact(prior=radio_prior(features.shape[1]))
+    history = History.of(
+        features=features[:rated], elapsed=MONTH, ratings=np.arange(rated, dtype=float)
+    )
+    songs = Songs.of(features=features, elapsed=MONTH)
+    memory = SearchMemory(SongTable.of(songs.features), sizes=(50, 10))
+    prediction = engine.predict(engine.fit(history), songs, memory=memory)
+    some = Allowed.everything(len(features)) if allowed is None else allowed
+    found = prediction.best_by_quantile(0.9, count, some)
+    values = prediction.quantile(0.9)
+    check(found, values, count, some.rows(), songs)
+    return found
+
+
+def test_equal_songs_come_by_row() -> None:
+    assert _best(np.ones((300, 2)), 3).tolist() == [0, 1, 2]
+
+
+def test_songs_without_features_are_ties() -> None:
+    assert _best(np.zeros((300, 2)), 2).tolist() == [0, 1]
+
+
+def test_no_data_still_has_an_order() -> None:
+    _best(np.random.default_rng(0).normal(size=(300, 3)), 4, rated=0)
+
+
+def test_more_songs_than_there_are_means_all_of_them() -> None:
+    features = np.random.default_rng(1).normal(size=(120, 3))
+    assert sorted(_best(features, 500).tolist()) == list(range(120))
+
+
+def test_filters_that_leave_few_or_no_songs() -> None:
+    features = np.random.default_rng(2).normal(size=(500, 3))
+    nothing = Allowed.everything(500).where(lambda rows: rows < 0)
+    assert _best(features, 3, allowed=nothing).tolist() == []
+    two = Allowed.everything(500).where(lambda rows: rows >= 498)
+    assert sorted(_best(features, 3, allowed=two).tolist()) == [498, 499]
+    one = Allowed.marked(np.arange(500) == 17)
+    assert _best(features, 1, allowed=one).tolist() == [17]
+
+
+# -- what it costs -----------------------------------------------------------------------------
+
+
+def test_a_step_looks_at_few_songs_and_rarely_at_all() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(20_000, 10)).astype(np.float32)
+    engine, preference = Exact(prior=paper_prior(10)), rng.normal(size=10)
+    songs = Songs(features=features, elapsed=np.full(20_000, MONTH), diversity=np.ones(20_000))
+    memory = engine.remember(songs)
+    rated = features[:200].astype(np.float64)
+    history = History.of(
+        features=rated, elapsed=MONTH, ratings=rated @ preference + rng.normal(size=200)
+    )
+    belief = engine.fit(history)
+    assert not memory.is_used
     for _ in range(20):
-        row = int(rng.integers(60))
-        elapsed, weight = float(rng.choice([MONTH, 30.0])), float(rng.choice([1.0, 0.1]))
+        prediction = engine.predict(belief, songs, memory=memory)
+        row = int(prediction.best_by_quantile(0.99, 1, Allowed.everything(20_000))[0])
+        song = songs.features_of([row])[0]
         history = history.append(
-            features=features[row], elapsed=elapsed, rating=float(rng.normal()), weight=weight
+            features=song, elapsed=MONTH, rating=float(song @ preference + rng.normal())
         )
         belief = engine.update(belief, history)
-        memory.follow(belief, low=True)
-    for _ in range(plans):
-        belief = engine.plan(belief, songs.take([int(rng.integers(60))]))
-    kept = memory.follow(belief, low=True)
-    truth = np.array([np.einsum("sp,pq,sq->s", features, c, features) for c in belief.covariances])
-    room = 1e-9 * truth[kept.nodes].max()
-    assert (truth[kept.nodes] <= kept.upper + room).all()
-    assert (truth[kept.nodes] >= kept.upper - kept.error[:, np.newaxis] - room).all()
+    assert memory.is_used
+    assert memory.passes == 1
+    assert memory.looked_at < 20 * 10
+    assert memory.nbytes < 200_000
 
 
-def test_listeners_share_the_table_of_the_catalogue() -> None:
-    songs = Songs.of(features=np.eye(4), elapsed=MONTH)
-    table = SongTable.of(songs.features)
-    engine = Exact(prior=paper_prior(4))
-    one, other = (engine.remember(songs, shared=table) for _ in range(2))
-    assert one.table is other.table is table
-    bare = table.without_last_column()
-    assert bare.features.tolist() == np.eye(4)[:, :3].tolist()
-    assert np.shares_memory(bare.single, table.single)
-    assert bare.largest_norm == table.largest_norm == 1.0
-    assert SongTable.of(np.zeros((0, 2))).largest_norm == 0.0
-
-
-def _check_walks(count: int) -> None:
-    for seed in range(count):
-        check_walk(seed, 18, columns=8, radio=False)
-
-
-def test_the_memory_only_looks_closely_at_few_songs() -> None:
+def test_a_filter_has_its_own_shortlists_while_it_lasts() -> None:
     rng = np.random.default_rng(0)
-    features = rng.normal(size=(2_000, 10))
-    engine = Exact(prior=paper_prior(10))
+    features = rng.normal(size=(3_000, 4))
+    engine = Exact(prior=paper_prior(4))
     songs = Songs.of(features=features, elapsed=MONTH)
-    memory = engine.remember(songs)
-    history = History.of(features=features[:100], elapsed=MONTH, ratings=features[:100].sum(axis=1))
-    looked_at: list[int] = []
-    prediction = engine.predict(engine.fit(history), songs, memory=memory)
-    honest = type(prediction).quantile_of
-
-    def counting(
-        self: object, rows: np.ndarray[tuple[int], np.dtype[np.intp]], level: float
-    ) -> object:
-        looked_at.append(len(rows))
-        return honest(self, rows, level)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(prediction), "quantile_of", counting)
-        prediction.best_by_quantile(0.99, 1, np.arange(2_000))
-    assert sum(looked_at) < 100
+    memory = SearchMemory(SongTable.of(features), sizes=(200, 40))
+    ratings = features[:50, 0] + rng.normal(size=50)
+    history = History.of(features=features[:50], elapsed=MONTH, ratings=ratings)
+    belief = engine.fit(history)
+    worst_half = Allowed.marked(features @ belief.means[0] < 0)
+    for _ in range(5):
+        prediction = engine.predict(belief, songs, memory=memory)
+        allowed = worst_half.where(lambda rows: rows % 2 == 0)
+        found = prediction.best_by_quantile(0.9, 2, allowed)
+        values = prediction.quantile(0.9)
+        check(found, values, 2, allowed.rows(), songs)
+    assert memory.passes == 2  # once among all songs, once among these

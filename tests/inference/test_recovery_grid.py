@@ -16,13 +16,10 @@ Density = Callable[[Any], Any]
 
 
 def placed(density: Density, interval: tuple[float, float]) -> tuple[RecoveryGrid, Any]:
-    """Return the first grid that serves, with the share of each node."""
-    for grid, learn in recovery_grid.candidates(density, interval):
-        values = density(grid.log_times(grid.places))
-        if recovery_grid.serves(grid, values + grid.log_stretch()):
-            return grid, recovery_grid.weights(values + grid.log_stretch())
-        learn(values)
-    pytest.fail("no grid serves")
+    """Return the grid that serves, with the share of each node."""
+    grid, resolved = recovery_grid.place(density, interval)
+    assert resolved
+    return grid, recovery_grid.weights(density(grid.log_nodes) + grid.log_stretch)
 
 
 @given(centre=st.floats(-8, 14), log_spread=st.floats(-12, 1))
@@ -72,7 +69,7 @@ def test_between_the_nodes_the_density_is_known() -> None:
         return 3 * y - np.exp(y - 4.6)
 
     grid, _ = placed(density, (-9.0, 9.0))
-    y, refined = grid.refined(density(grid.log_times(grid.places)) + grid.log_stretch(), 8)
+    y, refined = grid.refined(density(grid.log_times(grid.places)) + grid.log_stretch, 8)
     v = np.linspace(grid.places[0], grid.places[-1], len(y))
     truth = density(grid.log_times(v)) + np.log(grid.scale * np.cosh(v))
     inside = truth > truth.max() - 20
@@ -85,10 +82,57 @@ def test_a_grid_that_is_too_coarse_or_too_short_is_noticed() -> None:
     short = RecoveryGrid(centre=5.0, scale=3.0, places=np.linspace(-0.5, 0.5, 33))
     good = RecoveryGrid(centre=5.0, scale=3.0, places=np.linspace(-2.0, 2.2, 65))
     for grid, verdict in ((coarse, False), (short, False), (good, True)):
-        density = -0.5 * (grid.log_times(grid.places) - 5) ** 2 + grid.log_stretch()
+        density = -0.5 * (grid.log_times(grid.places) - 5) ** 2 + grid.log_stretch
         assert recovery_grid.serves(grid, density) is verdict
 
 
 def test_a_density_without_end_is_refused() -> None:
     with pytest.raises(ConvergenceError, match="must be found within"):
-        next(recovery_grid.candidates(np.zeros_like, (0.0, 1.0)))
+        recovery_grid.place(np.zeros_like, (0.0, 1.0))
+
+
+def test_the_last_look_is_at_the_nodes_of_the_grid() -> None:
+    looks: list[Any] = []
+
+    def density(y: Any) -> Any:
+        looks.append(y)
+        return -0.5 * (y - 4.0) ** 2
+
+    grid, _ = recovery_grid.place(density, (-9.0, 9.0))
+    assert (looks[-1] == grid.log_nodes).all()
+
+
+def test_what_is_known_already_is_not_looked_at_again() -> None:
+    seen = [0, 0]
+
+    def density(y: Any, which: int) -> Any:
+        seen[which] += len(y)
+        return -0.5 * ((y - 4.0) / 0.1) ** 2
+
+    first, _ = recovery_grid.place(lambda y: density(y, 0), (-9.0, 9.0))
+    values = -0.5 * ((first.log_nodes - 4.0) / 0.1) ** 2
+    again, resolved = recovery_grid.place(
+        lambda y: density(y, 1), (-9.0, 9.0), (first.log_nodes, values)
+    )
+    assert resolved
+    assert seen[1] == len(again) < seen[0]
+
+
+def test_what_is_known_of_half_a_density_is_completed() -> None:
+    y = np.linspace(3.9, 4.6, 30)
+    grid, resolved = recovery_grid.place(
+        lambda y: -0.5 * ((y - 4.0) / 0.1) ** 2, (-9.0, 9.0), (y, -0.5 * ((y - 4.0) / 0.1) ** 2)
+    )
+    assert resolved
+    assert grid.log_nodes[0] < 3.4
+
+
+def test_a_grid_in_use_is_strained_more_and_more_as_the_density_narrows() -> None:
+    grid, _ = recovery_grid.place(lambda y: -0.5 * ((y - 4.0) / 0.1) ** 2, (-9.0, 9.0))
+    strains = [
+        recovery_grid.strain(grid, -0.5 * ((grid.log_nodes - 4.0) / spread) ** 2 + grid.log_stretch)
+        for spread in (0.1, 0.08, 0.06, 0.03)
+    ]
+    assert strains == sorted(strains)
+    assert strains[0] < 0.1
+    assert strains[-1] > 1

@@ -58,7 +58,7 @@ def one_by_one(engine: Ridge, told: History, *, until: int) -> RidgeBelief:
 
 def inputs(songs: Songs, time_unit: float | None) -> Matrix:
     if time_unit is None:
-        return songs.features
+        return songs.features_of(slice(None))
     table: Matrix = np.hstack([songs.features, songs.elapsed[:, np.newaxis] / time_unit])
     return table
 

@@ -101,7 +101,7 @@ def test_a_prior_whose_parts_do_not_fit_is_refused() -> None:
             prior_mean=np.zeros(2),
             prior_precision=np.eye(3),
             start=np.zeros(2),
-            design=lambda songs: songs.features,
+            design=lambda songs: songs.features_of(slice(None)),
         )
     with pytest.raises(InvalidInputError, match="precision must be one number or 17 × 17"):
         factors.curve("c", of="elapsed", basis=PAPER_BASIS, precision=np.eye(3))

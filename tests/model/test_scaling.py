@@ -109,3 +109,15 @@ def test_what_is_no_table_of_numbers_is_refused(items: object) -> None:
 def test_other_columns_than_before_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="items must have 1 features as before, got 2"):
         Standardiser.fit([[1.0], [2.0]]).apply([[1.0, 2.0]])
+
+
+def test_items_in_single_precision_stay_so_and_are_taken_block_by_block() -> None:
+    rng = np.random.default_rng(3)
+    items = (rng.normal(size=(40_000, 3)) * [1.0, 100.0, 0.01] + 5).astype(np.float32)
+    scales = Standardiser.fit(items)
+    double = Standardiser.fit(items.astype(np.float64))
+    assert np.allclose(scales.mean, double.mean, rtol=1e-12)
+    assert np.allclose(scales.standard_deviation, double.standard_deviation, rtol=1e-12)
+    applied = scales.apply(items)
+    assert applied.dtype == np.float32
+    assert np.allclose(applied, double.apply(items.astype(np.float64)), rtol=1e-6, atol=1e-6)

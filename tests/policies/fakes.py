@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
+from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
 
 
@@ -43,8 +45,9 @@ class NormalPrediction:
     def parts(self) -> dict[str, Vector]:
         return {"width": self.deviations}
 
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
-        return best_rows(self.quantile(level), count, allowed)
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
+        rows = allowed_of(allowed, len(self)).rows()
+        return best_rows(self.quantile(level), count, rows)
 
     def permuted(self, order: Indices) -> NormalPrediction:
         """Return the same songs in another order: row i is what row order[i] was."""
@@ -79,9 +82,9 @@ class BlindPrediction:
         self,
         level: float,  # noqa: ARG002
         count: int,  # noqa: ARG002
-        allowed: Indices,
+        allowed: Choice,
     ) -> Indices:
-        return allowed[:0]
+        return allowed_of(allowed, len(self)).rows()[:0]
 
 
 def normal_prediction(seed: int, size: int) -> NormalPrediction:

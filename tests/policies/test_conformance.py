@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
 
+from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 from bandstand.policies import (
     BayesUcb,
@@ -27,6 +28,7 @@ from tests.policies.fakes import BlindPrediction, flat_prediction, normal_predic
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Vector
+    from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
 
 FAILURE_RATE: Final = 1e-4
@@ -65,9 +67,10 @@ class SometimesTheFirstRow:
         step: int,
         rng: np.random.Generator,
         count: int,
-        allowed: Indices,
+        allowed: Choice,
     ) -> Indices:
-        return best_rows(self.scores(prediction, step=step, rng=rng), count, allowed)
+        rows = allowed_of(allowed, len(prediction)).rows()
+        return best_rows(self.scores(prediction, step=step, rng=rng), count, rows)
 
 
 def chosen(

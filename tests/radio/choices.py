@@ -127,7 +127,7 @@ def _reasons(
     score = _scores(policy, one, step, seed)
     means = engine.predict(belief, songs).mean()
     better = None if means is None else float((means[allowed] > means[row]).mean())
-    was_heard = np.isfinite(listening.last_heard[row])
+    was_heard = np.isfinite(listening.last_heard_of([row])[0])
     return Reasons(
         how="random" if score is None else "model",
         score=None if score is None else float(score[0]),

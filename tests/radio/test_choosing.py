@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,7 @@ from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.radio.choice.learning import minutes_at
 from bandstand.radio.choice.shelf import shelf_of
+from bandstand.radio.choice.wishes import Wish
 from tests.radio.logs import DAY, HOUR, MINUTE, Log
 from tests.radio.shelving import features, matrix, model, rated, record, shelf, song_id
 
@@ -202,9 +205,40 @@ def test_an_algorithm_must_be_known() -> None:
 def test_the_memory_of_a_listener_is_told() -> None:
     one = model(SHELF, rated([1, 2, 3]))
     one.choose(now=NOW)
-    covariances: Any = one.belief.covariances
-    assert one.nbytes >= covariances.nbytes
+    assert one.learner is not None
+    known = one.belief.nbytes + one.learner.memory.nbytes
+    assert one.nbytes > known > 0
+    for algorithm in QUICK:
+        few, many = (
+            model(SHELF, rated([1, 2, 3] * times), algorithm=algorithm) for times in (1, 20)
+        )
+        assert many.nbytes > few.nbytes >= few.belief.history.features.nbytes
+    log = rated([1, 2, 3])
+    log.add("ban", scope="artist", target="Artist 4")
+    banned = model(SHELF, log)
+    before = banned.nbytes
+    banned.choose(now=NOW)
+    assert banned.leeway.nbytes == len(SHELF)
+    assert banned.nbytes >= before + len(SHELF)
     assert model(shelf_of([record(0)])).nbytes < 100
+
+
+def test_what_a_wish_keeps_is_counted_and_goes_with_the_bans_it_was_for() -> None:
+    log = rated([1, 2, 3])
+    log.add("ban", scope="artist", target="Artist 4")
+    one = model(SHELF, log)
+    free = one.leeway.free(one.ledger.rules_at(NOW))
+    before, seeds = one.leeway.nbytes, SHELF.rows_of("genre", "jazz")
+    playable = int(free.songs.holds(seeds).sum())
+    one.leeway.granting(Wish(genre="jazz"), free)
+    assert one.leeway.nbytes == before + seeds.itemsize * (len(seeds) + playable)
+    assert free.songs.mask is not None
+    mask = weakref.ref(free.songs.mask)
+    del free
+    one.leeway.free(())
+    gc.collect()
+    assert mask() is None
+    assert one.leeway.nbytes == 0
 
 
 # ── Odd libraries (N6) ───────────────────────────────────────────────────────────────────

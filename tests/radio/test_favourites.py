@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.radio.choice.shelf import shelf_of
-from bandstand.radio.reasons.favourites import Favourites, favourites, groups_of
+from bandstand.radio.reasons.favourites import (
+    Favourites,
+    favourites,
+    groups_by_tag,
+    groups_on,
+)
 from bandstand.store import song_pages, songs
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
@@ -19,7 +24,7 @@ from bandstand.store.song_pages import Filter
 from tests.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.reasons.favourites import Groups
@@ -45,9 +50,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def groups(shelf: Shelf, of: str) -> Groups:
-    if of == "genre":
-        return groups_of(shelf.genre_names)
-    return groups_of([() if name is None else (name,) for name in shelf.artist_names])
+    by_artist, by_genre = groups_on(shelf)
+    return by_genre if of == "genre" else by_artist
+
+
+def each_by_itself(written: Sequence[Sequence[str]]) -> Groups:
+    """Return the groups of songs that share no tag, each with the names that are written in it."""
+    return groups_by_tag(np.arange(len(written)), written.__getitem__)
+
+
+def same_groups(one: Groups, other: Groups) -> bool:
+    pairs = [
+        sorted(zip(each.songs.tolist(), each.codes.tolist(), strict=True)) for each in (one, other)
+    ]
+    return one.names == other.names and pairs[0] == pairs[1]
 
 
 def numbers(found: Groups) -> dict[str, int]:
@@ -78,16 +94,16 @@ def test_names_and_numbers_are_those_of_the_list_of_songs(
 
 def test_names_by_the_leading_artist_would_be_noticed() -> None:
     """The same numbers by who leads, with the albums' artists, are others."""
-    with_guests = groups_of([["Rihanna"], ["Rihanna feat. Jay-Z"], ["Rihanna feat. Jay-Z"]])
+    with_guests = each_by_itself([["Rihanna"], ["Rihanna feat. Jay-Z"], ["Rihanna feat. Jay-Z"]])
     assert numbers(with_guests) == {"Rihanna": 1, "Rihanna feat. Jay-Z": 2}
-    assert numbers(groups_of([["Rihanna"], ["rihanna"], ["Rihanna"]])) == {"Rihanna": 3}
+    assert numbers(each_by_itself([["Rihanna"], ["rihanna"], ["Rihanna"]])) == {"Rihanna": 3}
 
 
 def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() -> None:
     written = [[f"name {number // 3}"] for number in range(36)]
     written += [[], ["name 12"], ["name 12"]]  # one song of nobody, and two of somebody
     values = np.append(np.repeat(np.arange(12.0), 3), [99.0, 50.0, 50.0])
-    found = favourites(values, groups_of(written))
+    found = favourites(values, each_by_itself(written))
     assert [each.name for each in found.most] == [f"name {number}" for number in (11, 10, 9, 8, 7)]
     assert [each.name for each in found.least] == [f"name {number}" for number in range(5)]
     assert [each.expected for each in found.least] == [0.0, 1.0, 2.0, 3.0, 4.0]
@@ -97,18 +113,33 @@ def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() ->
 @pytest.mark.parametrize("count", range(8))
 def test_few_names_are_shared_out(count: int) -> None:
     written = [[f"name {number // 3}"] for number in range(3 * count)]
-    found = favourites(np.repeat(np.arange(float(count)), 3), groups_of(written))
+    found = favourites(np.repeat(np.arange(float(count)), 3), each_by_itself(written))
     assert len(found.most) + len(found.least) == count
     assert len(found.most) - len(found.least) in {0, 1}
 
 
 def test_songs_of_which_nothing_is_known_count_but_do_not_matter() -> None:
     values = np.array([3.0, 4.0, 5.0, np.nan, np.nan, 1.0, 2.0])
-    some = groups_of([["A"], ["a"], ["A"], ["A"], ["b"], ["b"], ["b"]])
+    some = each_by_itself([["A"], ["a"], ["A"], ["A"], ["b"], ["b"], ["b"]])
     with np.errstate(all="raise"):
         found = favourites(values, some)
         nothing = favourites(np.full(7, np.nan), some)
     assert [(each.name, each.songs, each.expected) for each in found.most] == [("A", 4, 4.0)]
     assert found.least == ()
     assert nothing == Favourites()
-    assert favourites(np.array([]), groups_of([])) == Favourites()
+    assert favourites(np.array([]), each_by_itself([])) == Favourites()
+
+
+@given(
+    kinds=st.lists(
+        st.lists(st.sampled_from(["Pop", "pop", "Rock", "", "Folk"]), max_size=3), min_size=1
+    ),
+    data=st.data(),
+)
+def test_groups_by_shared_tags_are_those_song_by_song(
+    kinds: list[list[str]], data: st.DataObject
+) -> None:
+    tags = data.draw(st.lists(st.integers(-1, len(kinds) - 1), max_size=30))
+    written = [() if tag < 0 else tuple(kinds[tag]) for tag in tags]
+    found = groups_by_tag(np.array(tags, dtype=np.int32), lambda tag: kinds[tag])
+    assert same_groups(found, each_by_itself(written))

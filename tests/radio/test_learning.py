@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.learning import LONGEST, minutes_at
 from bandstand.radio.choice.shelf import shelf_of
 from bandstand.radio.log.ledger import continued, fold
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bandstand.arrays import Vector
-    from bandstand.radio.choice.choosing import Model
     from bandstand.store.events import Event
 
 SHELF = shelf(8)
@@ -47,7 +47,8 @@ def assert_same(one: Model, other: Model, *, tolerance: float = 1e-9) -> None:
     """Check that two models believe, and would play, the same."""
     assert one.learner is not None
     assert other.learner is not None
-    assert (one.listening.last_heard == other.listening.last_heard).all()
+    assert one.listening.heard_rows.tolist() == other.listening.heard_rows.tolist()
+    assert one.listening.heard_at.tolist() == other.listening.heard_at.tolist()
     assert one.listening.recent == other.listening.recent
     for name in ("features", "elapsed", "ratings", "weights", "diversity"):
         same = getattr(other.learner.told.history, name)
@@ -97,7 +98,7 @@ def test_a_play_that_only_ends_changes_nothing_that_was_learnt() -> None:
     log.add("listen", song_id(2), after=MINUTE)
     after = before.follow(fold(log.events))
     assert after.belief is before.belief
-    assert after.listening.last_heard[2] > before.listening.last_heard[2]
+    assert after.listening.last_heard_of([2])[0] > before.listening.last_heard_of([2])[0]
 
 
 def test_a_rating_that_is_changed_counts_once() -> None:
@@ -107,6 +108,27 @@ def test_a_rating_that_is_changed_counts_once() -> None:
     assert_same(before.follow(fold(log.events)), model(SHELF, log))
     assert before.learner is not None
     assert len(before.follow(fold(log.events)).belief.history) == 3
+
+
+@pytest.mark.parametrize("algorithm", ONLINE)
+def test_a_rating_that_is_changed_or_taken_back_is_not_learnt_from_scratch(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = rated([0, 1, 2, 5, 1, 0, 2, 3, 4, 0, 1], apart=HOUR)
+    before = followed(log, list(range(12)), algorithm=algorithm)
+    ledgers = [fold(log.events[:-1])]
+    log.add("rating", song_id(1), after=MINUTE, stars=1)
+    log.add("rating", song_id(1), after=MINUTE, stars=5)
+    ledgers += [fold(log.events[:-1]), fold(log.events)]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(before.engine), "fit", None)
+        back, changed, again = (before.follow(ledger) for ledger in ledgers)
+        again_after = changed.follow(ledgers[2])
+    for one, ledger in zip(
+        (back, changed, again, again_after), (*ledgers, ledgers[2]), strict=True
+    ):
+        assert_same(one, Model.begin(SHELF, ledger, algorithm=algorithm, seed=7))
+    assert back.step + 1 == changed.step == again.step
 
 
 def test_what_was_never_heard_and_what_was_long_ago_count_alike() -> None:
@@ -152,7 +174,8 @@ def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> Non
     half = shelf_of([record(row) for row in range(8)], matrix(features(4)))
     one = model(half, rated([0, 6]))
     assert len(one.belief.history) == 1
-    assert np.isfinite(one.listening.last_heard).tolist() == [True, *[False] * 5, True, False]
+    assert one.listening.heard_rows.tolist() == [0, 6]
+    assert one.listening.songs == 8
     assert one.listening.recent == (0,)
 
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.radio.choice.names import (
+    _plain,
+    _without_versions,
     artist_keys,
     genre_keys,
     genre_names,
@@ -12,8 +16,9 @@ from bandstand.radio.choice.names import (
     name_key,
     song_key,
 )
-from bandstand.radio.choice.recordings import recording_codes
+from bandstand.radio.choice.shelf import shelf_of
 from bandstand.tracks import Tags
+from tests.radio.shelving import record
 
 VERSIONS = [
     ("Heroes", "Heroes - 2017 Remaster"),
@@ -144,8 +149,14 @@ def test_a_genre_tag_may_name_several(tag: str | None, names: tuple[str, ...]) -
     assert {name_key(name) for name in names} <= genre_keys(tag)
 
 
+def versions(tags: list[Tags]) -> list[int]:
+    """Return the recording of each of some songs."""
+    shelf = shelf_of([record(row, **asdict(one)) for row, one in enumerate(tags)])
+    return [int(code) for code in shelf.recording_codes]
+
+
 def test_versions_are_found_by_name_and_by_number() -> None:
-    codes = recording_codes(
+    codes = versions(
         [
             Tags(title="Creep", artist="Radiohead", recording_mbid="studio"),
             Tags(title="Creep (Live)", artist="Radiohead", recording_mbid="live"),
@@ -156,7 +167,31 @@ def test_versions_are_found_by_name_and_by_number() -> None:
             Tags(artist="Radiohead"),
             Tags(title="Creep", album_artist="RADIOHEAD feat. TLC"),
         ]
-    ).tolist()
+    )
     assert codes[0] == codes[1] == codes[2] == codes[7]
     assert len({codes[row] for row in (0, 3, 4, 5, 6)}) == 5
-    assert recording_codes([]).tolist() == []
+    assert versions([]) == []
+
+
+parts = st.sampled_from(
+    [
+        "heroes",
+        "(live)",
+        "[2017 remaster]",
+        " - ",
+        "–",
+        "-",
+        "feat. ann",
+        " ft ",
+        "after",
+        "<b>",
+        "{",
+    ]
+)
+
+
+@given(st.lists(parts | st.text(max_size=5)).map(" ".join))
+def test_a_title_that_is_not_looked_at_closely_would_stay_as_it_is(title: str) -> None:
+    whole = name_key(title)
+    closely = _plain(_without_versions(whole)) or _plain(whole) or whole
+    assert song_key(title[:500]) == closely or len(title) > 500

@@ -220,7 +220,8 @@ def test_the_catalogue_is_made_anew_and_nothing_else_goes(store: Store) -> None:
     (folder / "something else").write_text("stays", encoding="utf-8")
     (file,) = folder.glob("*/features.npy")
     content = file.read_bytes()
-    file.write_bytes(content[:-4] + b"\0\0\0\0")  # of the right length, and wrong
+    # Of the right length, and wrong: the last feature, before the one that ends every row.
+    file.write_bytes(content[:-8] + bytes(4) + content[-4:])
     rebuild(store, catalogue=False)
     damaged = current(store)
     assert damaged is not None

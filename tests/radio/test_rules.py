@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import NotFoundError
+from bandstand.model.allowed import Allowed
 from bandstand.radio.choice import rules
 from bandstand.radio.choice.rules import Spacing
 from bandstand.radio.choice.shelf import shelf_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.choosing import Model
 
 SHELF = shelf(40)
-ALL = np.arange(40)
+ALL = Allowed.everything(40)
 
 
 def banned_rows(log: Log, now: int) -> set[int]:
@@ -99,7 +100,7 @@ def test_a_ban_that_is_not_kept_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     log = Log()
     for row in range(35):
         log.add("ban", scope="song", target=song_id(row))
-    monkeypatch.setattr(rules, "unbanned", lambda shelf, _: np.arange(len(shelf)))
+    monkeypatch.setattr(rules, "unbanned", lambda shelf, *_: Allowed.everything(len(shelf)))
     asked = {"wish": Wish(song=song_id(3)), "dial": 0.0, "after": ()}
     with pytest.raises(AssertionError):
         check_bans(model(SHELF, log), log, asked)
@@ -127,8 +128,10 @@ def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
 # ── Spacing ──────────────────────────────────────────────────────────────────────────────
 
 
-def left(last: list[int], rows: Any = ALL, **options: Any) -> list[int]:
-    return Spacing.over(SHELF, ALL).left(SHELF, rows, last, **options).tolist()
+def left(last: list[int], rows: Any = range(40), **options: Any) -> list[int]:
+    some = Allowed.only(rows, 40)
+    found = Spacing.over(SHELF, ALL).left(SHELF, some, last, **options)
+    return found.rows().tolist()
 
 
 def test_the_last_artists_and_songs_are_kept_away_for_a_while() -> None:
@@ -143,15 +146,18 @@ def test_versions_of_one_recording_are_kept_apart() -> None:
     titles = ["One", "One (Live)", "Two", "Three", "Four", "Five", "Six", "Seven"]
     records = [record(row, title=title, artist="A") for row, title in enumerate(titles)]
     found = shelf_of(records)
-    spacing = Spacing.over(found, np.arange(8))
+    spacing = Spacing.over(found, Allowed.everything(8))
     assert spacing == Spacing(songs=2, recordings=1, artists=0)
-    assert spacing.left(found, np.arange(8), [0]).tolist() == [2, 3, 4, 5, 6, 7]
+    left = spacing.left(found, Allowed.everything(8), [0])
+    assert left.rows().tolist() == [2, 3, 4, 5, 6, 7]
 
 
 def test_artists_that_nobody_knows_are_not_one_artist() -> None:
     found = shelf_of([record(row, artist=None) for row in range(20)])
-    assert Spacing.over(found, np.arange(20)).artists == 0
-    assert len(Spacing(songs=1, recordings=1, artists=5).left(found, np.arange(20), [4])) == 19
+    everything = Allowed.everything(20)
+    assert Spacing.over(found, everything).artists == 0
+    spacing = Spacing(songs=1, recordings=1, artists=5)
+    assert len(spacing.left(found, everything, [4]).rows()) == 19
 
 
 @given(
@@ -169,7 +175,9 @@ def test_spacing_always_leaves_something(last: list[int], rows: set[int], once: 
 
 
 def test_spacing_goes_on_when_a_playlist_has_had_every_song() -> None:
-    assert left(list(ALL), once=list(ALL)) == list(range(30))  # artist 3, and the last ten songs
+    assert left(list(range(40)), once=list(range(40))) == list(
+        range(30)
+    )  # artist 3, and the last ten songs
     rows = [chosen.row for chosen in model(SHELF).playlist(100, now=0)]
     assert set(rows[:40]) == set(range(40))
     assert all(row not in rows[max(place - 10, 0) : place] for place, row in enumerate(rows))
@@ -201,4 +209,5 @@ def test_a_rule_means_what_its_time_says() -> None:
     rule = Rule(scope="song", target=song_id(3), until=100, seq=1)
     assert rule.holds(99)
     assert not rule.holds(100)
-    assert 3 not in rules.unbanned(SHELF, [rule])
+    assert 3 not in rules.unbanned(SHELF, [rule]).rows()
+    assert rules.unbanned(SHELF, []).most == 40

@@ -4,6 +4,8 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from bandstand.radio.seats import Seats
 
 
@@ -70,6 +72,21 @@ def test_a_seat_that_was_cleared_while_taken_counts_no_more() -> None:
         seats.clear("ann")
         seat.model = model
     assert (len(seats), seats.nbytes) == (0, 0)
+
+
+def test_what_a_question_that_fails_leaves_behind_is_counted() -> None:
+    seats = Seats(100)
+    sit(seats, "ann", 40)
+    model: Any = SimpleNamespace(nbytes=90)
+
+    def fail() -> None:
+        with seats.taken("ben") as seat:
+            seat.model = model
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert (len(seats), seats.nbytes) == (1, 90)
 
 
 def test_a_seat_is_taken_by_one_at_a_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.library.catalogue import refreshed
+from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.log.ledger import fold
 from bandstand.radio.log.ledger_bytes import VERSION
@@ -119,9 +121,12 @@ def test_the_next_song_knows_every_rating_before_it(ann: Listener) -> None:
         assert (offer.seq, offer.step) == (number, number + 1)
 
 
-def test_nothing_is_changed_by_asking(ann: Listener) -> None:
-    ann.listens(3)
-    assert ann.next() == ann.next()
+def test_nothing_is_changed_by_asking(ann: Listener, radio: Radio) -> None:
+    for _ in range(20):
+        ann.listens(1)
+        before = ann.next()
+        radio.prepared()  # also not by what goes on behind the answers
+        assert ann.next() == before
 
 
 def test_what_another_process_wrote_counts_too(ann: Listener, store: Store, clock: Clock) -> None:
@@ -276,6 +281,86 @@ def test_new_songs_are_found_after_a_refresh(ann: Listener, radio: Radio, store:
     radio.refresh()
     assert len(radio.shelf) == SONGS + 20
     assert ann.next().seq == 5
+
+
+def test_after_a_refresh_nothing_is_learnt_anew(
+    ann: Listener, radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = ann.listens(12)
+    expected = radio.view(ann.account, heard[3]).expected
+    add_songs(store, SONGS + 20)
+    radio.refresh()
+    with monkeypatch.context() as patch:
+        patch.setattr(Model, "begin", refused)
+        assert ann.next().seq == 12
+        assert radio.view(ann.account, heard[3]).expected == pytest.approx(expected, rel=1e-12)
+        ann.listens(5)
+    kept = ann.next()
+    radio.drop(ann.account)
+    assert ann.next().song == kept.song
+
+
+def refused(*_: object, **__: object) -> None:
+    pytest.fail("the belief should have been carried over")
+
+
+def test_after_another_projection_all_is_learnt_anew(
+    ann: Listener, radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin of the test above: it would notice if everything were carried over."""
+    ann.listens(12)
+    add_songs(store, SONGS + 20)
+    refreshed(store, now=0, refit=True)
+    radio.refresh()
+    with monkeypatch.context() as patch:
+        patch.setattr(Model, "begin", refused)
+        with pytest.raises(pytest.fail.Exception, match="carried over"):
+            ann.next()
+    kept = ann.next()
+    radio.drop(ann.account)
+    assert ann.next().song == kept.song
+
+
+def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock) -> None:
+    people = [somebody(radio, clock, name) for name in ("ann", "ben")]
+    for each in people:
+        each.listens(4)
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(each.next) for _ in range(20) for each in people]
+        for more in (5, 10, 15):
+            add_songs(store, SONGS + more)
+            radio.refresh()
+        offers = [answer.result() for answer in asked]
+    assert {offer.seq for offer in offers} == {4}
+    assert len(radio.shelf) == SONGS + 15
+    for each in people:
+        kept = each.next()
+        radio.drop(each.account)
+        assert each.next().song == kept.song
+
+
+def test_beliefs_are_made_ready_behind_the_answers(
+    ann: Listener, radio: Radio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Model] = []
+    prepare = Model.prepared
+
+    def prepared(model: Model) -> Model | None:
+        ready = prepare(model)
+        found.extend([] if ready is None else [ready])
+        return ready
+
+    monkeypatch.setattr(Model, "prepared", prepared)
+    for _ in range(60):
+        ann.listens(1)
+        radio.prepared()
+    assert found
+    assert len(found) < 60
+    kept = ann.next()
+    radio.drop(ann.account)
+    again = ann.next()
+    assert again.song == kept.song
+    assert again.why.score == pytest.approx(kept.why.score, rel=1e-8)
 
 
 def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> None:

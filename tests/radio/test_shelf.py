@@ -1,28 +1,38 @@
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandstand.algorithms.situation import Catalogue
 from bandstand.audio.descriptors import VERSION
 from bandstand.library.catalogue import refreshed
-from bandstand.radio.choice.shelf import load_shelf, shelf_of
+from bandstand.radio.choice.shelf import load_shelf, shelf_from, shelf_of
+from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.sound import load_sound
-from bandstand.store import songs
+from bandstand.store import song_changes, song_facts, songs
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
+from bandstand.store.song_facts import facts_of
 from tests.audio.libraries import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
+from tests.store.library_life import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from bandstand.arrays import AnyArray
+    from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
+    from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 40)
 
@@ -109,7 +119,9 @@ def test_without_the_column_of_ones_nothing_else_changes() -> None:
     norms = (bare.features**2).sum(axis=1)
     assert bare.squared_norms == pytest.approx(norms)
     assert bare.typical_distance == whole.catalogue.typical_distance
-    assert table.largest_norm == pytest.approx(np.sqrt(norms.max()))
+    assert table.norms == pytest.approx(np.sqrt(norms), rel=1e-5)
+    assert (table.norms >= np.sqrt(norms)).all()
+    assert (table.single == bare.features).all()
 
 
 def test_bans_mean_songs_by_folded_names() -> None:
@@ -129,7 +141,6 @@ def test_bans_mean_songs_by_folded_names() -> None:
     assert found.rows_of("song", song_id(3)).tolist() == [3]
     assert found.rows_of("song", "no such song").tolist() == []
     assert found.artist_codes.tolist() == [0, 1, 0, 2, -1]
-    assert found.artist_names == ("Björk", "Guest", "Bjo\u0308rk feat. Thom", "Bjorn", None)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan"), 1e300, 1e-300])
@@ -179,3 +190,119 @@ def test_how_much_music_there_is() -> None:
 def test_no_song_makes_the_library_endless() -> None:
     found = shelf_of([record(row, duration=1.7e308) for row in range(3)]).tally
     assert found.duration == 3 * 86_400
+
+
+# ── Many songs, in little memory ─────────────────────────────────────────────────────────
+
+
+def test_features_and_ids_are_the_mapped_files_themselves(music: Store) -> None:
+    add(music, 0, 30)
+    refreshed(music, now=1)
+    found = load_shelf(music)
+    assert found.catalogue is not None
+    assert found.table is not None
+    assert found.bare is not None
+    stored = found.catalogue.features
+    assert stored.dtype == np.float32
+    assert isinstance(_owner(stored), np.memmap)
+    assert isinstance(_owner(found.columns.ids), np.memmap)
+    for array in (found.table.single, found.bare[0].features, found.bare[1].single):
+        assert np.shares_memory(array, stored)
+
+
+def _owner(array: AnyArray) -> object:
+    base: object = array
+    while isinstance(base, np.ndarray) and isinstance(base.base, np.ndarray):
+        base = base.base
+    return base
+
+
+def test_a_song_takes_few_bytes_besides_its_features() -> None:
+    count = 20_000
+    rows = matrix(np.zeros((count, 1), dtype=np.float32))
+    songs = [facts_of(record(row)) for row in range(count)]  # of 2,000 artists and 4,000 albums
+    tracemalloc.start()
+    try:
+        found = shelf_from(SongColumns.of(songs), rows).warmed()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(found) == count
+    assert kept < 300 * count
+
+
+def state(found: Shelf) -> list[object]:
+    """Return all that a shelf says, but for numbers that only tell names apart."""
+    rows = range(len(found))
+    spelt = found.columns.names.artists
+    artists = [spelt[code] for code in found.columns.artist.tolist()]
+    names = sorted({str(name) for name in artists} | {"A song", "Artist 2"})
+    features = None if found.catalogue is None else found.catalogue.features.tobytes()
+    return [
+        tuple(found.ids),
+        features,
+        found.has_features.tolist(),
+        found.minutes.tolist(),
+        artists,
+        found.columns.year.tolist(),
+        list(found.genre_names),
+        _same(found.artist_codes),
+        _same(found.recording_codes),
+        [found.rows_of("artist", name).tolist() for name in names],
+        [found.row_of[found.ids[row]] for row in rows],
+        found.tally,
+        dict(found.stamp),
+        found.changes,
+    ]
+
+
+def _same(codes: AnyArray) -> list[list[bool]]:
+    """Return which songs have the same number; −1 is nobody's."""
+    equal: list[list[bool]] = ((codes[:, None] == codes) & (codes >= 0)).tolist()
+    return equal
+
+
+@settings(max_examples=15)
+@given(st.lists(events, min_size=1, max_size=3))
+def test_a_shelf_that_follows_is_the_one_that_is_loaded_anew(life: list[list[Event]]) -> None:
+    with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
+        add(store, 20, 40)
+        refreshed(store, now=1)
+        found = load_shelf(store)
+        for some in life:
+            with store.writing() as connection:
+                for event in some:
+                    happen(connection, event, DESCRIPTORS)
+            refreshed(store, now=2)
+            found = load_shelf(store, found)
+            assert state(found) == state(load_shelf(store))
+
+
+def test_a_shelf_of_another_store_is_not_followed(music: Store, tmp_path: Path) -> None:
+    add(music, 0, 10)
+    with open_store(str(tmp_path / "other.db")) as other:
+        add(other, 5, 20)
+        assert state(load_shelf(other, load_shelf(music))) == state(load_shelf(other))
+
+
+def test_a_follower_who_is_told_of_no_change_is_noticed(
+    music: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(music, 0, 20)
+    before = load_shelf(music)
+    rename = [(b"/music/3.mp3", analysis(3, descriptors=DESCRIPTORS[3], title="Other", artist="X"))]
+    with music.writing() as connection:
+        record_analyses(connection, rename, scan=1, now=1)
+    monkeypatch.setattr(song_changes, "changed", lambda *_: [])
+    assert state(load_shelf(music, before)) != state(load_shelf(music))
+    monkeypatch.undo()
+    assert state(load_shelf(music, before)) == state(load_shelf(music))
+
+
+def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(music, 0, 30)
+    before = load_shelf(music)
+    add(music, 30, 33)
+    expected = state(load_shelf(music))
+    monkeypatch.setattr(song_facts, "facts", None)
+    assert state(load_shelf(music, before)) == expected

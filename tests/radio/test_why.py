@@ -13,6 +13,7 @@ import pytest
 from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.arrays import frozen
 from bandstand.domain import History, Songs
+from bandstand.inference.covariance_stack import CovarianceStack
 from bandstand.inference.exact import Exact, ExactBelief
 from bandstand.inference.recovery_grid import RecoveryGrid
 from bandstand.model.priors import radio_prior
@@ -38,7 +39,7 @@ def one_node() -> tuple[Exact, ExactBelief]:
         shape=3.0,
         grid=RecoveryGrid(centre=math.log(100.0), scale=1.0, places=frozen([0.0])),
         means=frozen([[0.5, -0.2, 3.0]]),
-        covariances=frozen(np.eye(3)[np.newaxis]),
+        learnt=CovarianceStack.of(np.eye(3)[np.newaxis]),
         log_determinants=frozen([0.0]),
         rates=frozen([1.0]),
     )

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand.algorithms.situation import Catalogue
 from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand.model.allowed import Allowed
+from bandstand.radio.choice import wishes
 from bandstand.radio.choice.shelf import shelf_of
 from bandstand.radio.choice.wishes import Wish, neighbourhood
 from tests.radio.logs import DAY, HOUR, MINUTE, Log
@@ -158,3 +161,28 @@ def test_a_neighbourhood_grows_with_the_library() -> None:
     assert set(rows) <= set(np.argsort(away)[:101].tolist())
     assert len(set(rows)) == 60
     assert log.clock + DAY < NOW
+
+
+@given(
+    songs=st.integers(1, 300),
+    count=st.integers(1, 80),
+    size=st.sampled_from([1e-30, 1e-3, 1.0, 1e4]),
+    kinds=st.sampled_from([3, 40, 300]),
+    double=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_the_nearest_songs_are_those_of_looking_closely_at_all(
+    songs: int, count: int, size: float, kinds: int, *, double: bool, seed: int
+) -> None:
+    """Also where many sound the same, and where single precision tells nothing."""
+    rng = np.random.default_rng(seed)
+    table = (size * features(kinds, 6, seed))[rng.integers(0, kinds, songs)].astype(np.float32)
+    catalogue = Catalogue.of(table.astype(np.float64) if double else table)
+    others = Allowed.marked(rng.random(songs) < 0.8)
+    centre = np.asarray(table[0], dtype=np.float64) + size * 1e-7
+    with np.errstate(all="raise"):
+        found = wishes._nearest(catalogue, centre, count, others)
+    rows = others.rows()
+    away = catalogue.distances(centre, rows)
+    closest = rows[np.lexsort((rows, away))[:count]]
+    assert found.tolist() == closest.tolist()

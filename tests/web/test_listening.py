@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand import __version__
+from bandstand.store.recording import record_analyses
+from tests.store.examples import analysis
 
 if TYPE_CHECKING:
     from tests.web.asking import Answer, Client
@@ -57,6 +59,49 @@ def test_a_wish_is_where_it_starts(world: World) -> None:
     assert ann.ask("GET", "/api/next?song=" + "0" * 16).status == 404
     for bad in ("song=junk", "artist=", "genre=%00", "after=junk", "artist=%ff"):
         assert ann.ask("GET", f"/api/next?{bad}").status in {404, 422}, bad
+
+
+def test_only_songs_of_some_years_are_offered(world: World) -> None:
+    """Songs 1 to 40 are of the years 1971 to 2010, but for song 40, whose year is not known."""
+    found = [
+        (f"/music/{seed:03}.ogg".encode(), analysis(seed, genre="Jazz", year=1970 + seed))
+        for seed in range(1, 40)
+    ]
+    with world.store.writing() as connection:
+        record_analyses(connection, found, scan=1, now=world.clock())
+    world.context.radio.refresh()
+    ann = world.listener()
+    rate(ann, world.songs[0], 5, "k")
+    for query, first, last in (
+        ("year_from=1980&year_to=1984", 1980, 1984),
+        ("year_from=2009", 2009, 2010),
+        ("year_to=1972&genre=jazz", 1971, 1972),
+        ("year_from=1999&year_to=1999", 1999, 1999),
+    ):
+        answer = ann.ask("GET", f"/api/playlist?count=5&{query}").json()
+        years = {offer["song"]["year"] for offer in answer["songs"]}
+        assert years <= set(range(first, last + 1)), query
+        assert ann.ask("GET", f"/api/next?{query}").json()["song"]["year"] in years
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("year_to=1900", 404, "there must be songs of the years that are asked for"),
+        ("year_from=1990&year_to=1980", 422, "the first year must not be after the last one"),
+        ("year_from=1990.0", 422, "year_from: must be a whole number"),
+        ("year_to=", 422, "year_to: must be a whole number"),
+        ("year_to=10000", 422, "year_to: Input should be less than or equal to 9999"),
+        ("year_from=-1", 422, "year_from: Input should be greater than or equal to 0"),
+    ],
+)
+def test_years_that_cannot_be_are_refused_in_a_sentence(
+    shared_world: World, query: str, status: int, message: str
+) -> None:
+    ann = shared_world.listener(f"Ann {query}")
+    for route in ("next", "playlist"):
+        refused = ann.ask("GET", f"/api/{route}?{query}")
+        assert (refused.status, refused.json()["error"]["message"]) == (status, message)
 
 
 def test_what_is_meant_for_somebody_else_is_refused(world: World) -> None:

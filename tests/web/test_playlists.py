@@ -94,14 +94,15 @@ def test_paths_are_for_administrators(ann: Client, zoe: Client) -> None:
 
 @pytest.mark.parametrize(
     "query", ["count=0", "count=101", "count=x", "format=pls", "format=../m3u8", "song=x",
-              "song=0123456789abcdef&artist=a", "paths=1", "after=" + "&after=".join("a" * 51)],
+              "song=0123456789abcdef&artist=a", "paths=1", "year_from=x", "year_to=10000",
+              "year_from=1990&year_to=1980", "after=" + "&after=".join("a" * 51)],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(ann: Client, query: str) -> None:
     assert ann.ask("GET", f"/api/playlist?{query}").status == 422
 
 
 def test_a_wish_for_what_is_not_there_is_not_found(ann: Client) -> None:
-    for query in ("song=0123456789abcdef", "artist=Nobody", "genre=None"):
+    for query in ("song=0123456789abcdef", "artist=Nobody", "genre=None", "year_to=1900"):
         assert ann.ask("GET", f"/api/playlist?{query}").status == 404
 
 

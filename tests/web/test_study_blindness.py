@@ -439,7 +439,7 @@ def test_a_place_that_is_free_once_a_song_is_chosen_is_found_out(
         try:
             return await queue.run(context.study.next, me.id, arm, asked=asked)
         finally:
-            queue.length -= 1
+            queue.line.length -= 1
 
     monkeypatch.setattr(study_routes, "_chosen", chosen)
     assert is_let_in(world, monkeypatch)

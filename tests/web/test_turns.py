@@ -63,7 +63,7 @@ def test_questions_of_one_listener_are_answered_one_after_the_other(workers: Wor
 
     assert asyncio.run(ask()) == list(range(20))
     assert set(most) == {1}
-    assert not turns._queues
+    assert not turns._lines
 
 
 def test_too_many_questions_are_refused_and_those_before_are_answered(workers: Workers) -> None:
@@ -78,7 +78,7 @@ def test_too_many_questions_are_refused_and_those_before_are_answered(workers: W
     assert len(refused) == 5
     assert {(one.status, one.code) for one in refused} == {(503, "busy")}
     assert answers.count(7) == WAITING + 1
-    assert not turns._queues
+    assert not turns._lines
 
 
 def test_a_question_that_fails_or_is_given_up_lets_the_next_have_its_turn(
@@ -99,4 +99,49 @@ def test_a_question_that_fails_or_is_given_up_lets_the_next_have_its_turn(
         return await turns.run("ann", int, "7")
 
     assert asyncio.run(ask()) == 7
-    assert not turns._queues
+    assert not turns._lines
+
+
+def test_what_is_soon_done_waits_behind_nobodys_long_lists(workers: Workers) -> None:
+    """Every thread for long questions is taken; the next song has threads of its own."""
+    quick = Workers(1, name="quick")
+    turns = Turns(workers)
+
+    async def answered(ask: Callable[..., Any], *, within: float) -> bool:
+        over = threading.Event()
+        names = [f"listener {number}" for number in range(THREADS)]
+        long = [asyncio.create_task(turns.run(name, over.wait)) for name in names]
+        await asyncio.sleep(0.05)
+        song = asyncio.ensure_future(ask("ben", str, "a song"))
+        done, _ = await asyncio.wait([song], timeout=within)
+        over.set()
+        await asyncio.gather(song, *long)
+        return bool(done)
+
+    assert asyncio.run(answered(Turns(quick, beside=turns).run, within=60))
+    assert not asyncio.run(answered(turns.run, within=0.5))  # planted: all share the threads
+    quick.close()
+
+
+def test_questions_of_one_listener_are_in_one_line_whatever_threads_they_have(
+    workers: Workers,
+) -> None:
+    quick, here, most = Workers(THREADS, name="quick"), [], []
+    turns = Turns(workers)
+    both = (turns, Turns(quick, beside=turns))
+
+    def work(number: int) -> int:
+        here.append(number)
+        most.append(len(here))
+        here.remove(number)
+        return number
+
+    async def ask() -> list[int]:
+        return await asyncio.gather(
+            *(both[number % 2].run("ann", work, number) for number in range(20))
+        )
+
+    assert asyncio.run(ask()) == list(range(20))
+    assert set(most) == {1}
+    assert not turns._lines
+    quick.close()

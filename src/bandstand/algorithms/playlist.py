@@ -11,16 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bandstand.units import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+
     from bandstand.algorithms.situation import Catalogue, Listening
-    from bandstand.arrays import Indices, Vector
+    from bandstand.arrays import Vector
     from bandstand.inference.engine import Engine
+    from bandstand.model.allowed import Allowed
     from bandstand.model.prediction import Prediction
     from bandstand.policies.policy import Policy
 
@@ -58,7 +59,7 @@ class PlaylistRequest:
     start: Minutes
     step: int  # the number of its first song among all recommendations
     lengths: Vector  # minutes each song of the catalogue lasts, (S,)
-    allowed: Indices
+    allowed: Allowed
     randomness: Callable[[int], np.random.Generator]  # by the number of the step
 
 
@@ -91,9 +92,9 @@ def plan_playlist(
     return planned
 
 
-def _allowed(request: PlaylistRequest, planned: Sequence[int]) -> Indices:
+def _allowed(request: PlaylistRequest, planned: Sequence[int]) -> Allowed:
     """Return what may come next: for somebody of whom nothing is known, no song twice."""
     if request.step > 1:
         return request.allowed
-    others: Indices = np.setdiff1d(request.allowed, planned)
-    return others if others.size else request.allowed
+    others = request.allowed.without(planned)
+    return others if others.rows().size else request.allowed

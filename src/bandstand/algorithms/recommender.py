@@ -18,6 +18,7 @@ from bandstand.algorithms.registry import DEFAULT, algorithm_named
 from bandstand.algorithms.situation import Catalogue, Listening
 from bandstand.domain import History
 from bandstand.errors import InvalidInputError
+from bandstand.model.allowed import Allowed
 from bandstand.model.priors import paper_prior, radio_prior
 from bandstand.model.scaling import Standardiser
 from bandstand.moments import Moment, minutes_between, seconds_of
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.algorithms.randomness import Purpose
-    from bandstand.arrays import Indices, Vector
+    from bandstand.arrays import Vector
     from bandstand.domain import Songs
     from bandstand.inference.engine import Engine, Summary
     from bandstand.model.prediction import Prediction
@@ -94,8 +95,9 @@ class Recommender:
         named = algorithm_named(algorithm)
         table = features if raw else Standardiser.fit(features).apply(features)
         self.catalogue = Catalogue.of(table)
-        self.ids = list(range(len(self.catalogue))) if ids is None else list(ids)
-        self._row_of = _rows_by_id(self.ids, len(self.catalogue))
+        count = len(self.catalogue)
+        self.ids: Sequence[Song] = range(count) if ids is None else list(ids)
+        self._row_of = _Numbered(count) if ids is None else _rows_by_id(self.ids, count)
         columns = self.catalogue.features.shape[1]
         start = prior or (paper_prior(columns) if raw else radio_prior(columns))
         self.engine: Engine[Any] = named.engine_for(start)
@@ -175,7 +177,7 @@ class Recommender:
             count=_checked_count(n),
             allowed=self._allowed(exclude),
         )
-        return [self.ids[row] for row in rows]
+        return [self.ids[int(row)] for row in rows]
 
     def playlist(
         self,
@@ -267,10 +269,8 @@ class Recommender:
             msg = f"a song must be one of the {len(self.ids)} in the catalogue, got {song!r}"
             raise InvalidInputError(msg) from None
 
-    def _allowed(self, exclude: Iterable[Song]) -> Indices:
-        keep = np.ones(len(self.ids), dtype=bool)
-        keep[[self._row(song) for song in exclude]] = False
-        return np.flatnonzero(keep)
+    def _allowed(self, exclude: Iterable[Song]) -> Allowed:
+        return Allowed.everything(len(self.ids)).without([self._row(song) for song in exclude])
 
     def _moment(self, at: Moment | None) -> Minutes:
         """Return the minutes since the first answer; minutes since 1970 would lose digits."""
@@ -285,6 +285,18 @@ class Recommender:
 
     def _rng(self, number: int, purpose: Purpose) -> np.random.Generator:
         return randomness(self.seed, number, purpose)
+
+
+class _Numbered:
+    """The row of each song where songs have no names but their rows; a million take no room."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __getitem__(self, song: Song) -> int:
+        if isinstance(song, int | np.integer) and 0 <= song < self._count:
+            return int(song)
+        raise KeyError(song)
 
 
 def _check_order(now: Minutes, told: _Told, expected: str) -> None:

@@ -47,6 +47,9 @@ class Algorithm:
     summary: str
     make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]]
     policy: ScorePolicy
+    # Whether the next song takes milliseconds, however much was rated: of a server's listeners,
+    # those whose algorithm is quick never wait for the others.
+    is_quick: bool = True
 
     def engine_for(
         self, prior: ListenerPrior, *, basis: PiecewiseLinearBasis = PAPER_BASIS
@@ -60,8 +63,12 @@ def _algorithm(
     summary: str,
     make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]],
     policy: ScorePolicy,
+    *,
+    is_quick: bool = True,
 ) -> Algorithm:
-    return Algorithm(name=name, summary=summary, make_engine=make_engine, policy=policy)
+    return Algorithm(
+        name=name, summary=summary, make_engine=make_engine, policy=policy, is_quick=is_quick
+    )
 
 
 def _exact(prior: ListenerPrior, _: PiecewiseLinearBasis) -> Exact:
@@ -90,10 +97,18 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {
         ),
         _algorithm("greedy-cn", "least squares, no exploring", lambda *_: LeastSquares(), Greedy()),
         _algorithm(
-            "bayes-ucb-cn", "Bayes-UCB by MCMC", lambda prior, _: Mcmc(prior=prior), BayesUcb()
+            "bayes-ucb-cn",
+            "Bayes-UCB by MCMC",
+            lambda prior, _: Mcmc(prior=prior),
+            BayesUcb(),
+            is_quick=False,  # seconds
         ),
         _algorithm(
-            "bayes-ucb-cn-v", "Bayes-UCB by variational inference", _variational, BayesUcb()
+            "bayes-ucb-cn-v",
+            "Bayes-UCB by variational inference",
+            _variational,
+            BayesUcb(),
+            is_quick=False,  # all ratings are gone through again after each
         ),
         # Ours.
         _algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
@@ -102,6 +117,7 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {
             "variational Bayes-UCB with a third factor, diversity",
             _variational_diversity,
             BayesUcb(),
+            is_quick=False,
         ),
         _algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
         _algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),

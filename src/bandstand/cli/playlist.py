@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # As radio.media.playlist_formats has them, which takes a while to import.
 _FORMATS: Final = ("m3u8", "xspf", "jspf")
 _MOST: Final = 1_000
+# As radio.choice.years has them.
+_YEAR: Final = click.IntRange(0, 9_999)
 
 
 @click.command()
@@ -35,6 +37,8 @@ _MOST: Final = 1_000
 @click.option("--song", metavar="SONG", help="Start from this song: an id, a file, or a name.")
 @click.option("--artist", metavar="NAME", help="Start from this artist.")
 @click.option("--genre", metavar="NAME", help="Start from this genre.")
+@click.option("--year-from", type=_YEAR, metavar="YEAR", help="No songs of earlier years.")
+@click.option("--year-to", type=_YEAR, metavar="YEAR", help="No songs of later years.")
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), help="By the ending of OUT unless given."
 )
@@ -47,6 +51,8 @@ def playlist(
     song: str | None,
     artist: str | None,
     genre: str | None,
+    year_from: int | None,
+    year_to: int | None,
     form: str | None,
     out: str,
 ) -> None:
@@ -64,7 +70,8 @@ def playlist(
 
     with opened_store(store) as opened:
         account = _account(opened, listener)
-        wish = _wish(opened, song=song, artist=artist, genre=genre)
+        years = (year_from, year_to)
+        wish = _wish(opened, song=song, artist=artist, genre=genre, years=years)
         radio = Radio(opened, clock=system_clock)
         try:
             _check_songs(radio)
@@ -102,8 +109,16 @@ def _account(store: Store, name: str | None) -> Account:
     return found
 
 
-def _wish(store: Store, *, song: str | None, artist: str | None, genre: str | None) -> Wish | None:
+def _wish(
+    store: Store,
+    *,
+    song: str | None,
+    artist: str | None,
+    genre: str | None,
+    years: tuple[int | None, int | None],
+) -> Wish:
     from bandstand.radio.choice.wishes import Wish  # noqa: PLC0415
+    from bandstand.radio.choice.years import Years  # noqa: PLC0415
     from bandstand.store import songs  # noqa: PLC0415
 
     if song is not None:
@@ -114,7 +129,8 @@ def _wish(store: Store, *, song: str | None, artist: str | None, genre: str | No
             msg = f"--song must be one song's id, file or name, got {song!r}, which fits {many}"
             raise InvalidInputError(msg)
         song = found[0].id
-    return Wish(song=song, artist=artist, genre=genre) or None
+    first, last = years
+    return Wish(song=song, artist=artist, genre=genre, years=Years(first=first, last=last))
 
 
 def _check_songs(radio: Radio) -> None:

@@ -22,6 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from bandstand.arrays import frozen
 from bandstand.inference import conjugate
+from bandstand.inference.covariance_stack import CovarianceStack
 from bandstand.model import interpolation
 from bandstand.model.novelty import novelty
 
@@ -51,6 +52,10 @@ class ConditionalGrid:
         """Return log p(D | s) (12) for each s, up to a constant; `shape` is A (10)."""
         return np.asarray(-0.5 * self.log_determinants - shape * np.log(self.rates))
 
+    def beliefs(self) -> tuple[Matrix, CovarianceStack]:
+        """Return m and Λ⁻¹ of each node."""
+        return self.means, CovarianceStack.of(self.covariances())
+
     def covariances(self) -> Stack:
         """Return Λ⁻¹ of each node, symmetric to the last bit: (G, p, p)."""
         stack = np.empty((len(self.factors), *self.factors[0].shape))
@@ -69,7 +74,7 @@ class GridSolver:
         self._prior, self._history = prior, history
         self._root_weights = np.sqrt(history.weights)
         weighted = history.features * self._root_weights[:, np.newaxis]
-        common = _most_common(history.elapsed)
+        common = most_common(history.elapsed)
         self._common_elapsed = common
         self._differ = np.flatnonzero(history.elapsed != common)
         # Only one triangle is filled; it is all that Cholesky reads.
@@ -144,7 +149,7 @@ class GridSolver:
         return np.asarray(self._prior.noise.rate + 0.5 * squares)
 
 
-def _most_common(elapsed: Vector) -> float:
+def most_common(elapsed: Vector) -> float:
     """Return the elapsed time that most answers share; most songs have never been heard."""
     if not elapsed.size:
         return 0.0

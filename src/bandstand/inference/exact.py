@@ -3,99 +3,57 @@
 Given s the model is conjugate linear regression, so only s has to be integrated
 numerically: (8) to (13). Deterministic, online, and it has no sampling error.
 
-code                    maths   shape      meaning, for each node g of a grid in y = log s
-`grid`                  y_g     (G,)       the nodes, in rising order
-`means`                 m_g     (G, p)     expected preference given s_g
-`covariances`           Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
-`log_determinants`              (G,)       log|Λ_g|
-`rates`                 B_g     (G,)       rate of the noise precision given s_g
-`shape`                 A                  its shape, the same for all nodes
-
 An answer is a rank-one update of every node (14). The grid is placed anew from the
-history when it no longer resolves the posterior, about each time the history doubles.
+history when it no longer resolves the posterior, about each time the history doubles. That costs
+N·p², so `prepared` does it ahead of time, for those who can wait.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from scipy.linalg.blas import dger
 from scipy.special import gammaln
 
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference import conjugate, recovery_grid
-from bandstand.inference.conjugate_grid import GridSolver
+from bandstand.inference.common_grid import CommonSolver
+from bandstand.inference.conjugate_grid import GridSolver, most_common
+from bandstand.inference.covariance_base import Diagonal
 from bandstand.inference.engine import Summary
+from bandstand.inference.exact_belief import ExactBelief, Thought
 from bandstand.inference.exact_prediction import ExactPrediction
 from bandstand.inference.search_memory import SearchMemory
 from bandstand.inference.song_table import SongTable
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Stack, Vector
+    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History, Songs
-    from bandstand.inference.recovery_grid import RecoveryGrid
+    from bandstand.inference.common_grid import CommonGrid
+    from bandstand.inference.conjugate_grid import ConditionalGrid
     from bandstand.model.priors import ListenerPrior
+
+__all__ = ["Exact", "ExactBelief"]
 
 # What is smaller than any number is zero, here and below.
 _tiny_is_zero: Final = np.errstate(under="ignore")
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it.
 _MOST_UPDATES: Final = 512
+# With these shares used up the grid will soon have to move: how well it must resolve the
+# posterior, which one answer may change a good deal, and how many answers it may take.
+_SOON_STRAINED: Final = 0.2
+_SOON_LONG: Final = 0.5
+# Where matrices are not written out each answer since makes every look at a song dearer, and a
+# fresh grid is cheap.
+_MOST_UPDATES_OF_SMALL: Final = 6
+_SOON_MANY: Final = 1
+# A grid that is off by this much tells nothing about where the posterior is.
+_LOST: Final = 100.0
 # An answer that shrinks a variance by more than this factor loses too many digits online.
 _LARGEST_SHRINKAGE: Final = 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExactBelief:
-    """The posterior of (θ, s, τ) as a mixture over the nodes of a grid in log s."""
-
-    prior: ListenerPrior
-    history: History
-    shape: float
-    grid: RecoveryGrid
-    means: Matrix
-    covariances: Stack
-    log_determinants: Vector
-    rates: Vector
-    resolved: bool = True  # whether the grid holds the posterior to the promised digits
-    updates: int = 0  # rank-one updates since the last factorisation
-    # Songs heard in thought only (`plan`): what it was before, and by which a/√q Λ⁻¹ has shrunk.
-    unplanned: ExactBelief | None = None
-    planned: tuple[Matrix, ...] = ()
-
-    @cached_property
-    def log_density(self) -> Vector:
-        """The logarithm of the posterior density at the nodes, up to a constant: (12).
-
-        It is a density of v, in which the grid is even.
-        """
-        prior = self.prior.recovery.log_density(self.log_recovery_times)
-        evidence = -0.5 * self.log_determinants - self.shape * np.log(self.rates)
-        return np.asarray(prior + evidence + self.grid.log_stretch())
-
-    @cached_property
-    def weights(self) -> Vector:
-        """The weight of each node in the mixture: (G,), they sum to one."""
-        return recovery_grid.weights(self.log_density)
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of every component, 2A."""
-        return 2 * self.shape
-
-    @cached_property
-    def log_recovery_times(self) -> Vector:
-        """The nodes y = log s: (G,)."""
-        return self.grid.log_times(self.grid.places)
-
-    @cached_property
-    def recovery_times(self) -> Vector:
-        """The recovery time of each node in minutes: (G,)."""
-        return recovery_grid.times(self.log_recovery_times)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,14 +84,30 @@ class Exact:
         self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
-        if len(history) != len(belief.history) + 1 or belief.unplanned is not None:
+        if len(history) != len(belief.history) + 1 or belief.is_in_thought:
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
-        if updated is None or updated.updates >= _MOST_UPDATES:
+        if updated is None:
             return _place(belief.prior, history)
-        if recovery_grid.serves(updated.grid, updated.log_density):
-            return updated
-        return _place(belief.prior, history)
+        return updated if max(_strain(updated), _length(updated)) <= 1 else _replaced(updated)
+
+    @_tiny_is_zero
+    def is_worn(self, belief: ExactBelief) -> bool:
+        """Return whether `prepared` has something to do, which is found out in microseconds."""
+        if belief.is_in_thought or not belief.updates:
+            return False
+        if isinstance(belief.learnt.base, Diagonal) and belief.updates >= _SOON_MANY:
+            return True
+        return _strain(belief) > _SOON_STRAINED or _length(belief) > _SOON_LONG
+
+    @_tiny_is_zero
+    def prepared(self, belief: ExactBelief) -> ExactBelief | None:
+        """Return the same belief on a fresh grid if the present one will soon not serve.
+
+        None if there is nothing to do. A fresh grid takes as long as `fit`, so this is for the
+        time between two answers: the next `update` then need not do it.
+        """
+        return _replaced(belief) if self.is_worn(belief) else None
 
     def predict(
         self, belief: ExactBelief, songs: Songs, *, memory: SearchMemory | None = None
@@ -147,17 +121,10 @@ class Exact:
             raise InvalidInputError(msg)
         return ExactPrediction(belief=belief, songs=songs, memory=memory)
 
-    @_tiny_is_zero
     def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
         """Return the belief as if `song` had been heard: only Λ grows, what is expected stays."""
-        rows = _rows(belief, song.features[0], float(song.elapsed[0]))
-        towards, shrinkage = _direction(belief, rows, 1.0)
-        return replace(
-            belief,
-            covariances=_shrunk(belief.covariances, towards, shrinkage, 1.0),
-            unplanned=belief.unplanned or belief,
-            planned=(*belief.planned, frozen(towards / np.sqrt(shrinkage)[:, np.newaxis])),
-        )
+        features = np.asarray(song.features[0], dtype=np.float64)
+        return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
 
     def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchMemory:
         """Return room for bounds on the songs' variances, which spare most of the work."""
@@ -186,77 +153,96 @@ class Exact:
             raise InvalidInputError(msg)
 
 
-def _place(prior: ListenerPrior, history: History) -> ExactBelief:
+def _replaced(belief: ExactBelief) -> ExactBelief:
+    """Return the same belief on a fresh grid; where it lies is mostly known by the old one."""
+    known = None
+    if _strain(belief) < _LOST:
+        known = (belief.grid.log_nodes, belief.log_density - belief.grid.log_stretch)
+    return _place(belief.prior, belief.history, known)
+
+
+def _place(
+    prior: ListenerPrior, history: History, known: tuple[Vector, Vector] | None = None
+) -> ExactBelief:
     """Return the belief after `history` on a grid that fits it."""
-    shape, solver = conjugate.shape(prior, len(history)), GridSolver(prior, history)
-
-    def log_density(nodes: Vector) -> Vector:
-        return prior.recovery.log_density(nodes) + solver.at(
-            recovery_grid.times(nodes)
-        ).log_evidence(shape)
-
-    resolved = False
-    for grid, learn in recovery_grid.candidates(log_density, prior.recovery.interval()):
-        found = solver.at(recovery_grid.times(grid.log_times(grid.places)))
-        density = prior.recovery.log_density(grid.log_times(grid.places)) + found.log_evidence(
-            shape
-        )
-        resolved = recovery_grid.serves(grid, density + grid.log_stretch())
-        if resolved:
-            break
-        learn(density)
+    shape = conjugate.shape(prior, len(history))
+    density = _Density(prior, _solver(prior, history), shape)
+    grid, resolved = recovery_grid.place(density, prior.recovery.interval(), known)
+    means, spread = density.found.beliefs()
     return ExactBelief(
         prior=prior,
         history=history,
         shape=shape,
         grid=grid,
-        means=found.means,
-        covariances=found.covariances(),
-        log_determinants=frozen(found.log_determinants),
-        rates=found.rates,
+        means=means,
+        learnt=spread,
+        log_determinants=frozen(density.found.log_determinants),
+        rates=frozen(density.found.rates),
         resolved=resolved,
     )
+
+
+def _solver(prior: ListenerPrior, history: History) -> GridSolver | CommonSolver:
+    """Return what conditions on recovery times soonest without losing digits."""
+    common = most_common(history.elapsed)
+    if CommonSolver.suits(history, common):
+        solver = CommonSolver(prior, history, common)
+        if solver.is_safe:
+            return solver
+    return GridSolver(prior, history)
+
+
+class _Density:
+    """The log density of y, up to a constant; it keeps what it found at the last nodes."""
+
+    found: ConditionalGrid | CommonGrid
+
+    def __init__(
+        self, prior: ListenerPrior, solver: GridSolver | CommonSolver, shape: float
+    ) -> None:
+        self._prior, self._solver, self._shape = prior, solver, shape
+
+    def __call__(self, nodes: Vector) -> Vector:
+        self.found = self._solver.at(recovery_grid.times(nodes))
+        return self._prior.recovery.log_density(nodes) + self.found.log_evidence(self._shape)
+
+
+def _strain(belief: ExactBelief) -> float:
+    """Return how badly the grid resolves the posterior; above 1 it has to be placed anew."""
+    return recovery_grid.strain(belief.grid, belief.log_density)
+
+
+def _length(belief: ExactBelief) -> float:
+    """Return how many answers the grid has taken, as a share of all that it may take."""
+    is_small = isinstance(belief.learnt.base, Diagonal)
+    return belief.updates / (_MOST_UPDATES_OF_SMALL if is_small else _MOST_UPDATES)
 
 
 def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
     """Return the belief after the last answer (14), or None if digits would be lost."""
     weight, rating = float(history.weights[-1]), float(history.ratings[-1])
-    rows = _rows(belief, history.features[-1], float(history.elapsed[-1]))
-    towards, growth = _direction(belief, rows, weight)  # a = Λ⁻¹z and q
+    features = history.features[-1]
+    curve, towards, growth = _direction(belief, features, float(history.elapsed[-1]), weight)
     if growth.max() > _LARGEST_SHRINKAGE:
         return None
-    error = rating - np.einsum("gp,gp->g", rows, belief.means)  # e
+    error = rating - curve * (belief.means @ features)  # e
     step = weight * error / growth
     return replace(
         belief,
         history=history,
         shape=belief.shape + 0.5,
         means=frozen(belief.means + towards * step[:, np.newaxis]),
-        covariances=_shrunk(belief.covariances, towards, growth, weight),
+        learnt=belief.learnt.without(towards * np.sqrt(weight / growth)[:, np.newaxis]),
         log_determinants=frozen(belief.log_determinants + np.log(growth)),
         rates=frozen(belief.rates + 0.5 * step * error),
         updates=belief.updates + 1,
     )
 
 
-def _rows(belief: ExactBelief, features: Vector, elapsed: float) -> Matrix:
-    """Return z = x·u(t; s_g) for each node: (G, p)."""
-    heard: Matrix = novelty(elapsed, belief.recovery_times)[:, np.newaxis] * features
-    return heard
-
-
-def _direction(belief: ExactBelief, rows: Matrix, weight: float) -> tuple[Matrix, Vector]:
-    """Return a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node."""
-    towards = np.matmul(belief.covariances, rows[:, :, np.newaxis])[:, :, 0]
-    return towards, 1 + weight * np.einsum("gp,gp->g", rows, towards)
-
-
-def _shrunk(covariances: Stack, towards: Matrix, growth: Vector, weight: float) -> Stack:
-    """Return Λ⁻¹ − w aa'/q, symmetric to the last bit."""
-    scaled = towards * np.sqrt(weight / growth)[:, np.newaxis]
-    result = covariances.copy()
-    for covariance, direction in zip(result, scaled, strict=True):
-        # In place: the transpose is what Fortran expects, and the matrix is symmetric.
-        dger(-1.0, direction, direction, a=covariance.T, overwrite_a=1)
-    shrunk: Stack = frozen(result)
-    return shrunk
+def _direction(
+    belief: ExactBelief, features: Vector, elapsed: float, weight: float
+) -> tuple[Vector, Matrix, Vector]:
+    """Return u, a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node, with z = ux."""
+    curve: Vector = novelty(elapsed, belief.grid.nodes)
+    towards = curve[:, np.newaxis] * belief.learnt.times(features)
+    return curve, towards, 1 + weight * curve * (towards @ features)

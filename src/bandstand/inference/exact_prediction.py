@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand.inference import recovery_grid
+from bandstand.inference import comb, recovery_grid
 from bandstand.inference.exact_search import search
 from bandstand.model import interpolation, student_mixture
+from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
 
@@ -33,17 +34,15 @@ if TYPE_CHECKING:
     from bandstand.domain import Songs
     from bandstand.inference.exact import ExactBelief
     from bandstand.inference.search_memory import SearchMemory
+    from bandstand.model.allowed import Choice
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
+# So few songs are looked at one by one sooner than what they have in common is worked out.
+_FEW: Final = 64
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
-# Neighbouring components may be this many scales apart; the sum is then right to about 1e-10.
-_WIDEST_STEP: Final = 0.5
-# A finer grid has at most about this many nodes; beyond, components are widened a little.
-_MOST_NODES: Final = 16_384
-# Components this light do not call for a finer grid.
-_LIGHT: Final = 1e-10
+_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +70,10 @@ class ExactPrediction:
         """Return E[U | D], which exists from the first rating on."""
         if self.belief.freedom <= 1:
             return None
-        elapsed = self.songs.elapsed
-        longest = float(elapsed.max(initial=0.0))
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
-        share = self.belief.weights * novelty(longest, self.belief.recovery_times)
-        means: Vector = self.songs.features @ (share @ self.belief.means)
-        for rows in _chunks(np.flatnonzero(elapsed < longest)):
+        share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
+        means = self._product(share @ self.belief.means)
+        for rows in _chunks(self.songs.heard):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -85,13 +82,14 @@ class ExactPrediction:
         """Return the standard deviation of p(U | D), which exists from the second rating on."""
         if self.belief.freedom <= 2:
             return None
-        longest = float(self.songs.elapsed.max(initial=0.0))
-        is_heard = self.songs.elapsed < longest
+        if len(self) <= _FEW:
+            return self._deviation_of(np.arange(len(self)))
         deviations = np.empty(len(self))
+        longest = self.songs.longest
         pooled = self._pooled_covariance(longest)
-        for rows in _chunks(np.flatnonzero(~is_heard)):
+        for rows in _chunks(np.arange(len(self))):
             deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
-        for rows in _chunks(np.flatnonzero(is_heard)):
+        for rows in _chunks(self.songs.heard):
             deviations[rows] = self._deviation_of(rows)
         return deviations
 
@@ -108,21 +106,31 @@ class ExactPrediction:
         """
         if self.belief.freedom <= 1:
             return None
-        content, variance = self._given_recovery(rows)
-        elapsed = self.songs.elapsed[rows]
+        return self.quantile_given(*self._given_recovery(rows), self.songs.elapsed_of(rows), level)
+
+    @_tiny_is_zero
+    def quantile_given(
+        self, content: Matrix, variance: Matrix, elapsed: Vector, level: float
+    ) -> Vector | None:
+        """Return the quantiles of songs of which x'm and x'Λ⁻¹x are known at all nodes: (n, G)."""
         base = self._components(content, variance, elapsed, 1)
         factors = self._refinements(base)
-        values = np.empty(len(rows))
+        if (factors == 1).all():
+            return self._quantile_of_mixtures(base, level)
+        values = np.empty(len(elapsed))
         for factor in np.unique(factors):
             part = factors == factor
             fine = self._components(content[part], variance[part], elapsed[part], int(factor))
-            chunk = student_mixture.quantile(
-                level, fine.locations, fine.scales, fine.weights, self.belief.freedom
-            )
+            chunk = self._quantile_of_mixtures(fine, level)
             if chunk is None:
                 return None
             values[part] = chunk
         return values
+
+    def _quantile_of_mixtures(self, some: Components, level: float) -> Vector | None:
+        return student_mixture.quantile(
+            level, some.locations, some.scales, some.weights, self.belief.freedom
+        )
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
@@ -131,7 +139,7 @@ class ExactPrediction:
         if belief.freedom <= 1:
             return None
         draws = np.empty((size, len(self)))
-        root_of = cache(lambda node: _root(belief.covariances[node]))
+        root_of = cache(lambda node: _root(belief.covariances_of([node])[0]))
         for row, place in enumerate(self._drawn_places(rng, size)):
             start, share = interpolation.stencil(len(belief.weights), place)
             nodes = range(start, start + len(share))
@@ -144,30 +152,32 @@ class ExactPrediction:
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
             mean = share @ belief.means[nodes.start : nodes.stop]
             preference = mean + noise * (root @ rng.standard_normal(len(mean)))
-            heard = novelty(self.songs.elapsed, recovery_time)
-            draws[row] = (self.songs.features @ preference) * heard
+            draws[row] = self._product(preference) * self._novelty(
+                np.atleast_1d(recovery_time), np.ones(1)
+            )
         return draws
 
     @_tiny_is_zero
     def parts(self) -> dict[str, Vector]:
         """Return the expected liking of the content alone, where it exists, and novelty now."""
         belief = self.belief
-        curves = novelty(self.songs.elapsed[:, np.newaxis], belief.recovery_times)
         parts: dict[str, Vector] = {}
         if belief.freedom > 1:
-            parts["content"] = self.songs.features @ (belief.weights @ belief.means)
-        parts["novelty"] = np.asarray(curves @ belief.weights)
+            parts["content"] = self._product(belief.weights @ belief.means)
+        parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
         return parts
 
     @_tiny_is_zero
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        some = allowed_of(allowed, len(self))
         if self.memory is not None:
-            found = search(self, self.memory, level, count, allowed)
+            found = search(self, self.memory, level, count, some)
             if found is not None:
                 return found
-        scores = self._quantiles(np.unique(allowed), level)
-        return allowed[:0] if scores is None else best_rows(scores, count, allowed)
+        rows = some.rows()
+        scores = self._quantiles(rows, level)
+        return rows[:0] if scores is None else best_rows(scores, count, rows)
 
     def _quantiles(self, rows: Indices, level: float) -> Vector | None:
         """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
@@ -180,14 +190,30 @@ class ExactPrediction:
             values[some] = found
         return values
 
+    def _product(self, preference: Vector) -> Vector:
+        """Return x'θ of each song, in double precision some songs at a time: (S,)."""
+        products = np.empty(len(self))
+        for start in range(0, len(self), _BLOCK):
+            some = slice(start, min(start + _BLOCK, len(self)))
+            products[some] = self.songs.features_of(some) @ preference
+        return products
+
+    def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
+        """Return the novelty of each song, averaged over recovery times: (S,)."""
+        curves = np.full(len(self), float(novelty(self.songs.longest, recovery_times) @ weights))
+        for rows in _chunks(self.songs.heard):
+            elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
+            curves[rows] = novelty(elapsed, recovery_times) @ weights
+        return curves
+
     def _mean_of(self, rows: Indices) -> Vector:
-        content = self.songs.features[rows] @ self.belief.means.T
-        curves = novelty(self.songs.elapsed[rows][:, np.newaxis], self.belief.recovery_times)
+        content = self.songs.features_of(rows) @ self.belief.means.T
+        curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], self.belief.recovery_times)
         return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
         content, variance = self._given_recovery(rows)
-        base = self._components(content, variance, self.songs.elapsed[rows], 1)
+        base = self._components(content, variance, self.songs.elapsed_of(rows), 1)
         total = student_mixture.variance(
             base.locations, base.scales, base.weights, self.belief.freedom
         )
@@ -201,12 +227,11 @@ class ExactPrediction:
         belief = self.belief
         curves = novelty(elapsed, belief.recovery_times)
         share = belief.weights * curves**2 * belief.rates / (belief.shape - 1)
-        pooled: Matrix = np.tensordot(share, belief.covariances, axes=1)
-        return pooled
+        return belief.spread.pooled(share)
 
     def _shared_deviation_of(self, rows: Indices, elapsed: float, pooled: Matrix) -> Vector:
         """Return the standard deviations of songs that were all heard so long ago."""
-        belief, features = self.belief, self.songs.features[rows]
+        belief, features = self.belief, self.songs.features_of(rows)
         locations = novelty(elapsed, belief.recovery_times) * (features @ belief.means.T)
         away = locations - (locations @ belief.weights)[:, np.newaxis]
         within = np.einsum("sp,sp->s", features @ pooled, features)
@@ -214,12 +239,8 @@ class ExactPrediction:
 
     def _given_recovery(self, rows: Indices) -> tuple[Matrix, Matrix]:
         """Return x'm_g and x'Λ_g⁻¹x of the songs in `rows`: (S, G) each."""
-        features = self.songs.features[rows]
-        content = features @ self.belief.means.T
-        spread = np.matmul(features, self.belief.covariances)  # (G, S, p)
-        variance = np.einsum("gsp,sp->sg", spread, features)
-        # Rounding may leave a hair below zero where the truth is zero.
-        return content, np.maximum(variance, 0.0)
+        features = self.songs.features_of(rows)
+        return features @ self.belief.means.T, self.belief.variances_of(features)
 
     def _components(
         self, content: Matrix, variance: Matrix, elapsed: Vector, factor: int
@@ -236,23 +257,22 @@ class ExactPrediction:
         curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
         scales = curves * np.sqrt(rates / belief.shape * variance)
         locations = curves * content
-        if factor >= self._finest():
-            scales = np.maximum(scales, 0.5 * _steps(locations))
+        if factor >= comb.finest(len(belief.weights)):
+            scales = np.maximum(scales, comb.WIDENED * comb.steps(locations))
         return Components(locations=locations, scales=scales, weights=weights)
 
     def _refinements(self, base: Components) -> AnyArray:
         """Return for each song how much finer a grid it needs: a power of two."""
-        matter = base.weights > _LIGHT
-        steps, scales = _steps(base.locations)[:, matter], base.scales[:, matter]
+        matter = base.weights > comb.LIGHT
+        steps, scales = comb.steps(base.locations)[:, matter], base.scales[:, matter]
+        if not (steps > comb.WIDEST_STEP * scales).any():
+            return np.ones(len(scales), dtype=np.intp)
         with np.errstate(over="ignore"):
             ratio = np.divide(steps, scales, out=np.zeros_like(steps), where=scales > 0)
         ratio[(scales == 0) & (steps > 0)] = np.inf
-        widest = np.clip(ratio.max(axis=1) / _WIDEST_STEP, 1, self._finest())
+        most = comb.finest(len(base.weights))
+        widest = np.clip(ratio.max(axis=1) / comb.WIDEST_STEP, 1, most)
         return np.asarray(2 ** np.ceil(np.log2(widest)), dtype=np.intp)
-
-    def _finest(self) -> int:
-        """Return the largest refinement, a power of two."""
-        return int(2 ** np.floor(np.log2(_MOST_NODES / len(self.belief.weights))))
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""
@@ -268,15 +288,6 @@ class ExactPrediction:
 def _chunks(rows: Indices) -> Iterator[Indices]:
     for start in range(0, len(rows), _CHUNK):
         yield rows[start : start + _CHUNK]
-
-
-def _steps(locations: Matrix) -> Matrix:
-    """Return how far each component is from its farther neighbour."""
-    gaps = np.abs(np.diff(locations, axis=1))
-    left = np.concatenate([gaps[:, :1], gaps], axis=1)
-    right = np.concatenate([gaps, gaps[:, -1:]], axis=1)
-    farther: Matrix = np.maximum(left, right)
-    return farther
 
 
 def _root(covariance: Matrix) -> Matrix:

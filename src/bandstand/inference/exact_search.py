@@ -1,194 +1,296 @@
-"""The songs with the largest exact quantiles, without computing all of them.
+"""The songs with the largest exact quantiles, without looking at all of them.
 
-Three facts (docs/model.md, "A whole catalogue") bound every song from one pass over the
-feature matrix; only songs whose bound beats the best exact value are looked at closely:
+Shortlists (`shortlist/levels.py`) hold all songs that could be chosen, and one number bounds all
+others. Of the shortest one a few songs are computed exactly; if the last of those to be returned
+beats that number, the answer is certain. Otherwise shortlists are made anew, from the inside out,
+and if that is not enough, as with filters that leave few songs, every song is bounded once.
 
-* a mixture's quantile is at most the largest quantile of its components;
-* u falls as s grows, so x'Λ_s⁻¹x grows with s: a variance at a larger s bounds this one from
-  above, one at a smaller s from below;
-* an answer only shrinks Λ⁻¹, and by a known amount: v −= w q (x'Λ⁻¹z)², Λ after the answer.
-
-Songs that survive are tested once: if the mixture with the bounded scales has less than
-1 − α above the threshold, its quantile is below it. What then survives is computed exactly.
+Heard songs. u(t) only grows with t, so each component's quantile is at most that of the same song
+never heard, or 0 if that is negative. While the value to beat is positive, what holds for the
+songs outside therefore holds for those that were heard as well; otherwise all of them are
+looked at one by one.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
-from bandstand.model.novelty import novelty
-from bandstand.model.ranking import best_rows
+from bandstand.inference.exact_outline import ExactView
+from bandstand.inference.found_songs import FIRST_LOOK, FoundSongs
+from bandstand.inference.outlook import Outlook
+from bandstand.inference.rough_look import RoughLook
+from bandstand.inference.shortlist.anchor import Anchor
+from bandstand.model.allowed import is_among
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
-    from bandstand.inference.exact_prediction import ExactPrediction
-    from bandstand.inference.search_memory import SearchMemory, Variances
-    from bandstand.inference.song_table import SongTable
+    from collections.abc import Callable
 
-_SLACK: Final = 1e-7
-# Nodes that together carry less than this share of the tail are left out of the bound.
-_LEFT_OUT: Final = 0.1
-_FIRST_LOOK: Final = 4
-_STEPS_PER_SCALE: Final = 64
-_FARTHEST_SCALE: Final = 12
+    from bandstand.arrays import Indices, Vector
+    from bandstand.inference.exact_prediction import ExactPrediction
+    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.inference.shortlist.levels import Levels
+    from bandstand.inference.song_table import SingleVector
+    from bandstand.model.allowed import Allowed
+
+# So many songs of a shortlist should be allowed before it is tried.
+_WORTH_TRYING: Final = 24
+# With such a share of the shortest list's songs they are simply looked at.
+_FEW: Final = 8
+# Songs bounded more closely at a time, and of them those that are looked at first.
+_CHUNK: Final = 2_048
+_FIRST_CHUNK: Final = 32
+_NEXT_CHUNK: Final = 256
+_TOO_MANY: Final = 512
+_SOON: Final = 12
+# More songs are looked at roughly before.
+_MANY: Final = 64
+_WIDEST: Final = 1e100
 
 
 def search(
-    prediction: ExactPrediction, memory: SearchMemory, level: float, count: int, allowed: Indices
+    prediction: ExactPrediction, memory: SearchMemory, level: float, count: int, allowed: Allowed
 ) -> Indices | None:
     """Return the rows of the `count` largest quantiles among `allowed`, or None if not worth it."""
-    belief = prediction.belief
-    if len(allowed) <= 4 * (count + _FIRST_LOOK):
+    if allowed.most <= 4 * (count + FIRST_LOOK) or count <= 0:
         return None
-    variances = memory.follow(belief, low=level < 0.5)
-    bounds = _Bounds(prediction, memory.table, variances, level)
-    if not abs(bounds.reach) < 1e100:
+    if count == 1 and prediction.belief.freedom > 1:
+        planned = _next_of_playlist(prediction, memory, level, allowed)
+        if planned is not None:
+            return planned
+    view = ExactView(prediction.belief, level, prediction.songs.longest)
+    if prediction.belief.freedom <= 1 or not abs(view.reach) < _WIDEST:
         return None
-    upper, guess = (values[allowed] for values in bounds.upper_and_guess())
-    first = allowed[np.argpartition(-guess, count + _FIRST_LOOK)[: count + _FIRST_LOOK]]
-    exact = prediction.quantile_of(first, level)
-    if exact is None:
+    found = FoundSongs(prediction, memory, view, count, allowed)
+    _Question(found).answer()
+    return found.best()
+
+
+def _next_of_playlist(
+    prediction: ExactPrediction, memory: SearchMemory, level: float, allowed: Allowed
+) -> Indices | None:
+    """Return the best song after others were heard in thought, if an outlook tells which it is."""
+    if not memory.is_playlist(prediction.belief):
         return None
-    threshold = np.partition(exact, -count)[-count]
-    slack = _SLACK * (abs(threshold) + bounds.size)
-
-    hopeful = allowed[upper >= threshold - slack]
-    hopeful = np.setdiff1d(hopeful, first, assume_unique=True)
-    hopeful = hopeful[bounds.may_exceed(hopeful, threshold - slack)]
-    rows = np.concatenate([first, hopeful])
-    closer = prediction.quantile_of(hopeful, level)
-    values = exact if closer is None else np.concatenate([exact, closer])
-    order = np.argsort(rows)
-    # Equal songs may differ by rounding, since they were computed in different batches.
-    unit = 1e-12 * (abs(threshold) + bounds.size)
-    return rows[order][best_rows(np.round(values[order] / unit), count, np.arange(len(rows)))]
+    outlook = memory.outlook
+    if outlook is not None and outlook.covers(prediction, level, allowed):
+        best = outlook.best(prediction, memory, level, allowed)
+        if best is not None:
+            return best
+    memory.outlook = Outlook.of(
+        prediction, memory, level, allowed, lambda found: _Question(found).answer()
+    )
+    if memory.outlook is None:
+        return None
+    return memory.outlook.best(prediction, memory, level, allowed)
 
 
-class _Bounds:
-    """Upper bounds of all songs' quantiles, from bounds of their variances.
+class _List(NamedTuple):
+    """Songs that are allowed, what none of them exceeds if never heard, and what says so closer."""
 
-    Above the median a quantile grows with the scale, so that upper bounds count; below it
-    falls, and lower bounds count. x'Λ_s⁻¹x grows with s: a node's variance is at most that of
-    the next one that is kept, and at least that of the one before.
-    """
+    rows: Indices
+    bounds: Vector
+    closer: Callable[[Indices], Vector]  # of the songs at some places
 
-    def __init__(
-        self, prediction: ExactPrediction, table: SongTable, variances: Variances, level: float
-    ) -> None:
-        belief = prediction.belief
-        self.table, self.belief, self.elapsed = table, belief, prediction.songs.elapsed
-        self.tail = 1 - level
-        self.inside = _heaviest(belief.weights, _LEFT_OUT * self.tail)
-        self.share = belief.weights[self.inside]
-        self.times = belief.recovery_times[self.inside]
-        self.means = belief.means[self.inside]
-        self.noise = np.sqrt(belief.rates[self.inside] / belief.shape)
-        # The nodes left out may lie anywhere, so the others must hold a little more.
-        self.reach = float(stdtrit(belief.freedom, min(level / float(self.share.sum()), 1.0)))
-        # What a component has above each of so many scales: looked up, rounded up.
-        distances = np.arange(_FARTHEST_SCALE * _STEPS_PER_SCALE + 1) / _STEPS_PER_SCALE
-        self.survival = stdtr(belief.freedom, -distances)
-        nodes = np.arange(len(belief.weights))[self.inside]
-        self.above = _Deviations.above(variances, nodes)
-        self.below = _Deviations.below(variances, nodes)
-        self.outer = self.above if self.reach >= 0 else self.below
-        largest = float(np.sqrt((self.means**2).sum(axis=1).max())) * table.largest_norm
-        self.rounding = self.means.shape[1] * float(np.finfo(np.float32).eps) * largest
-        self.size = largest + float(abs(self.reach) * self.noise.max())
 
-    def upper_and_guess(self) -> tuple[Vector, Vector]:
-        """Return what no song's quantile exceeds, and about where it is.
+class _Question:
+    """Which songs must be looked at, so that no other one could be returned."""
 
-        The first is the largest of the components' quantiles, the second that of the
-        heaviest component; only the order of looking depends on it.
+    def __init__(self, found: FoundSongs) -> None:
+        self.found, self.view, self.memory = found, found.view, found.memory
+        self.allowed, self.songs = found.allowed, found.songs
+        self._anchor: Anchor | None = None  # of this question, once there is one
+
+    @cached_property
+    def rough(self) -> RoughLook | None:
+        """What bounds many songs quickly, where there is such a thing."""
+        return RoughLook.of(self.view)
+
+    def answer(self) -> None:
+        """Look at songs until no other one could be returned."""
+        if self._are_few():
+            self.found.look(self.allowed.rows())
+            return
+        self.found.look_at_known()
+        self._look_at_others()
+        self.memory.among_all.just_read = None  # it would take as much room for every listener
+
+    def _look_at_others(self) -> None:
+        levels = self.memory.filtered(self.allowed, make=False) or self.memory.among_all
+        if self.is_certain(levels):
+            return
+        if levels is self.memory.among_all:
+            filtered = self.memory.filtered(self.allowed, make=True)
+            if filtered is not None and self.is_certain(filtered):
+                return
+            levels = filtered or levels
+        needed = self.look_at_all(levels)
+        if self.found.threshold > -np.inf:
+            levels.learn(needed)
+
+    def _are_few(self) -> bool:
+        """Return whether it is quicker to look at all songs that are allowed."""
+        shortest, most = self.memory.sizes[-1], self.allowed.most
+        is_filtered = self.allowed.mask is not None or self.allowed.listed is not None
+        return most <= (2 * shortest if is_filtered else shortest // _FEW)
+
+    def is_certain(self, levels: Levels) -> bool:
+        """Look at the songs of shortlists; return whether no other one could be returned."""
+        if not levels.are_worth_it:
+            levels.count_pause()
+            return False
+        levels.take_prepared()
+        levels.count_question()
+        made_now = len(levels.levels)  # the levels from this number on
+        if made_now < len(levels.sizes):
+            levels.renew(self.view, made_now, self.songs, self._reached)
+        while True:
+            looked_at, some = self._shortest_list(levels)
+            hopeful = self._hopeful(some)
+            if len(hopeful[0]) > _TOO_MANY or self.found.threshold == -np.inf:
+                self._look_at_first(some, hopeful[0])
+                hopeful = self._hopeful(some)
+            needed, failed = len(hopeful[0]), self._failed(levels, looked_at)
+            # A list that has failed already is not worth many looks, if a new one can be made.
+            if not failed or failed[0] >= made_now or needed <= _TOO_MANY:
+                needed = self._look_by(some, *hopeful)
+                self.look(levels.woken(self.view, self.songs, looked_at))
+                failed = self._failed(levels, looked_at)
+            if not failed:
+                levels.be_of_use()
+                levels.note(self.view, self.songs, self.found.threshold)
+                self.look_at_heard()
+                # If many of its songs had to be looked at, it is made anew the next time.
+                if needed > _TOO_MANY and 0 < looked_at < made_now:
+                    del levels.levels[looked_at:]
+                return True
+            if failed[0] < made_now:
+                made_now = failed[0]
+                levels.renew(self.view, made_now, self.songs, self._reached)
+            elif failed[0] == 0:
+                self._anchor = levels.levels[0].anchor
+                levels.be_in_vain()
+                return False
+            else:
+                around, made = levels.levels[failed[0] - 1 : failed[0] + 1]
+                needed = self.look_in_order(self._allowed(around.rows), made.anchor)
+                levels.learn(needed, failed[0])
+                self.look_at_heard()
+                return True
+
+    @property
+    def _reached(self) -> float:
+        """What a song must reach to be returned, or infinity as long as that is not known."""
+        threshold = self.found.threshold
+        return threshold if threshold > -np.inf else np.inf
+
+    def _failed(self, levels: Levels, last: int) -> list[int]:
+        """Return the levels up to `last` that leave out songs which could be returned."""
+        outside = levels.outside(self.view)[: last + 1]
+        # What is not known to be below, not even as a number, has failed.
+        return [number for number, value in enumerate(outside) if not value < self.found.threshold]
+
+    def _shortest_list(self, levels: Levels) -> tuple[int, _List]:
+        """Return the number and the songs of the shortest list in which enough are allowed."""
+        for number in range(len(levels.levels) - 1, -1, -1):
+            level = levels.levels[number]
+            places = np.flatnonzero(self.allowed.holds(level.rows))
+            if len(places) >= self.found.count + _WORTH_TRYING or number == 0:
+                break
+        bounds = level.bounds_now(self.view, self.memory.table)[places]
+
+        def closer(some: Indices) -> Vector:
+            return level.closer_now(self.view, self.memory.table, places[some])
+
+        return number, _List(level.rows[places], bounds, closer)
+
+    def look(self, rows: Indices) -> None:
+        """Look at those of some songs that are allowed."""
+        self.found.look(self._allowed(rows))
+
+    def look_at_heard(self) -> None:
+        """Look at the songs that were heard, unless what holds for the others covers them."""
+        if self.found.threshold <= 0:
+            self.look(self.songs.heard)
+
+    def look_at_all(self, levels: Levels) -> int:
+        """Bound every allowed song once, look at those that could be returned; return how many."""
+        rows, anchor = self.allowed.rows(), self._anchor
+        if anchor is not None and levels.just_read is not None:
+            return self.look_in_order(rows, anchor, levels.just_read[rows])
+        self.memory.counters.passes += 1
+        return self.look_in_order(rows, anchor or Anchor.of(self.view))
+
+    def look_in_order(
+        self, rows: Indices, anchor: Anchor, known: SingleVector | None = None
+    ) -> int:
+        """Look at those that could be returned, and return how many they were.
+
+        Those with the highest bound of `anchor` come first; it must be that of this question, and
+        may be known already.
         """
-        longest = float(self.elapsed.max(initial=0.0))
-        heaviest = int(np.argmax(self.share))
-        curve = novelty(longest, self.times)
-        ends = (self.means * curve[:, np.newaxis]).astype(np.float32) @ self.table.single
-        width = np.zeros((len(curve), len(self.outer.values)), dtype=np.float32)
-        width[np.arange(len(curve)), self.outer.reference] = self.reach * self.noise * curve
-        ends += width @ self.outer.values.astype(np.float32)
-        upper, guess = ends.max(axis=0) + self.rounding, ends[heaviest]
+        single = anchor.bounds(self.memory.table, rows) if known is None else known
+        bounds = anchor.unit * single.astype(np.float64)
 
-        heard = np.flatnonzero(self.elapsed < longest)
-        curves, locations = self._components(heard)
-        ends = locations + self.reach * self._scales(curves, heard, self.outer)
-        upper[heard], guess[heard] = ends.max(axis=1), ends[:, heaviest]
-        return upper, guess
+        def closer(some: Indices) -> Vector:
+            close = anchor.close_bounds(self.memory.table, rows[some])
+            return np.asarray(anchor.unit * close.astype(np.float64))
 
-    def may_exceed(
-        self, rows: Indices, threshold: float
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return for each song whether its quantile could be above `threshold`."""
-        curves, locations = self._components(rows)
-        gap = threshold - locations
-        # A component centred below the threshold has the more above it the wider it is …
-        low = gap > 0
-        above = self._beyond(np.where(low, gap, 0.0), self._scales(curves, rows, self.above))
-        above[~low] = 1.0
-        if self.reach < 0:
-            # … and one that is centred above it the narrower it is; elsewhere such a component
-            # may as well count as a whole.
-            narrow = self._scales(curves, rows, self.below)
-            short = self._beyond(np.where(low, np.inf, -gap), narrow, further=1)
-            above -= np.where(low, 0.0, short)
-        left_out = 1 - self.share.sum()
-        return np.asarray(above @ self.share + left_out >= self.tail * (1 - _SLACK))
+        some = _List(rows, bounds, closer)
+        if self.found.threshold == -np.inf:
+            self._look_at_first(some, self._hopeful(some)[0])
+        return self._look_by(some, *self._hopeful(some)) + len(self.found.settled)
 
-    def _beyond(self, distance: Matrix, scales: Matrix, *, further: int = 0) -> Matrix:
-        """Return what a component has beyond a distance from its centre, looked up.
+    def _at_rest(self, rows: Indices, bounds: Vector) -> Vector:
+        """Return bounds, of songs heard lately the fraction that they have recovered."""
+        elapsed = self.songs.elapsed_of(rows)
+        heard = np.flatnonzero(elapsed < self.songs.longest)
+        if len(heard):
+            recovered = self.view.recovered(elapsed[heard])
+            # One that has not recovered at all is worth nothing, however loose its bound is.
+            of_heard = np.where(recovered > 0, bounds[heard], 0.0)
+            bounds[heard] = np.maximum(recovered * of_heard, 0.0)
+        return bounds
 
-        Rounded up; or rounded down if it is looked up one step `further`.
-        """
-        steps = np.divide(distance, scales, out=np.full_like(distance, np.inf), where=scales > 0)
-        steps = np.minimum(steps * _STEPS_PER_SCALE, len(self.survival) - 1)
-        found: Matrix = self.survival[
-            np.minimum(steps.astype(np.intp) + further, len(self.survival) - 1)
-        ]
-        if further:
-            found[steps >= len(self.survival) - 1] = 0.0
-        return found
+    def _hopeful(self, some: _List) -> tuple[Indices, Vector]:
+        """Return the places of songs that could be returned, and the bounds: the highest first."""
+        threshold = self.found.threshold
+        # Nobody is worth more for having been heard, unless that is less than nothing.
+        places = np.flatnonzero(np.maximum(some.bounds, 0.0) >= threshold)
+        places = places[~is_among(some.rows[places], self.found.settled)]
+        bounds = self._at_rest(some.rows[places], some.bounds[places])
+        order = np.argsort(-bounds)
+        order = order[: np.count_nonzero(bounds >= threshold)]
+        return places[order], bounds[order]
 
-    def _components(self, rows: Indices) -> tuple[Matrix, Matrix]:
-        """Return novelty and exact locations of the components: (rows, inside) each."""
-        curves = novelty(self.elapsed[rows][:, np.newaxis], self.times)
-        return curves, curves * (self.table.features[rows] @ self.means.T)
+    def _look_at_first(self, some: _List, places: Indices) -> None:
+        """Look at a few songs of the highest bounds, so that others need no look."""
+        places = places[:_NEXT_CHUNK]
+        close = self._at_rest(some.rows[places], some.closer(places))
+        first = np.argsort(-close)[:_FIRST_CHUNK]
+        first = first[close[first] >= self.found.threshold]
+        self.found.look(some.rows[np.sort(places[first])])
 
-    def _scales(self, curves: Matrix, rows: Indices, deviations: _Deviations) -> Matrix:
-        """Return bounds of the components' scales: (rows, inside)."""
-        each = deviations.values[deviations.reference][:, rows].T
-        scales: Matrix = curves * self.noise * each
-        return scales
+    def _look_by(self, some: _List, places: Indices, bounds: Vector) -> int:
+        """Look at those whose bounds allow them to be returned, and return how many they were."""
+        start, size, needed = 0, _NEXT_CHUNK, 0
+        while start < len(places) and bounds[start] >= self.found.threshold:
+            part = slice(start, start + size)
+            chosen = places[part][bounds[part] >= self.found.threshold]
+            rows = some.rows[chosen]
+            if len(chosen) > _MANY and self.rough is not None:
+                close = self.rough.upper(self.memory.table, rows, self.found.threshold)
+            else:
+                close = some.closer(chosen)
+            close = self._at_rest(rows, close)
+            count = int(np.count_nonzero(close >= self.found.threshold))
+            # With a few that must be looked at come those that soon will have to be.
+            more = count + _SOON if 0 < count <= _SOON else count
+            self.found.look(np.sort(rows[np.argsort(-close)[:more]]))
+            start, size, needed = start + size, min(2 * size, _CHUNK), needed + count
+        return needed
 
-
-class _Deviations(NamedTuple):
-    """Bounds of the songs' deviations, and which of them holds for which node."""
-
-    values: Matrix  # (kept nodes, S)
-    reference: Indices  # (inside,)
-
-    @classmethod
-    def above(cls, variances: Variances, nodes: Indices) -> _Deviations:
-        """Return what no deviation exceeds."""
-        values = np.sqrt(np.maximum(variances.upper, 0.0) * (1 + _SLACK))
-        return cls(values, np.searchsorted(variances.nodes, nodes))
-
-    @classmethod
-    def below(cls, variances: Variances, nodes: Indices) -> _Deviations:
-        """Return what every deviation reaches; 0 for nodes before the first that is kept."""
-        sure = variances.upper - variances.error[:, np.newaxis]
-        values = np.sqrt(np.maximum(sure, 0.0) * (1 - _SLACK))
-        nothing = np.zeros((1, values.shape[1]))
-        reference = np.searchsorted(variances.nodes, nodes, side="right")
-        return cls(np.concatenate([nothing, values]), reference)
-
-
-def _heaviest(weights: Vector, left_out: float) -> slice:
-    """Return the shortest run of nodes found from the ends that leaves out at most `left_out`."""
-    from_left = int(np.searchsorted(np.cumsum(weights), left_out / 2))
-    from_right = int(np.searchsorted(np.cumsum(weights[::-1]), left_out / 2))
-    return slice(from_left, len(weights) - from_right)
+    def _allowed(self, rows: Indices) -> Indices:
+        return np.asarray(rows[self.allowed.holds(rows)])

@@ -17,27 +17,37 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand.domain import Songs
 from bandstand.inference.factor_equations import triangular_inverse
+from bandstand.inference.factor_shortlist import search
+from bandstand.inference.song_blocks import blocks, row_blocks
 from bandstand.model import product_normal_many
+from bandstand.model.allowed import allowed_of
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Matrix, Vector
-    from bandstand.domain import Songs
+    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.model.allowed import Choice
     from bandstand.model.factors import Factor
 
-# Squares below this have lost digits to underflow; their row is scaled and squared again.
-_SMALLEST_SQUARE: Final = 1e-290
+# The square of a length below this has lost digits to underflow; its row is scaled first.
+_SMALLEST_LENGTH: Final = 1e-145
 _NO_SCALE: Final = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactorPrediction:
-    """p(U | D) of each song as a product of independent normals."""
+    """p(U | D) of each song as a product of independent normals.
+
+    Every number of a song is computed from its own row alone, in the same order wherever the
+    row stands: songs that are equal have equal quantiles to the last digit.
+    """
 
     factors: tuple[Factor, ...]
     means: tuple[Vector, ...]
     precision_roots: tuple[Matrix, ...]
     songs: Songs
+    memory: SearchMemory | None = None
 
     def __len__(self) -> int:
         return len(self.songs)
@@ -55,16 +65,22 @@ class FactorPrediction:
         """Return the value that U stays below with probability `level`, for each song."""
         return product_normal_many.quantile(level, self.factor_means, self.factor_deviations)
 
+    def quantile_of(self, rows: Indices, level: float) -> Vector:
+        """Return the quantile of the songs in `rows` alone."""
+        return product_normal_many.quantile(level, *self.normals_of(rows))
+
     def sample(self, rng: np.random.Generator, size: int) -> Matrix:
         """Return `size` draws of all expected ratings, each from one draw of all coefficients."""
+        drawn = [
+            # LL' = Λ, so L'⁻¹z has the covariance Λ⁻¹.
+            mean + rng.standard_normal((size, len(mean))) @ triangular_inverse(root)
+            for mean, root in zip(self.means, self.precision_roots, strict=True)
+        ]
+        draws = np.ones((size, len(self)))
         with np.errstate(under="ignore"):
-            draws = np.ones((size, len(self)))
-            triples = zip(self._designs, self.means, self.precision_roots, strict=True)
-            for design, mean, root in triples:
-                normals = rng.standard_normal((size, len(mean)))
-                # LL' = Λ, so L'⁻¹z has the covariance Λ⁻¹.
-                coefficients = mean + normals @ triangular_inverse(root)
-                draws *= coefficients @ design.T
+            for rows in blocks(len(self)):
+                for design, coefficients in zip(self._designs_of(rows), drawn, strict=True):
+                    draws[:, rows] *= coefficients @ design.T
         return draws
 
     def parts(self) -> dict[str, Vector]:
@@ -87,41 +103,106 @@ class FactorPrediction:
                 parts[first.name] = parts[first.name] * scale
         return parts
 
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
-        rows = np.unique(np.asarray(allowed, dtype=np.intp))
-        best, _ = product_normal_many.largest_quantiles(
-            level, count, self.factor_means[:, rows], self.factor_deviations[:, rows]
+        some = allowed_of(allowed, len(self))
+        if self.memory is not None:
+            found = search(self, self.memory, level, count, some)
+            if found is not None:
+                return found
+        return self.best_among(some.rows(), level, count)
+
+    def best_among(self, rows: Indices, level: float, count: int) -> Indices:
+        """Return those of `rows`, which rise, that have the `count` largest quantiles."""
+        best, values = rows[:0], np.empty(0)
+        for some in row_blocks(rows):
+            which, found = product_normal_many.largest_quantiles(
+                level, count, *self.normals_of(some)
+            )
+            best, values = np.concatenate([best, some[which]]), np.concatenate([values, found])
+            order = np.lexsort((best, -values))[: max(count, 0)]
+            best, values = best[order], values[order]
+        return best
+
+    def normals_of(self, rows: Indices | slice) -> tuple[Matrix, Matrix]:
+        """Return mean and standard deviation of each factor of the songs in `rows`: (F, n) each."""
+        return self._normals(self._designs_of(rows))
+
+    def _normals(self, designs: list[Matrix]) -> tuple[Matrix, Matrix]:
+        with np.errstate(under="ignore"):
+            means = [_means(each, mean) for each, mean in zip(designs, self.means, strict=True)]
+        deviations = [
+            _deviations(each, root) for each, root in zip(designs, self.inverse_roots, strict=True)
+        ]
+        return np.stack(means), np.stack(deviations)
+
+    def rough_normals(self, songs: Songs) -> tuple[Matrix, Matrix]:
+        """Return the same for `songs`, sooner, but for rounding that depends on their order."""
+        means, deviations = [], []
+        for place, factor in enumerate(self.factors):
+            design = factor.design(songs)
+            half = design @ self.inverse_roots[place].T
+            means.append(design @ self.means[place])
+            deviations.append(np.sqrt(np.einsum("ij,ij->i", half, half)))
+        return np.stack(means), np.stack(deviations)
+
+    def normals_never_heard(self) -> tuple[Vector, Vector]:
+        """Return mean and standard deviation of each factor of a silent song never heard: (F,)."""
+        columns = self.songs.features.shape[1]
+        silence = Songs(
+            features=np.zeros((1, columns)),
+            elapsed=np.array([self.songs.longest]),
+            diversity=np.ones(1),
         )
-        return rows[best]
+        means, deviations = self._normals([factor.design(silence) for factor in self.factors])
+        return means[:, 0], deviations[:, 0]
 
     @cached_property
     def factor_means(self) -> Matrix:
         """The mean of each factor of each song: (F, S)."""
+        values = np.empty((len(self.factors), len(self)))
         with np.errstate(under="ignore"):
-            pairs = zip(self._designs, self.means, strict=True)
-            return np.stack([design @ mean for design, mean in pairs])
+            for rows in blocks(len(self)):
+                for place, design in enumerate(self._designs_of(rows)):
+                    values[place, rows] = _means(design, self.means[place])
+        return values
 
     @cached_property
     def factor_deviations(self) -> Matrix:
         """The standard deviation of each factor of each song: (F, S)."""
-        pairs = zip(self._designs, self.precision_roots, strict=True)
-        return np.stack([_deviations(design, triangular_inverse(root)) for design, root in pairs])
+        values = np.empty((len(self.factors), len(self)))
+        for rows in blocks(len(self)):
+            for place, design in enumerate(self._designs_of(rows)):
+                values[place, rows] = _deviations(design, self.inverse_roots[place])
+        return values
 
     @cached_property
-    def _designs(self) -> list[Matrix]:
-        return [factor.design(self.songs) for factor in self.factors]
+    def inverse_roots(self) -> tuple[Matrix, ...]:
+        """L_f⁻¹ of each factor."""
+        return tuple(triangular_inverse(root) for root in self.precision_roots)
+
+    def _designs_of(self, rows: Indices | slice) -> list[Matrix]:
+        some = self.songs.take(rows)
+        return [factor.design(some) for factor in self.factors]
+
+
+def _means(design: Matrix, coefficients: Vector) -> Vector:
+    # Not a product of matrices, whose rounding depends on the row's place.
+    means: Vector = np.einsum("ij,j->i", design, coefficients)
+    return means
 
 
 def _deviations(design: Matrix, inverse_root: Matrix) -> Vector:
     """Return |L⁻¹v| of each row v, also where its square is too small for a number."""
     with np.errstate(under="ignore"):
-        half = design @ inverse_root.T
-        squares = np.einsum("ij,ij->i", half, half)
-        deviations = np.sqrt(squares)
-        (small,) = np.nonzero(squares < _SMALLEST_SQUARE)
+        deviations = _lengths(design, inverse_root)
+        (small,) = np.nonzero(deviations < _SMALLEST_LENGTH)
         largest = np.abs(design[small]).max(axis=1, initial=0.0)
         scale = np.where(largest > 0, largest, 1.0)
-        again = (design[small] / scale[:, np.newaxis]) @ inverse_root.T
-        deviations[small] = scale * np.sqrt(np.einsum("ij,ij->i", again, again))
-    return np.asarray(deviations)
+        deviations[small] = scale * _lengths(design[small] / scale[:, np.newaxis], inverse_root)
+    return deviations
+
+
+def _lengths(design: Matrix, inverse_root: Matrix) -> Vector:
+    half = np.einsum("ij,kj->ik", design, inverse_root)
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", half, half)))

@@ -32,6 +32,7 @@ from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Summary
 from bandstand.inference.point import WithoutSpread
+from bandstand.inference.song_blocks import content
 from bandstand.inference.squared_error import penalised, plain
 from bandstand.model.novelty import novelty
 from bandstand.units import Minutes
@@ -87,11 +88,14 @@ class LeastSquaresPrediction(WithoutSpread):
         return {"content": self._content(), "novelty": self._novelty()}
 
     def _content(self) -> Vector:
-        with np.errstate(under="ignore"):
-            return np.asarray(self.songs.features @ self.belief.preference)
+        return content(self.songs, self.belief.preference)
 
     def _novelty(self) -> Vector:
-        return novelty(self.songs.elapsed, self.belief.recovery_time)
+        """Return u of each song: of those heard lately one by one, of all others once."""
+        longest, heard = np.array([self.songs.longest]), self.songs.heard
+        values = np.full(len(self), float(novelty(longest, self.belief.recovery_time)[0]))
+        values[heard] = novelty(self.songs.elapsed_of(heard), self.belief.recovery_time)
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

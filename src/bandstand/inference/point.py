@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
+if TYPE_CHECKING:
     from bandstand.arrays import Indices
+    from bandstand.model.allowed import Choice
 
 
 class WithoutSpread:
@@ -28,7 +29,7 @@ class WithoutSpread:
         self,
         level: float,  # noqa: ARG002
         count: int,  # noqa: ARG002
-        allowed: Indices,
+        allowed: Choice,  # noqa: ARG002
     ) -> Indices:
         """Return no rows, since there are no quantiles to compare."""
-        return allowed[:0]
+        return np.empty(0, dtype=np.intp)

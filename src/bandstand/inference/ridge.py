@@ -29,10 +29,13 @@ from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Summary
 from bandstand.inference.point import WithoutSpread
+from bandstand.inference.song_blocks import blocks, content
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bandstand.arrays import Matrix, Vector
-    from bandstand.domain import History, Songs
+    from bandstand.domain import History, Rows, Songs
     from bandstand.units import Minutes
 
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it,
@@ -68,30 +71,40 @@ class RidgePrediction(WithoutSpread):
     """Mean and confidence width; neither is a statement about p(U | D)."""
 
     belief: RidgeBelief
-    inputs: Matrix
-    columns: int  # how many of the inputs are features: p
+    songs: Songs
+    time_unit: Minutes | None = None
 
     def __len__(self) -> int:
-        return len(self.inputs)
+        return len(self.songs)
 
     def mean(self) -> Vector:
         """Return the expected rating of each song: (S,)."""
-        with np.errstate(under="ignore"):
-            return np.asarray(self.inputs @ self.belief.coefficients)
+        return self._for_each_song(lambda inputs: inputs @ self.belief.coefficients)
 
     def width(self) -> Vector:
         """Return LinUCB's confidence width √(x'A⁻¹x) of each song: (S,)."""
-        with np.errstate(under="ignore"):
-            spread = self.inputs @ self.belief.covariance_root
-            return np.asarray(np.sqrt(np.einsum("sp,sp->s", spread, spread)))
+        return self._for_each_song(self._width)
 
     def parts(self) -> dict[str, Vector]:
         """Return what the features add, what the elapsed time adds if it is used, and the width."""
+        coefficients, columns = self.belief.coefficients, self.belief.history.columns
+        parts = {"content": content(self.songs, coefficients[:columns])}
+        if self.time_unit is not None:
+            with np.errstate(under="ignore"):
+                parts["time"] = self.songs.elapsed / self.time_unit * coefficients[columns]
+        return {**parts, "width": self.width()}
+
+    def _width(self, inputs: Matrix) -> Vector:
+        spread = inputs @ self.belief.covariance_root
+        return np.asarray(np.sqrt(np.einsum("sp,sp->s", spread, spread)))
+
+    def _for_each_song(self, function: Callable[[Matrix], Vector]) -> Vector:
+        """Return `function` of the inputs of each song, a bounded number of songs at a time."""
+        values = np.empty(len(self))
         with np.errstate(under="ignore"):
-            terms = self.inputs[:, self.columns :] * self.belief.coefficients[self.columns :]
-            content = self.inputs[:, : self.columns] @ self.belief.coefficients[: self.columns]
-        time = {"time": terms[:, 0]} if terms.shape[1] else {}
-        return {"content": content, **time, "width": self.width()}
+            for rows in blocks(len(self)):
+                values[rows] = function(_inputs(self.songs, self.time_unit, rows))
+        return values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +137,7 @@ class Ridge:
         del rng
         root_weights = np.sqrt(history.weights)
         with np.errstate(under="ignore"):
-            rows = self._inputs(history.songs) * root_weights[:, np.newaxis]
+            rows = _inputs(history.songs, self.time_unit) * root_weights[:, np.newaxis]
             answers = history.ratings * root_weights
             triangle = _triangle(np.column_stack([rows, answers]), np.sqrt(self.regularisation))
             root, _ = dtrtri(triangle[:-1, :-1])
@@ -141,7 +154,7 @@ class Ridge:
         due = belief.updates + 1 >= max(_MOST_UPDATES, len(history) // 2)
         if not one_more or belief.planned or due:
             return self.fit(history, rng=rng)
-        row = self._inputs(history.songs.take(slice(-1, None)))[0]
+        row = _inputs(history.songs, self.time_unit, slice(-1, None))[0]
         weight, rating = float(history.weights[-1]), float(history.ratings[-1])
         with np.errstate(under="ignore"):
             heard = _heard(belief.covariance_root, row, weight)
@@ -163,12 +176,12 @@ class Ridge:
         if songs.features.shape[1] != columns:
             msg = f"songs must have {columns} features, got {songs.features.shape[1]}"
             raise InvalidInputError(msg)
-        return RidgePrediction(belief=belief, inputs=self._inputs(songs), columns=columns)
+        return RidgePrediction(belief=belief, songs=songs, time_unit=self.time_unit)
 
     def plan(self, belief: RidgeBelief, song: Songs) -> RidgeBelief:
         """Return the belief as if `song` had been heard: only A grows, what is expected stays."""
         with np.errstate(under="ignore"):
-            heard = _heard(belief.covariance_root, self._inputs(song)[0], 1.0)
+            heard = _heard(belief.covariance_root, _inputs(song, self.time_unit)[0], 1.0)
         return replace(belief, covariance_root=frozen(heard.root), planned=belief.planned + 1)
 
     def remember(self, songs: Songs, *, shared: Any = None) -> None:
@@ -179,13 +192,15 @@ class Ridge:
         del belief
         return Summary()
 
-    def _inputs(self, songs: Songs) -> Matrix:
-        """Return the features, with the elapsed time at their end if it is used: (S, d)."""
-        if self.time_unit is None:
-            return songs.features
-        with np.errstate(under="ignore"):
-            inputs: Matrix = np.column_stack([songs.features, songs.elapsed / self.time_unit])
-        return inputs
+
+def _inputs(songs: Songs, time_unit: Minutes | None, rows: Rows = slice(None)) -> Matrix:
+    """Return the features, with the elapsed time at their end if it is used: (n, d)."""
+    features = songs.features_of(rows)
+    if time_unit is None:
+        return features
+    with np.errstate(under="ignore"):
+        inputs: Matrix = np.column_stack([features, songs.elapsed_of(rows) / time_unit])
+    return inputs
 
 
 def _triangle(rows: Matrix, root_regularisation: float) -> Matrix:

@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand.inference.song_blocks import BLOCK, blocks, content
+from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from bandstand.arrays import Indices, Matrix, Vector
-    from bandstand.domain import Songs
+    from bandstand.domain import Rows, Songs
+    from bandstand.model.allowed import Choice
 
 # Numbers held at a time for each table of songs by draws: 16 MB, whatever the catalogue.
 _TABLE: Final = 2_000_000
@@ -57,61 +60,74 @@ class SamplePrediction:
         """Return the empirical quantile of the draws."""
         if self.preferences is None:
             return None
-        return self._for_each_song(
-            self.preferences, lambda table: np.quantile(table, level, axis=1, overwrite_input=True)
-        )
+        return self._for_each_song(self.preferences, _quantile(level))
 
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
         """Return the expected ratings of `size` listeners picked among the drawn: (size, S)."""
         if self.preferences is None:
             return None
         picked = rng.integers(len(self.recovery_times), size=size)
-        return _ratings(self.songs, self.preferences[picked], self.recovery_times[picked]).T
+        drawn = np.empty((size, len(self)))
+        for rows in blocks(len(self), _songs_at_a_time(size)):
+            drawn[:, rows] = _ratings(
+                self.songs, rows, self.preferences[picked], self.recovery_times[picked]
+            ).T
+        return drawn
 
     def parts(self) -> dict[str, Vector]:
         """Return the expected liking of the content alone and the expected novelty now."""
-        times, which = np.unique(self.songs.elapsed, return_inverse=True)
-        curves = [float(novelty(time, self.recovery_times).mean()) for time in times]
         parts: dict[str, Vector] = {}
         if self.preferences is not None and self.degrees_of_freedom > 1:
-            parts["content"] = self.songs.features @ self.preferences.mean(axis=0)
-        parts["novelty"] = np.asarray(curves, dtype=np.float64)[which]
-        return parts
+            parts["content"] = content(self.songs, self.preferences.mean(axis=0))
+        # All songs that were not heard lately have one novelty.
+        curves = np.full(len(self), self._novelty(self.songs.longest))
+        heard = self.songs.heard
+        times, which = np.unique(self.songs.elapsed_of(heard), return_inverse=True)
+        curves[heard] = np.array([self._novelty(time) for time in times])[which]
+        return {**parts, "novelty": curves}
 
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
-        scores = np.full(len(self), -np.inf)
-        found = SamplePrediction(
-            songs=self.songs.take(allowed),  # type: ignore[arg-type]
-            preferences=self.preferences,
-            recovery_times=self.recovery_times,
-            degrees_of_freedom=self.degrees_of_freedom,
-        ).quantile(level)
-        if found is None:
-            return allowed[:0]
-        scores[allowed] = found
-        return best_rows(scores, count, allowed)
+        rows = allowed_of(allowed, len(self)).rows()
+        if self.preferences is None:
+            return rows[:0]
+        scores = self._for_each_song(self.preferences, _quantile(level), rows)
+        return rows[best_rows(scores, count, np.arange(len(rows)))]
 
-    def _for_each_song(self, preferences: Matrix, function: Callable[[Matrix], Vector]) -> Vector:
-        """Return `function` of the draws of each song, a bounded number of songs at a time."""
-        values = np.empty(len(self))
-        for rows in self._chunks():
-            songs = self.songs.take(rows)
+    def _novelty(self, elapsed: float) -> float:
+        return float(novelty(elapsed, self.recovery_times).mean())
+
+    def _for_each_song(
+        self,
+        preferences: Matrix,
+        function: Callable[[Matrix], Vector],
+        rows: Indices | None = None,
+    ) -> Vector:
+        """Return `function` of the draws of each song, or of those in `rows`, some at a time."""
+        count = len(self) if rows is None else len(rows)
+        values = np.empty(count)
+        for places in blocks(count, _songs_at_a_time(len(self.recovery_times))):
+            some = places if rows is None else rows[places]
             with np.errstate(under="ignore"):
-                values[rows] = function(_ratings(songs, preferences, self.recovery_times))
+                values[places] = function(
+                    _ratings(self.songs, some, preferences, self.recovery_times)
+                )
         return values
 
-    def _chunks(self) -> Iterator[slice]:
-        length = max(1, _TABLE // len(self.recovery_times))
-        for start in range(0, len(self), length):
-            yield slice(start, start + length)
+
+def _quantile(level: float) -> Callable[[Matrix], Vector]:
+    return lambda table: np.quantile(table, level, axis=1, overwrite_input=True)
 
 
-def _ratings(songs: Songs, preferences: Matrix, recovery_times: Vector) -> Matrix:
-    """Return U (3) of each song under each drawn listener: (S, D)."""
+def _songs_at_a_time(draws: int) -> int:
+    return min(max(1, _TABLE // max(draws, 1)), BLOCK)
+
+
+def _ratings(songs: Songs, rows: Rows, preferences: Matrix, recovery_times: Vector) -> Matrix:
+    """Return U (3) of the songs in `rows` under each drawn listener: (n, D)."""
     # Most songs of a catalogue share an elapsed time: never heard.
-    times, which = np.unique(songs.elapsed, return_inverse=True)
+    times, which = np.unique(songs.elapsed_of(rows), return_inverse=True)
     with np.errstate(under="ignore"):
-        ratings: Matrix = songs.features @ preferences.T
+        ratings: Matrix = songs.features_of(rows) @ preferences.T
         ratings *= novelty(times[:, np.newaxis], recovery_times)[which]
     return ratings

@@ -1,154 +1,118 @@
-"""What is kept about a catalogue between steps: bounds of the songs' variances.
-
-An answer, real or only in thought, takes (x'd)² from a song's variance, for a direction d that
-depends on the answer alone. So after each of them one product with the catalogue brings all
-variances up to date. It is done in single precision, whose rounding is kept in the account.
-"""
+"""What is kept about a catalogue between one listener's steps: shortlists, and what they saved."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from bandstand.model.novelty import novelty
+from bandstand.inference.known_songs import KnownSongs
+from bandstand.inference.shortlist.levels import Counters, Levels
+from bandstand.model.allowed import Allowed
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
-    from bandstand.inference.exact import ExactBelief
+    from bandstand.inference.exact_belief import ExactBelief
+    from bandstand.inference.outlook import Outlook
     from bandstand.inference.song_table import SongTable
 
-# Grid nodes, as shares of posterior weight below them, whose variances are kept per song; the
-# last node always is. The first are only needed by those who ask for low quantiles.
-_FOR_HIGH: Final = (0.5, 0.99)
-_FOR_LOW: Final = (0.02, 0.5, 0.99)
-# Variances are recomputed after this many updates, so that rounding stays below the slack.
-_MOST_UPDATES: Final = 256
+# How many songs the shortlists hold, each within the one before. At a million songs the first
+# lasts for hundreds of answers of somebody who is known well, the last one for some; a step looks
+# at some of the last. Where the matrix is soon read again, a shorter first one is soon made.
+_LONGEST: Final = 16_384
+_SHARE: Final = 48
+_SHORTEST: Final = 1_024
+# After so many questions with songs heard in thought they are taken for a playlist.
+_FIRST_OF_PLAYLIST: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variances:
-    """Bounds of the songs' variances at some nodes: upper − error ≤ x'Λ_g⁻¹x ≤ upper.
+def sizes_for(songs: int) -> tuple[int, ...]:
+    """Return the sizes of the shortlists of a catalogue.
 
-    code      maths        shape   meaning
-    `nodes`                (R,)    the grid nodes, rising s
-    `upper`   x'Λ_g⁻¹x     (R, S)  at those nodes, or a little more
-    `error`                (R,)    at most so much more
+    >>> sizes_for(1_000_000), sizes_for(100_000), sizes_for(10_000)
+    ((16384, 1024), (2083, 1024), (1024,))
     """
-
-    nodes: Indices
-    upper: Matrix
-    error: Vector
-
-    def shrunk(self, directions: Matrix, table: SongTable) -> Variances:
-        """Return the bounds after an answer that takes (x'd)², d being `directions` (R, p)."""
-        lengths = np.sqrt((directions**2).sum(axis=1))
-        rounding = directions.shape[1] * float(np.finfo(np.float32).eps) * table.largest_norm
-        # Rounding of single precision may only make the bound larger.
-        sure = np.abs(directions.astype(np.float32) @ table.single)
-        sure -= (rounding * lengths).astype(np.float32)[:, np.newaxis]
-        np.maximum(sure, 0, out=sure)
-        return Variances(
-            nodes=self.nodes,
-            upper=self.upper - np.square(sure, out=sure),
-            # (a + δ)² − (a − δ)² = 4aδ with a at most |d| |x|, doubled for what is left out here.
-            error=self.error + 8 * rounding * lengths**2 * table.largest_norm,
-        )
+    first = min(songs // _SHARE, _LONGEST)
+    return (first, _SHORTEST) if first >= 2 * _SHORTEST else (_SHORTEST,)
 
 
 class SearchMemory:
-    """Room for one listener's bounds; it is brought up to date by `follow`."""
+    """Room for one listener's shortlists: among all songs, and among those of one filter."""
 
-    def __init__(self, table: SongTable) -> None:
+    def __init__(self, table: SongTable, *, sizes: tuple[int, ...] | None = None) -> None:
         self.table = table
-        self._belief: ExactBelief | None = None
-        self._updates = 0
-        self._wanted: tuple[float, ...] = _FOR_HIGH
-        self._known: Variances | None = None
-        # The same after songs that were heard in thought only.
-        self._planned: tuple[Matrix, ...] = ()
-        self._in_thought: Variances | None = None
+        self.sizes = sizes_for(len(table)) if sizes is None else sizes
+        self.counters = Counters()
+        self.known = KnownSongs()
+        self.outlook: Outlook | None = None  # of the playlist that is being made
+        self._planning: tuple[object, int] = (None, 0)  # questions with thoughts, of one belief
+        self.among_all = Levels(table, self.sizes, self.counters)
+        self._filtered: Levels | None = None
+
+    @property
+    def passes(self) -> int:
+        """How often the whole matrix was read."""
+        return self.counters.passes
+
+    @property
+    def narrowings(self) -> int:
+        """How often a shortlist was made from a longer one."""
+        return self.counters.narrowings
+
+    @property
+    def looked_at(self) -> int:
+        """How many exact quantiles were worked out."""
+        return self.counters.looked_at
 
     @property
     def is_used(self) -> bool:
-        """Whether anybody has asked for bounds yet."""
-        return self._known is not None
+        """Whether anybody has asked for a shortlist yet."""
+        return self.passes > 0
 
     @property
     def nbytes(self) -> int:
         """The size of what is kept for this listener alone."""
-        kept = (self._known, self._in_thought)
-        return sum(each.upper.nbytes for each in kept if each is not None)
+        filtered = self._filtered.nbytes if self._filtered else 0
+        return self.among_all.nbytes + filtered + self.known.nbytes
 
-    def follow(self, belief: ExactBelief, *, low: bool = False) -> Variances:
-        """Return bounds for `belief`; with `low` also at nodes of short recovery times."""
-        known = self._followed(belief.unplanned or belief, low=low)
-        if belief.unplanned is None:
-            self._planned, self._in_thought = (), None
-            return known
-        return self._thought(known, belief.planned)
+    @property
+    def are_worn(self) -> bool:
+        """Whether `prepare` has something to do."""
+        return any(levels.are_worn for levels in self._all())
 
-    def _followed(self, belief: ExactBelief, *, low: bool) -> Variances:
-        """Return bounds for a belief in which nothing is planned."""
-        if low and self._wanted != _FOR_LOW:
-            self._wanted, self._belief = _FOR_LOW, None
-        before, known = self._belief, self._known
-        if before is None or known is None or not self._same_lineage(before, belief):
-            known = self._computed(belief)
-        elif len(belief.history) == len(before.history) + 1:
-            known = known.shrunk(_last_directions(belief, known.nodes), self.table)
-            self._updates += 1
-        elif len(belief.history) > len(before.history):
-            known = self._computed(belief)
-        if known is not self._known:
-            self._planned, self._in_thought = (), None
-        self._belief, self._known = belief, known
-        return known
+    def prepare(self) -> None:
+        """Read all songs again if that will soon be necessary; at any time, on any thread."""
+        for levels in self._all():
+            levels.prepare()
 
-    def _same_lineage(self, known: ExactBelief, belief: ExactBelief) -> bool:
-        """Return whether `belief` is `known` with more answers, on the same grid."""
-        return (
-            self._updates < _MOST_UPDATES
-            and known.grid is belief.grid
-            and belief.history.continues(known.history)
-        )
+    def _all(self) -> list[Levels]:
+        filtered = self._filtered
+        return [self.among_all] if filtered is None else [self.among_all, filtered]
 
-    def _computed(self, belief: ExactBelief) -> Variances:
-        below = np.cumsum(belief.weights)
-        nodes = np.unique(np.append(np.searchsorted(below, self._wanted), len(below) - 1))
-        features = self.table.features
-        upper = np.empty((len(nodes), len(features)))
-        for row, node in enumerate(nodes):
-            spread = features @ belief.covariances[node]
-            upper[row] = np.einsum("sp,sp->s", spread, features)
-        self._updates = 0
-        return Variances(nodes=nodes, upper=upper, error=np.zeros(len(nodes)))
+    def is_playlist(self, belief: ExactBelief) -> bool:
+        """Return whether it seems that many songs are planned, one after the other.
 
-    def _thought(self, known: Variances, planned: tuple[Matrix, ...]) -> Variances:
-        """Return the bounds after what is planned, going on from what was planned before."""
-        done = len(self._planned)
-        if self._in_thought is None or not _are_first(self._planned, planned):
-            done, self._in_thought = 0, known
-        for directions in planned[done:]:
-            self._in_thought = self._in_thought.shrunk(directions[known.nodes], self.table)
-        self._planned = planned
-        return self._in_thought
+        A question or two with songs heard in thought, such as those of a queue, is none.
+        """
+        before, count = self._planning
+        count = count + 1 if before is belief.learnt else 1
+        self._planning = (belief.learnt, count) if belief.is_in_thought else (None, 0)
+        if self._planning[1] < _FIRST_OF_PLAYLIST:
+            self.outlook = None
+        return self.outlook is not None or self._planning[1] >= _FIRST_OF_PLAYLIST
 
+    def filtered(self, allowed: Allowed, *, make: bool) -> Levels | None:
+        """Return the shortlists for the marked or listed songs that `allowed` begins with.
 
-def _last_directions(belief: ExactBelief, nodes: Indices) -> Matrix:
-    """Return the d of the last answer: d² = w q (Λ⁻¹z)², Λ being that after the answer."""
-    history = belief.history
-    weight, row = float(history.weights[-1]), history.features[-1]
-    curve = novelty(history.elapsed[-1], belief.recovery_times[nodes])
-    towards = (belief.covariances[nodes] @ row) * curve[:, np.newaxis]  # Λ⁻¹z
-    left = 1 - weight * curve * (towards @ row)  # 1/q
-    directions: Matrix = towards * np.sqrt(weight / left)[:, np.newaxis]
-    return directions
-
-
-def _are_first(some: tuple[Matrix, ...], others: tuple[Matrix, ...]) -> bool:
-    """Return whether `others` begin with the very same matrices."""
-    return len(some) <= len(others) and all(
-        one is other for one, other in zip(some, others, strict=False)
-    )
+        What is kept out or tested besides differs from step to step, so it is no part of them.
+        They are kept for the last filter alone, and only made if one asks to `make` them.
+        """
+        if allowed.mask is None and allowed.listed is None:
+            return None
+        kept = self._filtered
+        if kept is not None and kept.allowed is not None:
+            same_marks = kept.allowed.mask is allowed.mask
+            if same_marks and kept.allowed.listed is allowed.listed:
+                return kept
+        if not make:
+            return None
+        fixed = Allowed(count=allowed.count, mask=allowed.mask, listed=allowed.listed)
+        self._filtered = Levels(self.table, self.sizes, self.counters, fixed)
+        return self._filtered

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -36,6 +36,8 @@ from bandstand.inference.factor_equations import (
 )
 from bandstand.inference.factor_prediction import FactorPrediction
 from bandstand.inference.factor_search import search
+from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.song_table import SongTable
 
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
@@ -107,10 +109,9 @@ class Variational:
             return self._climb(ascent, start, history)
 
     def predict(
-        self, belief: VariationalBelief, songs: Songs, *, memory: None = None
+        self, belief: VariationalBelief, songs: Songs, *, memory: SearchMemory | None = None
     ) -> FactorPrediction:
         """Return the prediction of `songs`: products of independent normals."""
-        del memory
         if songs.features.shape[1] != self.model.columns:
             msg = f"songs must have {self.model.columns} features, got {songs.features.shape[1]}"
             raise InvalidInputError(msg)
@@ -119,6 +120,7 @@ class Variational:
             means=belief.means,
             precision_roots=belief.precision_roots,
             songs=songs,
+            memory=memory,
         )
 
     def plan(self, belief: VariationalBelief, song: Songs) -> VariationalBelief:
@@ -140,9 +142,9 @@ class Variational:
             surer = triangular_root(root @ root.T + rows.T @ rows)
         return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
 
-    def remember(self, songs: Songs, *, shared: Any = None) -> Any:
-        """Return nothing: every prediction is made afresh."""
-        del songs, shared
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchMemory:
+        """Return room for shortlists of `songs`."""
+        return SearchMemory(shared or SongTable.of(songs.features))
 
     def summary(self, belief: VariationalBelief) -> Summary:
         """Return E[σ | D] = √b_N Γ(a_N − ½)/Γ(a_N); a piecewise curve has no recovery time."""

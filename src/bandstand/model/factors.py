@@ -178,7 +178,7 @@ def content_novelty_diversity(
 
 
 def _features(songs: Songs) -> Matrix:
-    return songs.features
+    return np.asarray(songs.features, dtype=np.float64)
 
 
 def _hinge_prior(

@@ -6,14 +6,14 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.arrays import Matrix, Vector, frozen
+from bandstand.arrays import Indices, Matrix, Vector, frozen
 
 # Twelve neighbours: polynomials up to degree eleven are exact.
 _POINTS: Final = 12
 _FULL_PRECISION: Final = 37.0  # −log of the rounding error of a double
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=12)  # each may take 16 MB
 def refinement(size: int, factor: int) -> Matrix:
     """Return the matrix that takes values on `size` nodes to a grid `factor` times as fine.
 
@@ -23,10 +23,10 @@ def refinement(size: int, factor: int) -> Matrix:
     [0.0, 0.25, 1.0, 2.25]
     """
     places = np.arange(factor * (size - 1) + 1) / factor
+    starts, shares = _stencils(size, places)
     matrix = np.zeros((len(places), size))
-    for row, place in enumerate(places):
-        start, share = stencil(size, place)
-        matrix[row, start : start + len(share)] = share
+    columns = starts[:, np.newaxis] + np.arange(shares.shape[1])
+    matrix[np.arange(len(places))[:, np.newaxis], columns] = shares
     fine: Matrix = frozen(matrix)
     return fine
 
@@ -36,14 +36,22 @@ def stencil(size: int, place: float) -> tuple[int, Vector]:
 
     `place` counts in nodes: 2.5 is half-way between the nodes 2 and 3. Barycentric form.
     """
+    starts, shares = _stencils(size, np.array([place]))
+    return int(starts[0]), shares[0]
+
+
+def _stencils(size: int, places: Vector) -> tuple[Indices, Matrix]:
+    """Return the first nodes, and the shares of them and their neighbours, at many places."""
     points = min(_POINTS, size)
-    start = min(max(int(place) - (points // 2 - 1), 0), size - points)
-    distance = place - (start + np.arange(points))
-    if (distance == 0).any():
-        return start, np.asarray(distance == 0, dtype=np.float64)
+    starts = np.clip(places.astype(np.intp) - (points // 2 - 1), 0, size - points)
+    distance = (places - starts)[:, np.newaxis] - np.arange(points)
+    hit = distance == 0
     signs = np.array([(-1.0) ** k * comb(points - 1, k) for k in range(points)])
-    share = signs / distance
-    return start, np.asarray(share / share.sum())
+    shares = signs / np.where(hit, 1.0, distance)
+    shares /= shares.sum(axis=1, keepdims=True)
+    on_node = hit.any(axis=1)
+    shares[on_node] = hit[on_node]
+    return starts, shares
 
 
 def chebyshev(places: Vector, strip: float) -> tuple[Vector, Matrix]:

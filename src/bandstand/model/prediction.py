@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from bandstand.arrays import Indices, Matrix, Vector
+from bandstand.model.allowed import Choice
 
 
 class Prediction(Protocol):
@@ -42,7 +43,7 @@ class Prediction(Protocol):
         """Return what the prediction is made of, by name, each (S,); for people to read."""
         ...
 
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first.
 
         No rows come back where there are no quantiles.

@@ -12,9 +12,11 @@ from bandstand.domain import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.arrays import AnyArray, Features, Matrix, Vector
 
 # Larger numbers leave no room for a sum or a difference of two.
 LARGEST_FEATURE: Final = 1e300
@@ -22,6 +24,8 @@ LARGEST_FEATURE: Final = 1e300
 _NARROWEST: Final = 1e-300
 # A range of this many units in the last place is rounding, not information.
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
+# Large tables are taken so many rows at a time.
+_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,36 +54,60 @@ class Standardiser:
             nothing = np.zeros(matrix.shape[1])
             return cls(mean=frozen(nothing), standard_deviation=frozen(nothing))
         # First to [−1, 1] by middle and half range, whose squares are always in range.
-        low, high = matrix.min(axis=0), matrix.max(axis=0)
+        low = np.asarray(matrix.min(axis=0), dtype=np.float64)
+        high = np.asarray(matrix.max(axis=0), dtype=np.float64)
         with np.errstate(under="ignore"):
             middle, reach = low / 2 + high / 2, high / 2 - low / 2
             largest = np.maximum(np.abs(low), np.abs(high))
             varies = (reach > _ROUNDING * largest) & (reach >= _NARROWEST)
-            inner = _divided(matrix - middle, reach, varies)
-            centre = inner.mean(axis=0)
-            spread = np.sqrt(np.square(inner - centre).mean(axis=0))
+            inner = _Inner(matrix, middle, reach, varies)
+            centre = inner.mean(lambda block: block)
+            spread = np.sqrt(inner.mean(lambda block: np.square(block - centre)))
             return cls(
                 mean=frozen(middle + reach * centre),
                 standard_deviation=frozen(np.where(varies, reach * spread, 0.0)),
             )
 
-    def apply(self, items: ArrayLike) -> Matrix:
+    def apply(self, items: ArrayLike) -> Features:
         """Return `items` on the fitted scales, with the constant 1 as last column: (S, p + 1).
 
         An item so far from the fitted ones that the model could not hold it is brought to
-        the edge of what it can.
+        the edge of what it can. Items in single precision stay in single precision.
         """
         matrix = _checked(items)
         if matrix.shape[1] != len(self.mean):
             msg = f"items must have {len(self.mean)} features as before, got {matrix.shape[1]}"
             raise InvalidInputError(msg)
+        extended: Features = np.ones((len(matrix), matrix.shape[1] + 1), dtype=matrix.dtype)
+        varies = self.standard_deviation > 0
         with np.errstate(over="ignore", under="ignore"):
-            scaled = _divided(
-                matrix - self.mean, self.standard_deviation, self.standard_deviation > 0
-            )
-        bounded = np.clip(scaled, -FEATURE_LIMIT, FEATURE_LIMIT)
-        extended: Matrix = np.column_stack([bounded, np.ones(len(bounded))])
+            for rows in _blocks(len(matrix)):
+                scaled = _divided(matrix[rows] - self.mean, self.standard_deviation, varies)
+                extended[rows, :-1] = np.clip(scaled, -FEATURE_LIMIT, FEATURE_LIMIT)
         return extended
+
+
+@dataclass(frozen=True, slots=True)
+class _Inner:
+    """Items brought to [−1, 1], some rows at a time: a large table is never copied whole."""
+
+    matrix: Features
+    middle: Vector
+    reach: Vector
+    varies: AnyArray
+
+    def mean(self, function: Callable[[Matrix], Matrix]) -> Vector:
+        """Return the mean of a function of the rows."""
+        total = np.zeros(self.matrix.shape[1])
+        for rows in _blocks(len(self.matrix)):
+            block = _divided(self.matrix[rows] - self.middle, self.reach, self.varies)
+            total += function(block).sum(axis=0)
+        return total / len(self.matrix)
+
+
+def _blocks(count: int) -> Iterator[slice]:
+    for start in range(0, count, _BLOCK):
+        yield slice(start, min(start + _BLOCK, count))
 
 
 def _divided(matrix: Matrix, by: Vector, where: AnyArray) -> Matrix:
@@ -88,7 +116,10 @@ def _divided(matrix: Matrix, by: Vector, where: AnyArray) -> Matrix:
     return quotient
 
 
-def _checked(items: ArrayLike) -> Matrix:
+def _checked(items: ArrayLike) -> Features:
+    if isinstance(items, np.ndarray) and items.dtype == np.float32 and items.ndim == 2:
+        _check_size(items)
+        return items
     try:
         matrix = np.asarray(items, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
@@ -97,12 +128,17 @@ def _checked(items: ArrayLike) -> Matrix:
     if matrix.ndim != 2:
         msg = f"items must be a table with one row per item, got {matrix.ndim} dimension(s)"
         raise InvalidInputError(msg)
-    bad = ~(np.abs(matrix) <= LARGEST_FEATURE)  # also true for NaN
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        msg = (
-            f"features must be finite and at most {LARGEST_FEATURE:g} in size, "
-            f"got {matrix[row, column]} in row {row}, column {column}"
-        )
-        raise InvalidInputError(msg)
+    _check_size(matrix)
     return matrix
+
+
+def _check_size(matrix: Features) -> None:
+    for rows in _blocks(len(matrix)):
+        bad = ~(np.abs(matrix[rows]) <= np.float64(LARGEST_FEATURE))  # also true for NaN
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            msg = (
+                f"features must be finite and at most {LARGEST_FEATURE:g} in size, "
+                f"got {matrix[rows][row, column]} in row {rows.start + row}, column {column}"
+            )
+            raise InvalidInputError(msg)

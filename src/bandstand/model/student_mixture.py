@@ -12,12 +12,14 @@ dimension: no Monte Carlo, no seed.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import gammaln, stdtr, stdtrit
+from scipy.special import stdtrit
 
 from bandstand.errors import ConvergenceError
+from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Matrix, Vector
@@ -27,7 +29,9 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 # A component's quantile this many scales away is no number worth naming.
 _WIDEST: Final = 1e100
 _ENORMOUS: Final = 1e300
+_FARTHEST: Final = 1e150  # its square is still a number
 _TOLERANCE: Final = 1e-12
+_LAST_STEP: Final = 1e-7
 _MOST_STEPS: Final = 200
 
 
@@ -83,61 +87,85 @@ def _upper_root(
     # A little room, since `reach` is itself rounded.
     room = 1e-8 * reach * scales.max(axis=-1)
     low, high = ends.min(axis=-1) - room, ends.max(axis=-1) + room
-    weights = np.broadcast_to(weights, locations.shape)
     value: Vector = np.clip((weights * ends).sum(axis=-1), low, high)
     floor = np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    every, narrow = _Mixtures(locations, scales, weights, freedom), _LAST_STEP * scales.min(axis=-1)
     active = np.flatnonzero(high - low > floor)
     for _ in range(_MOST_STEPS):
         if not active.size:
             return value
-        here = value[active]
-        above, slope = _survival_and_density(
-            here, locations[active], scales[active], weights[active], freedom
-        )
+        # As long as all of them are under way nothing has to be picked out.
+        is_whole = active.size == value.size
+        some, under_way = (slice(None), every) if is_whole else (active, every.at(active))
+        here, near = value[some], floor[some]
+        above, slope = under_way.survival_and_density(here)
         too_low = above > tail
-        low[active[too_low]] = here[too_low]
-        high[active[~too_low]] = here[~too_low]
-        step = _newton_step(above, slope, tail)
+        low[some] = np.where(too_low, here, low[some])
+        high[some] = np.where(too_low, high[some], here)
+        step, length = _newton_step(above, slope, tail)
         there = here + step
-        settled = np.abs(step) <= _TOLERANCE * np.maximum(np.abs(here), floor[active])
-        inside = (there > low[active]) & (there < high[active])
-        middle = 0.5 * (low[active] + high[active])
-        value[active] = np.where(settled, here, np.where(inside, there, middle))
-        active = active[~settled & (high[active] - low[active] > 2 * floor[active])]
+        inside = (there > low[some]) & (there < high[some])
+        size = np.abs(step)
+        # The error falls with the square of the step, in units of what the curve bends over.
+        done = size <= np.minimum(_LAST_STEP * length, narrow[some])
+        done |= size <= _TOLERANCE * np.maximum(np.abs(here), near)
+        middle = 0.5 * (low[some] + high[some])
+        value[some] = np.where(inside, there, np.where(done, here, middle))
+        active = active[~done & (high[some] - low[some] > 2 * near)]
     msg = f"a mixture quantile must settle within {_MOST_STEPS} steps, {active.size} did not"
     raise ConvergenceError(msg)
 
 
-def _newton_step(above: Vector, slope: Vector, tail: float) -> Vector:
-    """Return the step towards log survival = log tail; infinite where the slope says nothing."""
+def _newton_step(above: Vector, slope: Vector, tail: float) -> tuple[Vector, Vector]:
+    """Return the step towards log survival = log tail, and over what the survival falls by e.
+
+    Both are infinite where the slope says nothing.
+    """
     known = (above > 0) & (slope > 0)
-    ratio = np.divide(above, tail, out=np.ones_like(above), where=known)
     with np.errstate(over="ignore"):
-        return np.divide(np.log(ratio) * above, slope, out=np.full_like(above, np.inf), where=known)
+        if known.all():
+            length = above / slope
+            return np.log(above / tail) * length, length
+        length = np.divide(above, slope, out=np.full_like(above, np.inf), where=known)
+        ratio = np.divide(above, tail, out=np.full_like(above, np.e), where=known)
+        return np.log(ratio) * length, length
 
 
-def _survival_and_density(
-    values: Vector, locations: Matrix, scales: Matrix, weights: Matrix, freedom: float
-) -> tuple[Vector, Vector]:
-    """Return P(U > value) and the density at the value."""
-    with np.errstate(under="ignore", over="ignore"):
-        z = _standardised(values, locations, scales)
-        above = (weights * stdtr(freedom, -z)).sum(axis=-1)
-        bell = np.exp(-0.5 * (freedom + 1) * np.log1p(z * z / freedom))
-        density = np.divide(weights * bell, scales, out=np.zeros_like(z), where=scales > 0)
-        return above, density.sum(axis=-1) * _density_constant(freedom)
+class _Mixtures:
+    """Mixtures whose survival functions are asked for again and again."""
+
+    def __init__(
+        self, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
+    ) -> None:
+        self.locations, self.weights, self.tail = locations, weights, StudentTail.of(freedom)
+        self.are_wide = bool((scales > 0).all())
+        with np.errstate(over="ignore", divide="ignore"):
+            # A point mass has no density, and is below or at its place: so far away.
+            self.inverses = np.minimum(1 / scales, _ENORMOUS)
+        self.peaks = weights * (self.inverses if self.are_wide else _inverse_or_zero(scales))
+
+    def at(self, some: AnyArray) -> _Mixtures:
+        """Return some of them."""
+        part = copy(self)
+        part.locations, part.inverses = self.locations[some], self.inverses[some]
+        part.peaks = self.peaks[some]
+        if self.weights.ndim > 1:
+            part.weights = self.weights[some]
+        return part
+
+    def survival_and_density(self, values: Vector) -> tuple[Vector, Vector]:
+        """Return P(U > value) and the density at the value."""
+        with np.errstate(under="ignore", over="ignore"):
+            z = (values[:, np.newaxis] - self.locations) * self.inverses
+            if not self.are_wide:
+                z = np.where(self.inverses == _ENORMOUS, np.where(z >= 0, np.inf, -np.inf), z)
+            np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
+            above, density = self.tail.above_and_density(z)
+            above *= self.weights
+            density *= self.peaks
+            return above.sum(axis=-1), density.sum(axis=-1)
 
 
-def _density_constant(freedom: float) -> float:
-    """Return Γ((ν+1)/2) / (Γ(ν/2) √(νπ))."""
-    log_ratio = gammaln((freedom + 1) / 2) - gammaln(freedom / 2)
-    return float(np.exp(log_ratio) / np.sqrt(freedom * np.pi))
-
-
-def _standardised(values: Vector, locations: Matrix, scales: Matrix) -> Matrix:
-    """Return (value − location) / scale; a point mass counts as below or at its place."""
-    distance = values[..., np.newaxis] - locations
-    limit = np.where(distance >= 0, _ENORMOUS, -_ENORMOUS)
-    with np.errstate(over="ignore"):
-        z = np.divide(distance, scales, out=limit, where=scales > 0)
-    return np.clip(z, -1e150, 1e150)  # a square that is still a number
+def _inverse_or_zero(scales: Matrix) -> Matrix:
+    inverses: Matrix = np.divide(1, scales, out=np.zeros_like(scales), where=scales > 0)
+    return inverses

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import InvalidInputError
+from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 from bandstand.policies.policy import ScorePolicy, uniform_scores
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bandstand.arrays import Indices, Vector
+    from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
 
 # Beyond this level, reached after a million songs, quantiles are only tails.
@@ -65,15 +67,15 @@ class BayesUcb(ScorePolicy):
         step: int,
         rng: np.random.Generator,
         count: int,
-        allowed: Indices,
+        allowed: Choice,
     ) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first.
 
         The prediction finds them itself, since it may not need every song's quantile.
         """
-        level = self.level_at(step)
+        level, some = self.level_at(step), allowed_of(allowed, len(prediction))
         if step > 1 and level is not None:
-            best = prediction.best_by_quantile(level, count, allowed)
+            best = prediction.best_by_quantile(level, count, some)
             if len(best):
                 return best
-        return best_rows(uniform_scores(prediction, rng), count, allowed)
+        return best_rows(uniform_scores(prediction, rng), count, some.rows())

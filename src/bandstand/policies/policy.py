@@ -16,12 +16,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
+from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
     import numpy as np
 
     from bandstand.arrays import Indices, Vector
+    from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
 
 
@@ -39,7 +41,7 @@ class Policy(Protocol):
         step: int,
         rng: np.random.Generator,
         count: int,
-        allowed: Indices,
+        allowed: Choice,
     ) -> Indices:
         """Return `count` different rows among `allowed`, best first; all if there are fewer.
 
@@ -75,10 +77,11 @@ class ScorePolicy(ABC):
         step: int,
         rng: np.random.Generator,
         count: int,
-        allowed: Indices,
+        allowed: Choice,
     ) -> Indices:
         """Return the rows of the `count` largest scores among `allowed`, best first."""
-        return best_rows(self.scores(prediction, step=step, rng=rng), count, allowed)
+        rows = allowed_of(allowed, len(prediction)).rows()
+        return best_rows(self.scores(prediction, step=step, rng=rng), count, rows)
 
 
 def uniform_scores(prediction: Prediction, rng: np.random.Generator) -> Vector:

@@ -2,7 +2,7 @@
 
 service             `Radio`: next song, playlists, events, settings, taste; it joins the parts
 log/                what a listener's log says: evidence, the ledger, snapshots, rebuilding
-choice/             which song is played: the shelf, bans, spacing, wishes, the dial, the choice
+choice/             which song is played: the shelf, bans, years, spacing, wishes, the dial
 reasons/            why this song, and what has been learnt about a listener
 media/              songs on their way out: files, conversion, covers, playlist files
 scanning/           the library in the background

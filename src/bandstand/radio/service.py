@@ -3,6 +3,7 @@
     told ─ submit ─ log (on the disk before it is acknowledged)
                      │
     asked ─ next ─ catch up with the log ─ belief ─ choice ─ why
+                                             └ afterwards: made ready for more answers
 
 A listener's belief is a cache of the log: whoever asks for the next song reads the end of the
 log first, so the answer always includes what was said before, also to another process.
@@ -11,18 +12,16 @@ log first, so the answer always includes what was said before, also to another p
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bandstand.errors import NotFoundError
-from bandstand.radio.choice.choosing import Model
-from bandstand.radio.choice.shelf import Shelf, load_shelf
+from bandstand.algorithms.registry import algorithm_named
+from bandstand.errors import NotFoundError, TakesLongError
+from bandstand.radio.catching_up import Standing, bring_along, caught_up, stands
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
-from bandstand.radio.log import ledger_store
-from bandstand.radio.offers import Offer, SongView
-from bandstand.radio.reasons.why import explain
-from bandstand.radio.seats import Seat, Seats
-from bandstand.radio.sound import Sound, load_sound
+from bandstand.radio.offers import Offer, SongView, offered
+from bandstand.radio.preparing import Preparing
+from bandstand.radio.seats import Ready, Seat, Seats
+from bandstand.radio.stock import load_stock
 from bandstand.store import accounts, events, songs
 from bandstand.store.writer import GroupWriter
 
@@ -33,38 +32,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.audio.projection import Projection
+    from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen
+    from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.choice.wishes import Wish
     from bandstand.radio.clock import Clock
     from bandstand.radio.log.ledger import Ledger
     from bandstand.radio.reasons.taste import Taste
     from bandstand.store.connection import Store
     from bandstand.store.events import Appended, Event, NewEvent
-    from bandstand.store.songs import SongRecord
-
-# A snapshot is written anew when so many events have come, or this part of all plays: reading
-# fewer again takes a millisecond, and a long history is not written again for every few of them.
-_SNAPSHOT_EVERY: Final = 64
-_SNAPSHOT_PART: Final = 16
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Library:
-    """What can be played, and how it sounds."""
-
-    shelf: Shelf
-    sound: Sound | None  # by the projection that the shelf's features were made with
-
-
-def _loaded(store: Store) -> _Library:
-    shelf, sound = load_shelf(store), load_sound(store)
-    # A scan may have fitted another projection between the two; the next refresh brings it.
-    if sound is not None and shelf.stamp.get("projection") != sound.version:
-        sound = None
-    return _Library(shelf=shelf, sound=sound)
 
 
 class Radio:
@@ -76,10 +54,12 @@ class Radio:
         self._writer = GroupWriter(store)
         self._seats = Seats(listener_cache_mb * 1_000_000)
         self._refreshing = threading.Lock()
-        self._library = _loaded(store)
+        self._stock = load_stock(store)
+        self._preparing = Preparing(self._prepare)
 
     def close(self) -> None:
         """Write what is waiting, then stop writing; the store stays open."""
+        self._preparing.close()
         self._writer.close()
 
     # ── The library ──────────────────────────────────────────────────────────────────────
@@ -87,12 +67,18 @@ class Radio:
     @property
     def shelf(self) -> Shelf:
         """The songs that can be played."""
-        return self._library.shelf
+        return self._stock.shelf
 
     def refresh(self) -> None:
-        """Take notice of songs that have come or gone; listeners find them at their next song."""
+        """Take notice of songs that have come or gone; listeners find them at their next song.
+
+        Whoever is quiet is brought along: nobody keeps the shelf before alive.
+        """
         with self._refreshing:
-            self._library = _loaded(self.store)
+            self._stock = load_stock(self.store, self._stock)
+        for seat in self._seats.all():
+            bring_along(seat, self._stock)
+            self._seats.count(seat)
 
     # ── What is told ─────────────────────────────────────────────────────────────────────
 
@@ -136,6 +122,10 @@ class Radio:
 
         return self.write(retract, order=account)
 
+    def prepared(self) -> None:
+        """Return when all listeners who have asked are prepared for; nobody has to wait for it."""
+        self._preparing.wait()
+
     def drop(self, account: str) -> None:
         """Keep nothing of a listener in memory; what the store has is found again."""
         self._seats.clear(account)
@@ -162,13 +152,24 @@ class Radio:
 
     # ── What is asked ────────────────────────────────────────────────────────────────────
 
-    def next(self, account: str, *, after: Sequence[str] = (), wish: Wish | None = None) -> Offer:
+    # Where others wait for an answer too, `only_quick` refuses to make one by an algorithm that
+    # takes long: TakesLongError.
+
+    def next(
+        self,
+        account: str,
+        *,
+        after: Sequence[str] = (),
+        wish: Wish | None = None,
+        only_quick: bool = False,
+    ) -> Offer:
         """Return the song to play now, or after those in `after`, which are about to be heard."""
         return self._asked(
             account,
             lambda model, settings: [
                 model.choose(now=self.clock(), after=after, wish=wish, dial=settings.dial)
             ],
+            only_quick=only_quick,
         )[0]
 
     def playlist(
@@ -179,6 +180,7 @@ class Radio:
         after: Sequence[str] = (),
         wish: Wish | None = None,
         is_wanted: Callable[[], bool] = lambda: True,
+        only_quick: bool = False,
     ) -> list[Offer]:
         """Return the next songs, each chosen as if the ones before it had been heard.
 
@@ -194,9 +196,10 @@ class Radio:
                 dial=settings.dial,
                 is_wanted=is_wanted,
             ),
+            only_quick=only_quick,
         )
 
-    def view(self, account: str, song: str) -> SongView:
+    def view(self, account: str, song: str, *, only_quick: bool = False) -> SongView:
         """Return how a song stands with a listener now."""
         with self.store.reading() as connection:
             record = songs.get(connection, song)
@@ -204,7 +207,7 @@ class Radio:
             msg = f"there must be a song with that id, got {song!r}"
             raise NotFoundError(msg)
         with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat)
+            model, _ = self._caught_up(seat, only_quick=only_quick)
             glimpse = model.glimpse(song, now=self.clock())
             return SongView(
                 song=record,
@@ -215,120 +218,77 @@ class Radio:
                 seq=model.ledger.seq,
             )
 
-    def expected(self, account: str) -> dict[str, float | None]:
+    def expected(self, account: str, *, only_quick: bool = False) -> dict[str, float | None]:
         """Return what a listener should give each song that may be played now, in stars."""
         with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat)
+            model, _ = self._caught_up(seat, only_quick=only_quick)
             return model.expected(now=self.clock())
 
-    def taste(self, account: str) -> Taste:
+    def taste(self, account: str, *, only_quick: bool = False) -> Taste:
         """Return what has been learnt about a listener."""
         # Imported here: only this page needs it.
         from bandstand.radio.reasons.taste import taste_of  # noqa: PLC0415
 
         with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat)
-            known = seat.known
+            model, _ = self._caught_up(seat, only_quick=only_quick)
         # Outside the seat: it takes a while, and all of it is values.
-        return taste_of(model, self._projection(model), known=known)
+        taste = taste_of(model, self._stock.projection(model.shelf), known=seat.known)
+        self._seats.count(seat)
+        return taste
 
     def ledger(self, account: str) -> Ledger:
         """Return what a listener's log says, up to this moment."""
         with self._seats.taken(account) as seat:
-            ledger, _ = self._read(seat)
-            return ledger
+            return self._stands(seat).ledger
 
     # ── Catching up ──────────────────────────────────────────────────────────────────────
 
     def _asked(
-        self, account: str, ask: Callable[[Model, ListenerSettings], list[Chosen]]
+        self,
+        account: str,
+        ask: Callable[[Model, ListenerSettings], list[Chosen]],
+        *,
+        only_quick: bool,
     ) -> list[Offer]:
         with self._seats.taken(account) as seat:
-            model, settings = self._caught_up(seat)
-            chosen = ask(model, settings)
-            records = self._records(choice.song for choice in chosen)
-            return [self._offer(model, choice, records[choice.song]) for choice in chosen]
+            model, settings = self._caught_up(seat, only_quick=only_quick)
+            projection = self._stock.projection(model.shelf)
+            offers = offered(self.store, model, lambda: ask(model, settings), projection)
+            is_worn = model.is_worn and not _is_ready(seat, model)
+        if is_worn:
+            self._preparing.soon(account)
+        return offers
 
-    def _offer(self, model: Model, chosen: Chosen, record: SongRecord) -> Offer:
-        return Offer(
-            song=record,
-            why=explain(model, chosen, self._projection(model)),
-            how=chosen.how,
-            note=chosen.note or None,
-            step=chosen.step,
-            seq=model.ledger.seq,
-            at=chosen.at,
-        )
-
-    def _projection(self, model: Model) -> Projection | None:
-        """Return what the model's features were made with, unless the library has moved on."""
-        library = self._library
-        if library.sound is None or library.shelf is not model.shelf:
-            return None
-        return library.sound.projection
-
-    def _records(self, ids: Iterable[str]) -> dict[str, SongRecord]:
-        with self.store.reading() as connection:
-            found = {song: songs.get(connection, song) for song in ids}
-        return {song: record for song, record in found.items() if record is not None}
-
-    def _caught_up(self, seat: Seat) -> tuple[Model, ListenerSettings]:
+    def _caught_up(self, seat: Seat, *, only_quick: bool) -> tuple[Model, ListenerSettings]:
         """Return the listener's model as of this moment's log, library and settings."""
-        ledger, account = self._read(seat)
-        library, settings = self._library, account.settings
-        model = seat.model
-        wanted = (settings.algorithm, settings.intercept)
-        if model is not None and model.shelf is library.shelf and model.made_for == wanted:
-            model = model.follow(ledger)
-        else:
-            model = Model.begin(
-                library.shelf,
-                ledger,
-                algorithm=settings.algorithm,
-                intercept=settings.intercept,
-                seed=account.seed,
-                features_of=_features_of(library.sound),
-            )
-        seat.model = model
-        return model, settings
+        standing = self._stands(seat)
+        algorithm = algorithm_named(standing.settings.algorithm)
+        if only_quick and not algorithm.is_quick:
+            msg = f"the algorithm must be a quick one here, got {algorithm.name}"
+            raise TakesLongError(msg)
+        model = caught_up(seat, standing, self._stock)
+        seat.keep(model)
+        return model, standing.settings
 
-    def _read(self, seat: Seat) -> tuple[Ledger, _Account]:
-        """Return what the listener's log says now, and how the radio is wanted."""
-        with self.store.reading() as connection:
-            account = accounts.get(connection, seat.account)
-            if account is None:
-                msg = "there must be an account with that id, got one that is gone"
-                raise NotFoundError(msg)
-            settings = settings_from(accounts.settings(connection, seat.account))
-            ledger = self._followed(connection, seat)
-        seat.ledger = ledger
-        self._keep(seat, ledger)
-        return ledger, _Account(seed=account.seed, settings=settings)
+    def _stands(self, seat: Seat) -> Standing:
+        return stands(self.store, seat, lambda work, order: self.write(work, order=order))
 
-    def _followed(self, connection: Connection, seat: Seat) -> Ledger:
-        """Return the seat's ledger, or else the snapshot's, with the end of the log."""
-        if seat.ledger is not None:
-            return ledger_store.caught_up(connection, seat.account, seat.ledger)
-        ledger, seat.saved = ledger_store.opened(connection, seat.account)
-        return ledger
-
-    def _keep(self, seat: Seat, ledger: Ledger) -> None:
-        """Let a snapshot be written now and then; nobody waits for it."""
-        if ledger.seq - seat.saved >= max(_SNAPSHOT_EVERY, len(ledger.plays) // _SNAPSHOT_PART):
-            account, seat.saved = seat.account, ledger.seq
-            self.write(
-                lambda connection: ledger_store.save(connection, account, ledger), order=account
-            )
+    def _prepare(self, account: str) -> None:
+        """Make a listener's model ready for more answers, while nobody waits for it."""
+        seat = self._seats.seated(account)
+        model = None if seat is None else seat.model
+        if seat is None or model is None or _is_ready(seat, model):
+            return
+        prepared = model.prepared()  # a value from a value: nobody is kept from the seat
+        with seat.lock:
+            if seat.model is not model:
+                return  # it has gone on, and is looked at again after that
+            seat.ready = Ready(model=model, prepared=prepared)
+        self._seats.count(seat)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Account:
-    seed: int
-    settings: ListenerSettings
-
-
-def _features_of(sound: Sound | None) -> Callable[[Sequence[str]], Mapping[str, Any]]:
-    return (lambda _: {}) if sound is None else sound.features
+def _is_ready(seat: Seat, model: Model) -> bool:
+    return seat.ready is not None and seat.ready.model is model
 
 
 def _retracted(log: Iterable[Event]) -> set[int]:

@@ -24,7 +24,7 @@ from bandstand.model.novelty import novelty
 from bandstand.model.priors import require_positive
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.arrays import Features, Vector
     from bandstand.domain import Songs
 
 SHORTEST_RECOVERY: Final = 100.0
@@ -46,7 +46,7 @@ class Listener(Protocol):
         """The true s, in minutes."""
         ...
 
-    def liking(self, features: Matrix) -> Vector:
+    def liking(self, features: Features) -> Vector:
         """Return what each song would be worth if it were new: Uc (1)."""
         ...
 
@@ -100,7 +100,7 @@ class SimulatedListener:
             noise_standard_deviation=noise_standard_deviation,
         )
 
-    def liking(self, features: Matrix) -> Vector:
+    def liking(self, features: Features) -> Vector:
         """Return Uc = θ'x of each song (1)."""
         if features.shape[1] != len(self.preference):
             msg = (
@@ -156,7 +156,7 @@ class StarListener:
         """The true s, in minutes."""
         return self.feeling.recovery_time
 
-    def liking(self, features: Matrix) -> Vector:
+    def liking(self, features: Features) -> Vector:
         """Return what each song would be worth if it were new, not rounded."""
         return self.feeling.liking(features)
 

@@ -84,7 +84,7 @@ def follow(
             moment=moment,
             song=song,
             row=row,
-            elapsed=float(songs.elapsed[row]),
+            elapsed=float(songs.elapsed_of([row])[0]),
             rating=rating,
             expected_rating=float(expected[row]),
             best_expected_rating=float(expected.max()),

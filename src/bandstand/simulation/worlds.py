@@ -140,7 +140,8 @@ class TableWorld:
 
     def meeting(self, run: int, seed: int) -> Meeting:
         """Return all songs and a new listener."""
-        standardised = Standardiser.fit(self.features).apply(self.features)[:, :-1]
+        applied = Standardiser.fit(self.features).apply(self.features)
+        standardised: Matrix = np.asarray(applied[:, :-1], dtype=np.float64)
         columns = standardised.shape[1]
         return Meeting(
             features=frozen(_scaled(standardised, self.scale)),

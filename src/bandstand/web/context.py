@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
+from bandstand.errors import TakesLongError
 from bandstand.radio.study.desk import StudyDesk
 from bandstand.settings import Settings
 from bandstand.web.access import Access, access_from
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOOKING = 2  # threads
+# More at once would only make all of them late: a choice is work for a processor, and where one
+# is done before the next begins, those who came first have their song sooner and nobody later.
+_CHOOSING = 2
+# Some algorithms take seconds. Those who want them wait for each other, and nobody else for them.
+_PONDERING = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +53,11 @@ class Context:
     workers: Workers
     # For looks at the store that take no time: nobody who rates waits for those who choose songs.
     looks: Workers
+    choosers: Workers  # for the next song: it waits behind no long list
+    ponderers: Workers  # for whatever an algorithm that is not quick has to say
     turns: Turns  # for questions about what is known of a listener
+    next_turns: Turns  # the same listeners, for what has to be there at once: the next song
+    slow_turns: Turns  # the same listeners, for what takes long whatever is asked
     # For songs of a study, apart from all others: who waits for a choice learns how long it takes.
     study_turns: Turns
     desk: PasswordDesk
@@ -67,10 +77,24 @@ class Context:
         """Return what a change of the store returns; it is on the disk by then."""
         return await asyncio.wrap_future(self.radio.write(work))
 
+    async def ask(
+        self, turns: Turns, account: str, work: Callable[..., T], *args: Any, **kwargs: Any
+    ) -> T:
+        """Return what the radio answers a listener, who waits where it does not keep others.
+
+        Only the radio knows whether it takes long, and it says so at once (`only_quick`).
+        """
+        try:
+            return await turns.run(account, work, *args, only_quick=True, **kwargs)
+        except TakesLongError:
+            return await self.slow_turns.run(account, work, *args, **kwargs)
+
     def close(self) -> None:
         """End the threads; the radio and the store belong to somebody else."""
         self.workers.close()
         self.looks.close()
+        self.choosers.close()
+        self.ponderers.close()
         self.desk.close()
 
 
@@ -91,6 +115,9 @@ def make_context(
     """
     settings = settings or Settings()
     workers, looks = Workers(), Workers(_LOOKING, name="looks")
+    choosers = Workers(_CHOOSING, name="choosing")
+    ponderers = Workers(_PONDERING, name="pondering")
+    turns = Turns(workers)
     return Context(
         store=store,
         radio=radio,
@@ -99,7 +126,11 @@ def make_context(
         access=access or _described(settings),
         workers=workers,
         looks=looks,
-        turns=Turns(workers),
+        choosers=choosers,
+        ponderers=ponderers,
+        turns=turns,
+        next_turns=Turns(choosers, beside=turns),
+        slow_turns=Turns(ponderers, beside=turns),
         study_turns=Turns(workers),
         desk=PasswordDesk(),
         sessions=SessionCache(store, looks, clock),

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
+from bandstand.radio.choice.years import FIRST_YEAR, LAST_YEAR
 from bandstand.store.values import is_unicode
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -30,5 +31,6 @@ def _clean(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Year = Annotated[Whole, Field(ge=FIRST_YEAR, le=LAST_YEAR)]
 Text = Annotated[str, BeforeValidator(_clean)]
 Id = Annotated[str, StringConstraints(pattern="^[0-9a-f]{16}$")]

@@ -18,6 +18,7 @@ from bandstand.radio.media.media import Media
 from bandstand.radio.scanning.scan_round import reachable
 from bandstand.radio.scanning.scanner import Scanner
 from bandstand.radio.service import Radio
+from bandstand.radio.watching import Watching
 from bandstand.store import sessions
 from bandstand.web.app import create_app
 from bandstand.web.context import make_context
@@ -77,6 +78,13 @@ def on_air(
             media=media,
         )
         parts.callback(context.close)
+        watching = Watching(
+            store,
+            known=lambda: radio.shelf,
+            on_change=radio.refresh,
+            is_busy=lambda: scanner.is_busy,
+        )
+        parts.callback(watching.close)
         parts.callback(scanner.stop)
         with store.writing() as connection:
             sessions.prune(connection, clock())

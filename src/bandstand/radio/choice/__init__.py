@@ -1,1 +1,1 @@
-"""Which song is played: the shelf, bans, spacing, wishes, the dial, and the choice."""
+"""Which song is played: the shelf, bans, years, spacing, wishes, the dial, and the choice."""

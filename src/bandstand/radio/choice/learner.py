@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from bandstand.algorithms.randomness import randomness
 from bandstand.algorithms.registry import algorithm_named
 from bandstand.algorithms.situation import Listening
-from bandstand.domain import Songs
-from bandstand.inference.search_memory import SearchMemory
+from bandstand.domain import History, Songs
+from bandstand.inference.exact import ExactBelief
+from bandstand.inference.variational import Variational
 from bandstand.model.piecewise_linear import RADIO_BASIS
 from bandstand.model.priors import radio_prior
 from bandstand.radio.choice.chosen import Glimpse
@@ -20,17 +21,46 @@ from bandstand.radio.choice.learning import LONGEST, Reader
 if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue
     from bandstand.arrays import AnyArray
-    from bandstand.domain import History
     from bandstand.inference.engine import Engine
+    from bandstand.inference.song_table import SongTable
     from bandstand.policies import ScorePolicy
     from bandstand.radio.choice.learning import FeaturesOf, Told
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.radio.log.ledger import Columns
+    from bandstand.radio.log.play_table import PlayTable
 
 # More news than this are learnt sooner all at once.
 _MOST_UPDATES: Final = 64
-# What of a belief grows with the features squared.
-_LARGE: Final = ("covariances", "means", "covariance_root")
+# What a belief refers to and does not own.
+_SHARED: Final = ("history", "model", "prior")
+# Of a history, beside the features: elapsed time, diversity, rating and weight.
+_OTHER_COLUMNS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Stage:
+    """A shelf's features, with the column of ones or without it."""
+
+    catalogue: Catalogue
+    table: SongTable | None
+    intercept: bool
+
+    @classmethod
+    def on(cls, shelf: Shelf, *, intercept: bool) -> _Stage | None:
+        """Return the features that are wanted; None while no song has any."""
+        if shelf.catalogue is None:
+            return None
+        if intercept:
+            return cls(catalogue=shelf.catalogue, table=shelf.table, intercept=True)
+        bare = shelf.bare
+        return None if bare is None else cls(catalogue=bare[0], table=bare[1], intercept=False)
+
+    def reader(self, shelf: Shelf, features_of: FeaturesOf) -> Reader:
+        return Reader(shelf, self.catalogue, features_of, intercept=self.intercept)
+
+    def memory(self, engine: Engine[Any]) -> Any:
+        """Return room for what an engine keeps of these songs for one listener."""
+        never = Listening.nothing(len(self.catalogue), longest=LONGEST)
+        return engine.remember(self.catalogue.songs(never, LONGEST), shared=self.table)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,12 +75,14 @@ class Learner:
     seed: int
     told: Told
     belief: Any
+    # Before the last play, which may still be rated, or be taken back.
+    earlier: Learner | None = None
 
     @classmethod
     def begin(
         cls,
         shelf: Shelf,
-        columns: Columns,
+        plays: PlayTable,
         *,
         algorithm: str,
         intercept: bool,
@@ -58,32 +90,84 @@ class Learner:
         features_of: FeaturesOf,
     ) -> Learner | None:
         """Return what is learnt from all plays; None while no song has features."""
-        named = algorithm_named(algorithm)
-        if shelf.catalogue is None or shelf.bare is None:
+        named, stage = algorithm_named(algorithm), _Stage.on(shelf, intercept=intercept)
+        if stage is None:
             return None
-        catalogue, table = (shelf.catalogue, shelf.table) if intercept else shelf.bare
-        prior = radio_prior(catalogue.features.shape[1], intercept=intercept)
+        prior = radio_prior(stage.catalogue.features.shape[1], intercept=intercept)
         engine = named.engine_for(prior, basis=RADIO_BASIS)
-        reader = Reader(shelf, catalogue, features_of, intercept=intercept)
-        told = reader.told(columns)
+        reader = stage.reader(shelf, features_of)
+        told = reader.told(plays)
         return cls(
-            catalogue=catalogue,
+            catalogue=stage.catalogue,
             engine=engine,
             policy=named.policy,
-            memory=engine.remember(_never_heard(catalogue), shared=table),
+            memory=stage.memory(engine),
             reader=reader,
             seed=seed,
             told=told,
             belief=_fitted(engine, told.history, seed),
         )
 
-    def follow(self, columns: Columns) -> Learner:
+    def follow(self, plays: PlayTable) -> Learner:
         """Return what is learnt after more plays: the same as begun with them, only sooner."""
-        told = self.reader.continued(self.told, columns)
-        if told is None:
-            told = self.reader.told(columns)
-            return replace(self, told=told, belief=_fitted(self.engine, told.history, self.seed))
-        return replace(self, told=told, belief=self._updated(told.history))
+        for known in (self, self.earlier):
+            told = None if known is None else known.reader.continued(known.told, plays)
+            if known is not None and told is not None:
+                return known.after(told)
+        told = self.reader.told(plays)
+        belief = _fitted(self.engine, told.history, self.seed)
+        return replace(self, told=told, belief=belief, earlier=None)
+
+    def after(self, told: Told) -> Learner:
+        """Return what is learnt when all that was told is followed by more."""
+        belief, more = self._updated(told.history), len(told.plays) - len(self.told.plays)
+        if more == 0:
+            return replace(self, told=told, belief=belief)
+        is_near = more == 1 and _share_most(belief, self.belief)
+        earlier = replace(self, earlier=None) if is_near else None
+        return replace(self, told=told, belief=belief, earlier=earlier)
+
+    def moved(self, shelf: Shelf, *, intercept: bool, features_of: FeaturesOf) -> Learner | None:
+        """Return the same learner over another shelf; None where it has to begin anew.
+
+        Songs that came or went change nothing of what is believed of a listener, as long as the
+        songs that were heard sound as they did.
+        """
+        stage = _Stage.on(shelf, intercept=intercept)
+        if stage is None or stage.catalogue.features.shape[1] != self.told.history.columns:
+            return None
+        reader = stage.reader(shelf, features_of)
+        told = reader.told(self.told.plays)
+        if not _says_the_same(self.engine, told.history, self.told.history):
+            return None
+        return replace(
+            self,
+            catalogue=stage.catalogue,
+            memory=stage.memory(self.engine),
+            reader=reader,
+            told=told,
+            belief=replace(self.belief, history=told.history),
+            earlier=None,
+        )
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether `prepared` has something to do; to find out takes no time."""
+        is_worn = getattr(self.engine, "is_worn", None)
+        if is_worn is not None and is_worn(self.belief):
+            return True
+        return bool(getattr(self.memory, "are_worn", False))
+
+    def prepared(self) -> Learner | None:
+        """Return the same learner, ready for more answers; None if it is.
+
+        It may take a while, and can be done at any time: what is believed stays the same.
+        """
+        if getattr(self.memory, "are_worn", False):
+            self.memory.prepare()  # it is taken over by the next question
+        prepare = getattr(self.engine, "prepared", None)
+        belief = None if prepare is None else prepare(self.belief)
+        return None if belief is None else replace(self, belief=belief)
 
     def glimpse(self, song: str, *, since: float | None) -> Glimpse:
         """Return what is believed of a song that was heard `since` minutes ago, or never."""
@@ -102,9 +186,9 @@ class Learner:
     @property
     def nbytes(self) -> int:
         """About how much memory belongs to this listener alone."""
-        kept = self.memory.nbytes if isinstance(self.memory, SearchMemory) else 0
-        believed = sum(_bytes_of(getattr(self.belief, name, None)) for name in _LARGE)
-        return kept + believed + int(self.told.history.features.nbytes)
+        believed = getattr(self.belief, "nbytes", None)
+        believed = _bytes_of(self.belief) if believed is None else int(believed)
+        return believed + _bytes_of(self.told.history) + int(getattr(self.memory, "nbytes", 0))
 
     def _updated(self, history: History) -> Any:
         known = len(self.told.history)
@@ -119,9 +203,6 @@ class Learner:
                 return _fitted(self.engine, history, self.seed)
             rng = randomness(self.seed, count, "learn")
             belief = self.engine.update(belief, history.first(count), rng=rng)
-            if isinstance(self.memory, SearchMemory) and self.memory.is_used:
-                # It keeps up at little cost if it sees every answer.
-                self.memory.follow(belief)
         return belief
 
 
@@ -129,8 +210,23 @@ def _fitted(engine: Engine[Any], history: History, seed: int) -> Any:
     return engine.fit(history, rng=randomness(seed, len(history), "learn"))
 
 
-def _never_heard(catalogue: Catalogue) -> Songs:
-    return catalogue.songs(Listening.nothing(len(catalogue), longest=LONGEST), LONGEST)
+def _share_most(belief: Any, earlier: Any) -> bool:
+    """Return whether two beliefs together take hardly more room than one."""
+    if not isinstance(belief, ExactBelief):
+        return True  # they are small
+    same: bool = belief.learnt.base is earlier.learnt.base
+    return same
+
+
+def _says_the_same(engine: Engine[Any], history: History, other: History) -> bool:
+    """Return whether an engine would learn the same from two histories."""
+    names = ["ratings", "weights", "elapsed", "features"]
+    factors = engine.model.factors if isinstance(engine, Variational) else ()
+    if any(factor.name == "diversity" for factor in factors):
+        names.append("diversity")  # which is measured by the shelf
+    return len(history) == len(other) and all(
+        np.array_equal(getattr(history, name), getattr(other, name)) for name in names
+    )
 
 
 def _only(values: AnyArray | None) -> float | None:
@@ -138,7 +234,14 @@ def _only(values: AnyArray | None) -> float | None:
 
 
 def _bytes_of(value: object) -> int:
-    """Return how much an array takes, or several; other things are small."""
+    """Return how much arrays take, and what is made of them; other things are small."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, History):
+        return int(value.features.nbytes + _OTHER_COLUMNS * value.ratings.nbytes)
     if isinstance(value, tuple | list):
-        return sum(_bytes_of(part) for part in value)
-    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
+        return sum(map(_bytes_of, value))
+    if not is_dataclass(value):
+        return 0
+    own = [field.name for field in fields(value) if field.name not in _SHARED]
+    return sum(_bytes_of(getattr(value, name)) for name in own)

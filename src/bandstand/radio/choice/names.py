@@ -43,6 +43,8 @@ _BRACKETED: Final = re.compile(r"\s*[(\[{<]([^()\[\]{}<>]*)[)\]}>]")
 # A dash between spaces, of any length; hyphens inside words stay.
 _DASHED: Final = re.compile(r"\s+[-‐‑‒–—―]+\s+(?=[^-‐‑‒–—―]*$)")
 _GUEST: Final = re.compile(r"\s+[(\[]?(?:feat|ft|featuring)(?![\w'’])\.?\s.*$")
+# What every ending that could be left out has in it.
+_MAY_SAY_MORE: Final = re.compile(r"[(\[{<‐‑‒–—―-]|feat|ft")
 _WORDS: Final = re.compile(r"\w+")
 _APOSTROPHES: Final = re.compile(r"[\'’‘`´ʼ]")
 # No real title is longer or has more said about its version.
@@ -58,7 +60,9 @@ def song_key(title: str) -> str:
     ('heroes', 'live and let die')
     """
     whole = name_key(title[:_LONGEST])
-    return _plain(_without_versions(whole)) or _plain(whole) or whole
+    # Most titles say nothing of a version, and there may be a million of them.
+    short = _without_versions(whole) if _MAY_SAY_MORE.search(whole) else whole
+    return _plain(short) or _plain(whole) or whole
 
 
 def lead_artist(artist: str) -> str:

@@ -7,20 +7,24 @@ kind is found by itself, and the two are compared: the search for the best needs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand.algorithms.randomness import randomness
+from bandstand.model.allowed import Allowed
+from bandstand.radio.choice.candidates import is_any, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.algorithms.playlist import Scene
-    from bandstand.arrays import Indices
     from bandstand.model.prediction import Prediction
     from bandstand.policies import ScorePolicy
     from bandstand.radio.choice.learner import Learner
+
+# Expected ratings that differ by less are the same, but for rounding.
+_SAME: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,27 +49,43 @@ class Pick:
     score: float | None
 
 
-def best_of(picker: Picker, rows: Indices) -> Pick:
-    """Return the best of the songs in `rows`, which are not empty."""
-    picks = [_picked(picker, some, favour) for some, favour in _kinds(picker, rows)]
+def best_of(picker: Picker, songs: Allowed) -> Pick:
+    """Return the best of `songs`, of which there are some."""
+    picks = [_picked(picker, some, favour) for some, favour in _kinds(picker, songs)]
     return max(picks, key=lambda pick: -np.inf if pick.score is None else pick.score)
 
 
-def _kinds(picker: Picker, rows: Indices) -> Iterator[tuple[Indices, float]]:
+def share_better(picker: Picker, pick: Pick, songs: Allowed) -> float | None:
+    """Return which share of `songs` is expected to get more than the one that was picked.
+
+    Where there are many, it is that of some which stand for them.
+    """
+    learner, scene = picker.learner, picker.scene
+    own, rows = pick.prediction.mean(), sample(songs)
+    some = learner.catalogue.songs(scene.listening, scene.now).take(rows)
+    expected = learner.engine.predict(scene.belief, some).mean()
+    if own is None or expected is None:
+        return None
+    return float(np.mean(expected > own[0] + _SAME * (1 + abs(own[0]))))
+
+
+def _kinds(picker: Picker, songs: Allowed) -> Iterator[tuple[Allowed, float]]:
     """Yield the songs by how the dial favours them."""
     if picker.favour == 0:
-        yield rows, 0.0
+        yield songs, 0.0
         return
-    never = np.isneginf(picker.scene.listening.last_heard[rows])
-    for some, favour in ((rows[never], picker.favour), (rows[~never], 0.0)):
-        if len(some):
-            yield some, favour
+    heard = picker.scene.listening.heard_rows
+    never, again = songs.without(heard), heard[songs.holds(heard)]
+    if is_any(never):
+        yield never, picker.favour
+    if len(again):
+        yield Allowed.only(again, songs.count), 0.0
 
 
-def _picked(picker: Picker, rows: Indices, favour: float) -> Pick:
+def _picked(picker: Picker, songs: Allowed, favour: float) -> Pick:
     scene, learner, policy = picker.scene, picker.learner, picker.policy
     rng = randomness(picker.seed, scene.step, "choose")
-    best = policy.choose(picker.prediction, step=picker.step, rng=rng, count=1, allowed=rows)
+    best = policy.choose(picker.prediction, step=picker.step, rng=rng, count=1, allowed=songs)
     row = int(best[0])
     song = learner.catalogue.song(row, scene.listening, scene.now)
     alone = learner.engine.predict(scene.belief, song)

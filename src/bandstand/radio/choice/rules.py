@@ -6,6 +6,9 @@
 
 In a small library the gaps shrink to a quarter of what there is to choose from. Where spacing
 would leave nothing, the artists give way first, then the recordings, then the songs.
+
+Bans are one mask for all songs, made when they change. Spacing is a test that is asked only about
+the songs that could come next.
 """
 
 from __future__ import annotations
@@ -15,12 +18,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand.model.allowed import Allowed
+from bandstand.radio.choice.candidates import distinct, is_any
+from bandstand.radio.choice.name_index import NO_ROWS
 from bandstand.radio.choice.shelf import NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bandstand.arrays import AnyArray, Indices
+    from bandstand.model.allowed import Test
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.log.ledger import Rule
 
@@ -30,14 +37,19 @@ RECORDING_GAP: Final = 50
 ARTIST_GAP: Final = 5
 # No more of the last songs are ever looked at.
 LONGEST_GAP: Final = max(SONG_GAP, RECORDING_GAP, ARTIST_GAP)
+# A gap is at most one part in so many of what there is to choose from.
+_PART: Final = 4
 
 
-def unbanned(shelf: Shelf, active: Iterable[Rule]) -> Indices:
-    """Return the rows that none of the rules that hold now forbids."""
+def unbanned(shelf: Shelf, active: Iterable[Rule], gone: Indices = NO_ROWS) -> Allowed:
+    """Return the songs that none of the rules that hold now forbids, but for those in `gone`."""
+    banned = [gone, *(shelf.rows_of(rule.scope, rule.target) for rule in active)]
+    if not any(map(len, banned)):
+        return Allowed.everything(len(shelf))
     free = np.ones(len(shelf), dtype=np.bool_)
-    for rule in active:
-        free[shelf.rows_of(rule.scope, rule.target)] = False
-    return np.flatnonzero(free)
+    for rows in banned:
+        free[rows] = False
+    return Allowed.marked(free)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,55 +61,58 @@ class Spacing:
     artists: int
 
     @classmethod
-    def over(cls, shelf: Shelf, free: Indices) -> Spacing:
+    def over(cls, shelf: Shelf, free: Allowed) -> Spacing:
         """Return gaps that fit what there is to choose from."""
-        artists = shelf.artist_codes[free]
+        recordings = distinct(shelf.recording_codes, free, enough=_PART * RECORDING_GAP)
+        artists = distinct(shelf.artist_codes, free, enough=_PART * ARTIST_GAP)
         return cls(
             # Even of two or three songs, none comes twice in a row.
-            songs=min(SONG_GAP, max(len(free) // 4, 1)),
-            recordings=min(RECORDING_GAP, _distinct(shelf.recording_codes[free]) // 4),
-            artists=min(ARTIST_GAP, _distinct(artists[artists != NOBODY]) // 4),
+            songs=min(SONG_GAP, max(free.most // _PART, 1)),
+            recordings=min(RECORDING_GAP, recordings // _PART),
+            artists=min(ARTIST_GAP, artists // _PART),
         )
 
     def left(
-        self, shelf: Shelf, rows: Indices, last: Sequence[int], *, once: Sequence[int] = ()
-    ) -> Indices:
-        """Return those of `rows` that may follow the songs `last`, the latest of them at its end.
+        self, shelf: Shelf, some: Allowed, last: Sequence[int], *, once: Sequence[int] = ()
+    ) -> Allowed:
+        """Return those of `some` that may follow the songs `last`, the latest of them at its end.
 
         Those in `once` are kept away whatever the gap, as long as there are others; then only
-        the gaps hold. All of `rows` come back where spacing would leave none.
+        the gaps hold. All of `some` come back where spacing would leave none.
         """
-        planned = _is_among(rows, once)
-        songs = _is_among(rows, _latest(last, self.songs))
-        recordings = _shares(shelf.recording_codes, rows, _latest(last, self.recordings))
-        artists = _shares(shelf.artist_codes, rows, _latest(last, self.artists))
-        spaced = (songs | recordings | artists, songs | recordings, songs)
-        last_song = _is_among(rows, _latest(last, 1))
-        for kept_away in (*(planned | each for each in spaced), *spaced, last_song):
-            if not kept_away.all():
-                left: Indices = rows[~kept_away]
+        for left in self._degrees(shelf, some, last, once):
+            if is_any(left):
                 return left
-        return rows
+        return some
+
+    def _degrees(
+        self, shelf: Shelf, some: Allowed, last: Sequence[int], once: Sequence[int]
+    ) -> Iterator[Allowed]:
+        """Yield what is left when all of it is kept away, then less and less."""
+        recordings = _differs(shelf.recording_codes, _latest(last, self.recordings))
+        artists = _differs(shelf.artist_codes, _latest(last, self.artists))
+        for planned in (once, ()) if len(once) else ((),):
+            songs = some.without([*planned, *_latest(last, self.songs)])
+            yield songs.where(recordings).where(artists)
+            yield songs.where(recordings)
+            yield songs
+        yield some.without(_latest(last, 1))
 
 
 def _latest(last: Sequence[int], count: int) -> Sequence[int]:
     return last[max(len(last) - count, 0) :] if count else last[:0]
 
 
-def _shares(codes: Indices, rows: Indices, last: Sequence[int]) -> AnyArray:
-    """Return for each of `rows` whether its code is one of those of the songs `last`."""
-    # One more than the codes, so that nobody is 0 and is never marked.
-    some = {int(codes[row]) + 1 for row in last} - {NOBODY + 1}
-    return _is_among(codes[rows] + 1, sorted(some))
+def _differs(codes: AnyArray, last: Sequence[int]) -> Test:
+    """Return a test of rows: whether their codes are none of those of the songs `last`."""
+    kept_away = np.unique([code for row in last if (code := int(codes[row])) != NOBODY])
+    if not len(kept_away):
+        return lambda rows: np.ones(len(rows), dtype=np.bool_)
+    final = len(kept_away) - 1
 
+    def test(rows: Indices) -> AnyArray:
+        found = codes[rows]
+        places = np.minimum(np.searchsorted(kept_away, found), final)
+        return np.asarray(kept_away[places] != found)
 
-def _is_among(values: Indices, some: Sequence[int]) -> AnyArray:
-    if not len(values):
-        return np.zeros(0, dtype=np.bool_)
-    marked = np.zeros(max(int(values.max()), *some, 0) + 1, dtype=np.bool_)
-    marked[list(some)] = True  # a tuple would be one place in many dimensions
-    return marked[values]
-
-
-def _distinct(codes: Indices) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
+    return test

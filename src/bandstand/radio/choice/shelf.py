@@ -7,6 +7,9 @@ code                  shape     meaning
 `minutes`             (S,)      how long each song lasts
 `artist_codes`        (S,)      songs by the same artist, whoever the guests; −1 if not known
 `recording_codes`     (S,)      versions of one recording have the same number
+
+The features are the mapped file itself wherever every song has some, so that all processes of a
+machine share them. Everything else is a few bytes per song (`song_columns`).
 """
 
 from __future__ import annotations
@@ -17,21 +20,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.situation import Catalogue
-from bandstand.arrays import frozen
-from bandstand.domain import FEATURE_LIMIT
+from bandstand.arrays import frozen, read_only
+from bandstand.catalog.array_file import let_go
 from bandstand.errors import InvalidInputError
 from bandstand.inference.song_table import SongTable
 from bandstand.library import catalogue as library_catalogue
-from bandstand.radio.choice import names
+from bandstand.radio.choice import columns_file, names
+from bandstand.radio.choice.columns_file import KnownSongs
+from bandstand.radio.choice.name_index import NO_ROWS, NameIndex
 from bandstand.radio.choice.recordings import recording_codes
+from bandstand.radio.choice.shelf_features import features_for
+from bandstand.radio.choice.song_columns import SongColumns
+from bandstand.radio.choice.song_ids import RowsBySong, SongIds
+from bandstand.radio.choice.spellings import NOTHING, SpeltGenres
 from bandstand.radio.choice.tally import Tally, tally_of
-from bandstand.store import songs
+from bandstand.store import files, song_changes, song_facts
+from bandstand.store.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
+    from sqlalchemy import Connection
+
+    from bandstand.algorithms.situation import Catalogue
+    from bandstand.arrays import AnyArray, Indices
     from bandstand.catalog.matrix import Catalogue as StoredCatalogue
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
@@ -39,33 +52,69 @@ if TYPE_CHECKING:
 # What a song of unknown or impossible length counts as; longer ones are cut for planning.
 _USUAL_MINUTES: Final = 4.0
 _SHORTEST, _LONGEST = 0.05, 1_440.0
-NOBODY: Final = -1
-_NO_ROWS: Final = np.empty(0, dtype=np.intp)
+NOBODY: Final = NOTHING
+# A library of so many songs takes a second to read, and is saved as it was read …
+_WORTH_SAVING: Final = 50_000
+# … and read anew once more than one in so many songs has changed.
+_WORTH_READING: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shelf:
     """All songs that can be played now."""
 
-    ids: tuple[str, ...]
+    columns: SongColumns
     catalogue: Catalogue | None
     has_features: AnyArray
-    minutes: Vector
-    artist_codes: Indices
-    artist_names: tuple[str | None, ...]  # of each song, as its tag writes it
-    genre_names: tuple[tuple[str, ...], ...]  # of each song, as its tag writes them
-    recording_codes: Indices
-    rows_by_name: Mapping[str, Mapping[str, Indices]]  # by scope, then by folded name
-    tally: Tally
     stamp: Mapping[str, Any]  # what the features depend on; empty while there are none
+    store: str = ""  # which one they are from, …
+    changes: int = 0  # … and the last note of changes of its songs by then
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.columns)
+
+    @property
+    def ids(self) -> SongIds:
+        """The song of each row."""
+        return SongIds(self.columns.ids)
 
     @cached_property
-    def row_of(self) -> Mapping[str, int]:
+    def row_of(self) -> RowsBySong:
         """The row of each song."""
-        return {song: row for row, song in enumerate(self.ids)}
+        return RowsBySong(self.columns.ids)
+
+    @cached_property
+    def minutes(self) -> AnyArray:
+        """How long each song lasts, within what can be planned with."""
+        seconds = self.columns.seconds
+        known = (seconds > 0) & (seconds < np.inf)
+        clipped = np.clip(np.where(known, seconds, 1.0) / np.float32(60), _SHORTEST, _LONGEST)
+        minutes: AnyArray = np.where(known, clipped, np.float32(_USUAL_MINUTES))
+        return minutes
+
+    @cached_property
+    def artist_codes(self) -> AnyArray:
+        """A number for the artist of each song, guests left out."""
+        columns = self.columns
+        spelt = np.where(columns.artist == NOTHING, columns.album_artist, columns.artist)
+        # Nothing is −1, which finds the last entry: that of nothing.
+        codes: AnyArray = columns.names.artists.leads()[spelt]
+        return codes
+
+    @property
+    def genre_names(self) -> Sequence[tuple[str, ...]]:
+        """The genres of each song, as its tag writes them."""
+        return SpeltGenres(self.columns.genre, self.columns.names.genres)
+
+    @cached_property
+    def recording_codes(self) -> AnyArray:
+        """A number for the recording of each song, the same for all its versions."""
+        return recording_codes(self.artist_codes, self.columns.title, self.columns.recording)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """How much music there is."""
+        return tally_of(self.columns)
 
     @cached_property
     def table(self) -> SongTable | None:
@@ -77,116 +126,109 @@ class Shelf:
         """The catalogue and table without the column of ones, for those who want none."""
         if self.catalogue is None or self.table is None:
             return None
-        table = self.table.without_last_column()
         # The ones are the last term of every squared norm, but for songs without features.
         norms = self.catalogue.squared_norms - self.has_features
-        catalogue = replace(
-            self.catalogue, features=frozen(table.features), squared_norms=frozen(norms)
-        )
-        return catalogue, table
+        features = read_only(self.catalogue.features[:, :-1])
+        catalogue = replace(self.catalogue, features=features, squared_norms=frozen(norms))
+        return catalogue, self.table.without_last_column()
+
+    @cached_property
+    def _index(self) -> NameIndex:
+        return NameIndex(self.columns)
 
     def rows_of(self, scope: str, target: str) -> Indices:
         """Return the rows that a ban or a wish means: none if there are no such songs."""
         if scope == "song":
             row = self.row_of.get(target)
-            return _NO_ROWS if row is None else np.array([row])
-        return self.rows_by_name[scope].get(names.name_key(target), _NO_ROWS)
+            return NO_ROWS if row is None else np.array([row])
+        return self._index.rows(scope, names.name_key(target))
+
+    def warmed(self) -> Shelf:
+        """Return this shelf after making what its first listener would have to wait for."""
+        _ = self.recording_codes, self.minutes, self.table, self._index
+        return self
 
 
-def load_shelf(store: Store) -> Shelf:
-    """Return the songs of a store that can be played now."""
-    matrix = _matrix(store)
-    with store.reading() as connection:
-        return shelf_of(songs.present(connection), matrix)
+def load_shelf(store: Store, before: Shelf | None = None) -> Shelf:
+    """Return the songs of a store that can be played now.
+
+    A shelf of the same store that was loaded before saves reading what has not changed since; so
+    do the columns that were saved for a large library.
+    """
+    folder = store.location.data_folder
+    with store.reading(limit=None) as connection:
+        # One moment for both: a song is on the shelf if and only if the matrix was made with it.
+        matrix = _matrix(connection, folder)
+        known = _known_songs(connection, folder, before)
+    if before is not None and known.columns is before.columns and _stamp(matrix) == before.stamp:
+        return before  # so that listeners keep their shortlists
+    if before is not None and before.catalogue is not None:
+        # Who still asks the shelf before finds its pages again; both at once need not be here.
+        let_go(before.catalogue.features)
+    shelf = shelf_from(known.columns, matrix, store=known.store, changes=known.changes)
+    return shelf.warmed()
 
 
-def shelf_of(records: Iterable[SongRecord], matrix: StoredCatalogue | None = None) -> Shelf:
-    """Return a shelf of these songs, with their features where `matrix` has any."""
-    found = sorted(records, key=lambda record: record.id)
-    ids = tuple(record.id for record in found)
-    catalogue, has_features = _features(ids, matrix)
-    return Shelf(
-        ids=ids,
-        catalogue=catalogue,
-        has_features=has_features,
-        minutes=frozen([_minutes(record.duration) for record in found]),
-        artist_codes=_artist_codes(found),
-        artist_names=tuple(record.tags.artist for record in found),
-        genre_names=tuple(names.genre_names(record.tags.genre) for record in found),
-        recording_codes=recording_codes([record.tags for record in found]),
-        rows_by_name=_rows_by_name(found),
-        tally=tally_of(found),
-        stamp={} if catalogue is None or matrix is None else dict(matrix.stamp),
-    )
+def _known_songs(connection: Connection, folder: Path, before: Shelf | None) -> KnownSongs:
+    """Return what is known of all songs, by way of what was known before if that is quicker."""
+    store, latest = identity(connection).id, song_changes.latest(connection)
+    earlier = columns_file.opened(folder) if before is None else before
+    columns = None if earlier is None else _followed(connection, store, latest, earlier)
+    if columns is None:
+        columns = SongColumns.of(song_facts.facts(connection))
+    known = KnownSongs(columns=columns, store=store, changes=latest)
+    has_changed = earlier is None or columns is not earlier.columns
+    return columns_file.saved(folder, known) if has_changed and _is_large(columns) else known
 
 
-def _matrix(store: Store) -> StoredCatalogue | None:
+def _is_large(columns: SongColumns) -> bool:
+    return len(columns) >= _WORTH_SAVING
+
+
+def _followed(
+    connection: Connection, store: str, latest: int, before: Shelf | KnownSongs
+) -> SongColumns | None:
+    """Return the columns with what has changed since; None where that is not worth it."""
+    if before.store != store or before.changes > latest:
+        return None
+    later = song_changes.since_note(before.changes)
+    if song_changes.count_changed(connection, later) > len(before) // _WORTH_READING:
+        return None
+    changed = song_changes.changed(connection, later)
+    columns = before.columns
+    if changed:
+        columns = columns.changed(changed, song_facts.facts_of_some(connection, changed))
+    return columns if len(columns) == files.count_songs(connection) else None
+
+
+def _stamp(matrix: StoredCatalogue | None) -> Mapping[str, Any]:
+    return {} if matrix is None else dict(matrix.stamp)
+
+
+def _matrix(connection: Connection, folder: Path) -> StoredCatalogue | None:
     try:
-        return library_catalogue.current(store)
+        return library_catalogue.current_at(connection, folder)
     except InvalidInputError:
         # No projection yet, or none that serves: the radio plays at random and says so.
         return None
 
 
-def _features(
-    ids: Sequence[str], matrix: StoredCatalogue | None
-) -> tuple[Catalogue | None, AnyArray]:
-    """Return the catalogue of all songs, zeros for those without features, and which have some."""
-    if matrix is None or not ids or not len(matrix):
-        return None, _fixed(np.zeros(len(ids), dtype=np.bool_))
-    keys = np.array([song.encode() for song in ids], dtype="S")
-    places = np.minimum(np.searchsorted(matrix.ids, keys), len(matrix) - 1)
-    known = matrix.ids[places] == keys
-    # A damaged row is as good as none: the song can be played, nothing can be said of it.
-    sound = np.all(np.abs(matrix.features) <= FEATURE_LIMIT, axis=1)
-    known &= np.asarray(sound)[places]
-    if not known.any():
-        return None, _fixed(known)
-    table: Matrix = np.zeros((len(ids), matrix.features.shape[1] + 1))
-    table[known, :-1] = matrix.features[places[known]]
-    table[known, -1] = 1.0
-    # What is typical is judged by those that have features.
-    typical = Catalogue.of(table[known]).typical_distance
-    return replace(Catalogue.of(table), typical_distance=typical), _fixed(known)
+def shelf_of(records: Iterable[SongRecord], matrix: StoredCatalogue | None = None) -> Shelf:
+    """Return a shelf of these songs, with their features where `matrix` has any."""
+    found = sorted(map(song_facts.facts_of, records), key=lambda song: song[0])
+    return shelf_from(SongColumns.of(found), matrix)
 
 
-def _minutes(seconds: float) -> float:
-    if not 0 < seconds < np.inf:
-        return _USUAL_MINUTES
-    return float(np.clip(seconds / 60, _SHORTEST, _LONGEST))
-
-
-def _artist_codes(records: Sequence[SongRecord]) -> Indices:
-    """Return a number for the artist of each song, guests left out."""
-    codes: dict[str, int] = {}
-    rows = np.full(len(records), NOBODY, dtype=np.intp)
-    for row, record in enumerate(records):
-        name = record.tags.artist or record.tags.album_artist
-        if name is not None:
-            rows[row] = codes.setdefault(names.lead_artist(name), len(codes))
-    fixed: Indices = _fixed(rows)
-    return fixed
-
-
-def _rows_by_name(records: Sequence[SongRecord]) -> Mapping[str, Mapping[str, Indices]]:
-    found: dict[str, dict[str, list[int]]] = {"artist": {}, "album": {}, "genre": {}}
-    for row, record in enumerate(records):
-        tags = record.tags
-        album = {names.name_key(tags.album)} - {""} if tags.album else frozenset()
-        keys = {
-            "artist": names.artist_keys(tags.artist, tags.album_artist),
-            "album": album,
-            "genre": names.genre_keys(tags.genre),
-        }
-        for scope, some in keys.items():
-            for key in some:
-                found[scope].setdefault(key, []).append(row)
-    return {
-        scope: {key: _fixed(np.array(rows, dtype=np.intp)) for key, rows in by_key.items()}
-        for scope, by_key in found.items()
-    }
-
-
-def _fixed(array: AnyArray) -> Any:
-    array.flags.writeable = False
-    return array
+def shelf_from(
+    columns: SongColumns, matrix: StoredCatalogue | None, *, store: str = "", changes: int = 0
+) -> Shelf:
+    """Return a shelf of songs that are known as columns."""
+    ids, catalogue, has_features = features_for(columns.ids, matrix)
+    return Shelf(
+        columns=replace(columns, ids=ids),
+        catalogue=catalogue,
+        has_features=has_features,
+        stamp={} if catalogue is None else _stamp(matrix),
+        store=store,
+        changes=changes,
+    )

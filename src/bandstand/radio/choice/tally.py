@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bandstand.radio.choice.names import genre_names, name_key
+from bandstand.radio.choice.song_columns import LONGEST
+from bandstand.radio.choice.spellings import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from bandstand.store.songs import SongRecord
-
-# No song counts for longer, whatever its file pretends.
-_LONGEST: Final = 86_400.0  # seconds
+    from bandstand.arrays import AnyArray
+    from bandstand.radio.choice.song_columns import SongColumns
+    from bandstand.radio.choice.spellings import Spellings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +30,44 @@ class Tally:
     duration: float  # of all songs, in seconds
 
 
-def tally_of(records: Sequence[SongRecord]) -> Tally:
+def tally_of(columns: SongColumns) -> Tally:
     """Return how much music these songs are."""
     # Each spelling is looked at once; there are far fewer than songs.
-    artists = {record.tags.artist for record in records}
-    genres = {record.tags.genre for record in records}
-    albums = {
-        (record.tags.album, record.tags.album_artist or record.tags.artist) for record in records
-    }
+    names = columns.names
+    genres = (name for genre in _used(columns.genre, names.genres) for name in genre_names(genre))
     return Tally(
-        songs=len(records),
-        artists=_distinct(artists),
-        albums=len({(name_key(name), name_key(whose or "")) for name, whose in albums if name}),
-        genres=_distinct(name for genre in genres for name in genre_names(genre)),
-        duration=sum(min(record.duration, _LONGEST) for record in records),
+        songs=len(columns),
+        artists=_distinct(_used(columns.artist, names.artists)),
+        albums=_albums(columns),
+        genres=_distinct(genres),
+        duration=float(np.minimum(columns.seconds, LONGEST).sum(dtype=np.float64)),
     )
 
 
-def _distinct(names: Iterable[str | None]) -> int:
-    return len({name_key(name) for name in names if name} - {""})
+def _used(codes: AnyArray, spellings: Spellings) -> Iterable[str]:
+    """Yield the texts that some song has."""
+    for code in np.unique(codes).tolist():
+        text = spellings[code]
+        if text:
+            yield text
+
+
+def _distinct(texts: Iterable[str]) -> int:
+    return len({name_key(text) for text in texts} - {""})
+
+
+def _albums(columns: SongColumns) -> int:
+    names = columns.names
+    whose = np.where(columns.album_artist == NOTHING, columns.artist, columns.album_artist)
+    on_album = columns.album != NOTHING
+    pairs = np.unique(columns.album[on_album] * np.int64(2**32) + whose[on_album])
+    albums = {
+        (name_key(names.albums[album] or ""), name_key(names.artists[artist] or ""))
+        for album, artist in (((pair + 1) >> 32, _low(pair)) for pair in pairs.tolist())
+    }
+    return len(albums)
+
+
+def _low(pair: int) -> int:
+    """Return the second of two numbers that were put into one; it may be −1."""
+    return ((pair + 1) & (2**32 - 1)) - 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.void]]
 Codes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -176,13 +176,28 @@ class PlayTable(Sequence[Play]):
         is_new = self._last is not None and self._code_of(self._last.song) == self._distinct
         return (*before, self._last.song) if self._last is not None and is_new else tuple(before)
 
-    def rows(self) -> Rows:
-        """Return all plays as a new array of rows; `songs` says what their numbers mean."""
-        rows: Rows = np.empty(len(self), dtype=ROW)
-        rows[: self._before] = self._shared.rows[: self._before]
-        if self._last is not None:
-            rows[self._before] = _row(self._last, self._code_of(self._last.song))
+    def rows(self, start: int = 0) -> Rows:
+        """Return all plays from number `start` on as a new array; `named` tells their songs."""
+        rows: Rows = np.empty(max(len(self) - start, 0), dtype=ROW)
+        before = max(self._before - start, 0)
+        rows[:before] = self._shared.rows[start : start + before]
+        if self._last is not None and len(rows):
+            rows[-1] = _row(self._last, self._code_of(self._last.song))
         return rows
+
+    def named(self, codes: Iterable[int]) -> list[str]:
+        """Return the songs that have these numbers in `rows`."""
+        # The last play's song has its number in the shared list only once another play follows.
+        last = "" if self._last is None else self._last.song
+        shared = self._shared.songs
+        return [shared[code] if code < self._distinct else last for code in codes]
+
+    def continues(self, earlier: PlayTable) -> bool:
+        """Return whether this is known to begin with `earlier`, whose last play may have changed.
+
+        It is known where both grew from one another and share their rows.
+        """
+        return self._shared is earlier._shared and self._before >= earlier._before
 
     @property
     def last_heard(self) -> Mapping[str, int]:

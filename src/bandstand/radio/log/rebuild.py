@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from bandstand.catalog import matrix
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.library.catalogue import current
+from bandstand.radio.choice import columns_file
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold
 from bandstand.store import accounts, events, projections, snapshots
@@ -103,6 +104,7 @@ def check(store: Store) -> list[str]:
 def _rebuild_catalogue(store: Store) -> None:
     """Make the matrix anew, with the projection that is stored; without one there is none."""
     matrix.discard(store.location.data_folder)
+    columns_file.discard(store.location.data_folder)
     with store.reading() as connection:
         stored = projections.latest(connection)
     if stored is not None:

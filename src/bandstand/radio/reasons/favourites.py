@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.radio.choice.names import name_key
+from bandstand.radio.choice.names import genre_names, name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from bandstand.arrays import Indices, Vector
+    from bandstand.arrays import AnyArray, Indices, Vector
+    from bandstand.radio.choice.shelf import Shelf
 
 FEWEST_SONGS: Final = 3  # of fewer, the mean tells of the songs and not of the name
 MOST_NAMED: Final = 5
@@ -55,28 +56,58 @@ class Groups:
     names: tuple[str, ...]
 
 
-def groups_of(written: Sequence[Sequence[str]]) -> Groups:
-    """Return the groups of songs with a name in common; `written` has the names of each song.
+def groups_on(shelf: Shelf) -> tuple[Groups, Groups]:
+    """Return the songs of a shelf by artist and by genre."""
+    columns = shelf.columns
+    artists, genres = columns.names.artists, columns.names.genres
+    by_artist = groups_by_tag(columns.artist, lambda code: (str(artists[code]),))
+    by_genre = groups_by_tag(columns.genre, lambda code: genre_names(genres[code]))
+    return by_artist, by_genre
 
-    >>> groups_of([["Pop", "pop"], ["Rock"], ["pop"], ["POP", "Rock"], ["pop"]]).names
+
+def groups_by_tag(tags: AnyArray, names_in: Callable[[int], Sequence[str]]) -> Groups:
+    """Return the groups of songs with a name in common; each has the number of a tag, or −1.
+
+    Each tag is looked at once, and there are far fewer than songs.
+
+    >>> tags = [["Pop", "pop"], ["Rock"], ["pop"], ["POP", "Rock"]]
+    >>> groups_by_tag(np.array([0, 1, 2, 3, 2]), tags.__getitem__).names
     ('pop', 'Rock')
     """
+    some, first, counts = np.unique(tags, return_index=True, return_counts=True)
+    is_there = some >= 0
+    order = np.argsort(first[is_there])  # as they come in the songs
+    seen, count_of = some[is_there][order], counts[is_there][order]
+    spellings, codes_of = _names_of_tags(seen.tolist(), count_of.tolist(), names_in)
+    most = max(map(len, codes_of), default=0)
+    # The codes of each tag, filled up with −1; the last row is that of no tag.
+    table = np.full((int(seen.max(initial=-1)) + 2, max(most, 1)), -1, dtype=np.intp)
+    for tag, codes in zip(seen.tolist(), codes_of, strict=True):
+        table[tag, : len(codes)] = codes
+    songs, places = np.nonzero(table[tags] >= 0)
+    return Groups(
+        songs=songs,
+        codes=table[tags[songs], places],
+        names=tuple(_usual(each) for each in spellings.values()),
+    )
+
+
+def _names_of_tags(
+    tags: Iterable[int], counts: Iterable[int], names_in: Callable[[int], Sequence[str]]
+) -> tuple[dict[str, Counter[str]], list[list[int]]]:
+    """Return how often each name is spelt how, by its key, and the codes of each tag's names."""
     key_of = cache(name_key)
     spellings: dict[str, Counter[str]] = {}
     places: dict[str, int] = {}
-    songs, codes = [], []
-    for song, names in enumerate(written):
+    codes = []
+    for tag, count in zip(tags, counts, strict=True):
         # Of several spellings in one tag the first one counts, and the song counts once.
-        for key, name in {key_of(name): name for name in reversed(names)}.items():
-            if key:
-                spellings.setdefault(key, Counter())[name] += 1
-                songs.append(song)
-                codes.append(places.setdefault(key, len(places)))
-    return Groups(
-        songs=np.array(songs, dtype=np.intp),
-        codes=np.array(codes, dtype=np.intp),
-        names=tuple(_usual(spellings[key]) for key in places),
-    )
+        names = {key_of(name): name for name in reversed(names_in(tag))}
+        names.pop("", None)
+        for key, name in names.items():
+            spellings.setdefault(key, Counter())[name] += count
+        codes.append([places.setdefault(key, len(places)) for key in names])
+    return spellings, codes
 
 
 def _usual(spellings: Counter[str]) -> str:
@@ -87,7 +118,7 @@ def _usual(spellings: Counter[str]) -> str:
 def favourites(liking: Vector, groups: Groups) -> Favourites:
     """Return the best and the least liked names.
 
-    >>> groups = groups_of([["a"], ["a"], ["a"], ["a"], ["b"]])
+    >>> groups = groups_by_tag(np.array([0, 0, 0, 0, 1]), [["a"], ["b"]].__getitem__)
     >>> favourites(np.array([4.0, 5.0, 3.0, np.nan, 9.0]), groups).most
     (Named(name='a', songs=4, expected=4.0),)
     """

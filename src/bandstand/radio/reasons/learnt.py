@@ -22,7 +22,7 @@ from bandstand.inference.factor_prediction import FactorPrediction
 from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.arrays import Features, Vector
     from bandstand.inference.engine import Engine
     from bandstand.model.prediction import Prediction
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 129_600.0
 _TIMES: Final = 61
+# Songs taken at a time, so that nothing of the catalogue's size is copied.
+_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,16 @@ def preference_of(engine: Engine[Any], belief: Any, columns: int) -> Vector | No
     """Return E[θ], the liking of each feature at full novelty; None where there is none."""
     songs = Songs.of(features=np.eye(columns), elapsed=LONGEST)
     return engine.predict(belief, songs).parts().get("content")
+
+
+def likings(features: Features, preference: Vector) -> Vector:
+    """Return E[θ]'x of many songs, some at a time: (S,)."""
+    found = np.empty(len(features))
+    with np.errstate(under="ignore"):
+        for start in range(0, len(features), _BLOCK):
+            block = np.asarray(features[start : start + _BLOCK], dtype=np.float64)
+            found[start : start + len(block)] = block @ preference
+    return found
 
 
 def curve_times() -> Vector:

@@ -14,9 +14,15 @@ import numpy as np
 from bandstand.inference.exact import Exact, ExactBelief
 from bandstand.model.priors import radio_prior
 from bandstand.radio.reasons import habits
-from bandstand.radio.reasons.favourites import Favourites, favourites, groups_of
+from bandstand.radio.reasons.favourites import Favourites, favourites, groups_on
 from bandstand.radio.reasons.leanings import Leaning, leanings
-from bandstand.radio.reasons.learnt import NoveltyCurve, curve_times, novelty_curve, preference_of
+from bandstand.radio.reasons.learnt import (
+    NoveltyCurve,
+    curve_times,
+    likings,
+    novelty_curve,
+    preference_of,
+)
 from bandstand.radio.reasons.taste_text import sentences
 from bandstand.radio.reasons.uncertainty import UncertaintyPoint, sample_rows, uncertainty_over_time
 
@@ -106,7 +112,7 @@ def _learnt(
         uncertainty=uncertainty_over_time(
             _exact_prior(learner, shelf),
             belief.history,
-            features[sample_rows(rows)],
+            np.asarray(features[sample_rows(rows)], dtype=np.float64),
             belief=belief if isinstance(belief, ExactBelief) else None,
             known=known,
         ),
@@ -115,13 +121,9 @@ def _learnt(
     preference = preference_of(engine, belief, columns)
     if preference is None:
         return found
-    liking = np.where(shelf.has_features, features @ preference, np.nan)
-    by_artist = groups_of([() if name is None else (name,) for name in shelf.artist_names])
-    return replace(
-        found,
-        artists=favourites(liking, by_artist),
-        genres=favourites(liking, groups_of(shelf.genre_names)),
-    )
+    liking = np.where(shelf.has_features, likings(features, preference), np.nan)
+    artists, genres = groups_on(shelf)
+    return replace(found, artists=favourites(liking, artists), genres=favourites(liking, genres))
 
 
 def _recovery(engine: Engine[Any], belief: Any, columns: int) -> Recovery | None:

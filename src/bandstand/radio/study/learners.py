@@ -52,8 +52,11 @@ class Seat:
     @property
     def nbytes(self) -> int:
         """About how much memory belongs to this arm alone."""
-        # Most of it is a copy of the features in half as many bytes, and bounds for each song.
-        return 0 if self.recommender is None else self.recommender.catalogue.features.nbytes
+        if self.recommender is None:
+            return 0
+        # The engine streams through a copy of the features in half as many bytes.
+        copied = self.recommender.catalogue.features.nbytes // 2
+        return int(copied) + int(getattr(self.recommender.belief, "nbytes", 0))
 
 
 class Learners:

@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from bandstand.errors import NotFoundError
 from bandstand.radio.study.learners import Learners, moment
 from bandstand.radio.study.standings import claimed_arm, no_study, own_arm, shown
@@ -144,7 +146,8 @@ class Offering:
         """Return the songs of a study that cannot be played now."""
         known, shelf = self._gone_now, self._radio.shelf
         if known is None or known.study is not study or known.shelf is not shelf:
-            missing = frozenset(song for song in study.songs.ids if song not in shelf.row_of)
+            ids, rows = study.songs.ids, shelf.row_of.of(study.songs.ids)
+            missing = frozenset(ids[place] for place in np.flatnonzero(rows < 0).tolist())
             known = _Gone(study=study, shelf=shelf, songs=missing)
             self._gone_now = known
         return known.songs

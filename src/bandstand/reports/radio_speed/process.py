@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from bandstand.errors import BandstandError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _GREETING: Final = "Bandstand plays at http://127.0.0.1:"
 _PATIENCE: Final = 60.0  # seconds
@@ -30,12 +30,25 @@ class Memory(NamedTuple):
 
 
 class RadioProcess:
-    """A server over a store; it ends with the `with` block."""
+    """A server over a store; it ends with the `with` block.
 
-    def __init__(self, store: str, home: Path, *folders: str) -> None:
+    Servers with the same `home` share what is derived from their store; each has a `name` of its
+    own there. `settings` are variables of its environment.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        home: Path,
+        *folders: str,
+        name: str = "server",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self._store = store
         self._home = home
         self._folders = folders
+        self._name = name
+        self._settings = settings or {}
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.start_seconds = 0.0  # that the last start took
@@ -50,12 +63,12 @@ class RadioProcess:
     def start(self) -> float:
         """Return the seconds from the command to the first answer."""
         began = time.perf_counter()
-        log = self._home / "server.log"
+        log = self._home / f"{self._name}.log"
         command = ["serve", "--port", str(self.port), "--store", self._store, *self._folders]
         with log.open("wb") as output:
             self._process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
                 [sys.executable, "-m", "bandstand", *command],
-                env=self._environment(),
+                env=environment_at(self._home, **self._settings),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -94,6 +107,11 @@ class RadioProcess:
             proportional=sum(shares) if len(shares) == len(found) else None,
         )
 
+    def processor_seconds(self) -> float | None:
+        """Return how long processors have worked for the server; None if the system tells not."""
+        assert self._process is not None  # noqa: S101
+        return processor_seconds(self._process.pid)
+
     def _answers(self, log: Path) -> bool:
         _, found, rest = log.read_text(encoding="utf-8", errors="replace").partition(_GREETING)
         if not found or "\n" not in rest:
@@ -106,11 +124,11 @@ class RadioProcess:
         finally:
             connection.close()
 
-    def _environment(self) -> dict[str, str]:
-        """Return an environment in which no settings of the user's are found."""
-        own = {name: to for name, to in os.environ.items() if not name.startswith("BANDSTAND_")}
-        place = str(self._home)
-        return {**own, "XDG_CONFIG_HOME": place, "XDG_DATA_HOME": place}
+
+def environment_at(home: Path, **settings: str) -> dict[str, str]:
+    """Return an environment in which no settings of the user's are found, but those given."""
+    own = {name: to for name, to in os.environ.items() if not name.startswith("BANDSTAND_")}
+    return {**own, "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home), **settings}
 
 
 def session_cookie(port: int, name: str, password: str) -> str:
@@ -134,6 +152,21 @@ def _family(pid: int) -> Iterator[int]:
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in children.read_text(encoding="ascii").split():
             yield from _family(int(child))
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return how long processors have worked for a process and all that come from it."""
+    try:
+        ticks = sum(_ticks(each) for each in _family(pid))
+    except OSError:
+        return None
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    # The name of a program, in parentheses, may hold spaces; what follows does not.
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def _memory(pid: int) -> Memory:

@@ -106,15 +106,7 @@ class ExactContender:
 
     def bytes_kept(self) -> int:
         """Return the size of what is kept between steps: the belief, and the search's memory."""
-        return (
-            self.memory.table.single.nbytes
-            + self.memory.nbytes
-            + sum(
-                value.nbytes
-                for value in vars(self.belief).values()
-                if isinstance(value, np.ndarray) and value is not self.catalogue
-            )
-        )
+        return self.memory.table.single.nbytes + self.memory.nbytes + self.belief.nbytes
 
     @property
     def _step(self) -> int:

@@ -6,11 +6,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
 from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.choice.years import Years
 from bandstand.radio.offers import Offer
 from bandstand.radio.reasons.why import as_json
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, Me
-from bandstand.web.queries import Id, Text
+from bandstand.web.queries import Id, Text, Year
 from bandstand.web.song_json import song_json
 
 router = APIRouter(tags=["listening"])
@@ -26,26 +27,25 @@ async def next_song(
     song: Id | None = None,
     artist: Name | None = None,
     genre: Name | None = None,
+    year_from: Year | None = None,
+    year_to: Year | None = None,
 ) -> Response:
     """Name the song to play now, and why.
 
     `after` are songs that are about to be heard before it. `song`, `artist` or `genre` is where
-    to start from. Asking changes nothing: only what is told (`/api/events`) does.
+    to start from; only songs from the year `year_from` to `year_to` are played. Asking changes
+    nothing: only what is told (`/api/events`) does.
     """
-    wish = wish_of(song=song, artist=artist, genre=genre)
-    offer = await context.turns.run(me.id, context.radio.next, me.id, after=after, wish=wish)
+    years = Years(first=year_from, last=year_to)
+    wish = Wish(song=song, artist=artist, genre=genre, years=years)
+    offer = await context.ask(
+        context.next_turns, me.id, context.radio.next, me.id, after=after, wish=wish
+    )
     return JSONResponse(offer_json(offer, context))
 
 
-def wish_of(*, song: str | None, artist: str | None, genre: str | None) -> Wish | None:
-    """Return where to start from; None for nowhere in particular."""
-    if song is None and artist is None and genre is None:
-        return None
-    return Wish(song=song, artist=artist, genre=genre)
-
-
 def offer_json(offer: Offer, context: Context) -> dict[str, Any]:
-    """Return an offer as it is told: the song, why, and what of the log it takes into account."""
+    """Return an offer as it is told: song, why, for what moment, and what of the log it knows."""
     return {
         "song": song_json(offer.song, context.media),
         "why": as_json(offer.why),
@@ -53,4 +53,5 @@ def offer_json(offer: Offer, context: Context) -> dict[str, Any]:
         "seq": offer.seq,
         "mode": offer.how,
         "note": offer.note,
+        "at": offer.at,
     }

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.choice.years import Years
 from bandstand.radio.offers import Offer
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, Me
@@ -18,8 +19,8 @@ from bandstand.web.playlist_answer import (
     check_paths,
     playlist_file,
 )
-from bandstand.web.queries import Id, Whole
-from bandstand.web.routes.next import Name, offer_json, wish_of
+from bandstand.web.queries import Id, Whole, Year
+from bandstand.web.routes.next import Name, offer_json
 
 router = APIRouter(tags=["playlists"])
 
@@ -38,6 +39,8 @@ async def playlist(
     song: Id | None = None,
     artist: Name | None = None,
     genre: Name | None = None,
+    year_from: Year | None = None,
+    year_to: Year | None = None,
     paths: Paths = "false",
 ) -> Response:
     """Name the songs to play next, each as if those before it had been heard.
@@ -47,10 +50,11 @@ async def playlist(
     on the same computer.
     """
     check_paths(me, paths)
-    wish = wish_of(song=song, artist=artist, genre=genre)
+    years = Years(first=year_from, last=year_to)
+    wish = Wish(song=song, artist=artist, genre=genre, years=years)
     async with while_here(request) as is_here:
-        offers = await context.turns.run(
-            me.id, _offers, context, me.id, count, after, wish, is_here
+        offers = await context.ask(
+            context.turns, me.id, _offers, context, me.id, count, after, wish, is_here
         )
     if form == "json":
         body = await context.workers.run(_json, context, offers)
@@ -64,13 +68,17 @@ def _offers(
     account: str,
     count: int,
     after: list[str],
-    wish: Wish | None,
+    wish: Wish,
     is_here: Callable[[], bool],
+    *,
+    only_quick: bool = False,
 ) -> list[Offer]:
     # A page asks anew after every rating and hangs up; its next song must not wait for a list
     # that nobody will see.
-    return context.radio.playlist(account, count=count, after=after, wish=wish, is_wanted=is_here)
+    return context.radio.playlist(
+        account, count=count, after=after, wish=wish, is_wanted=is_here, only_quick=only_quick
+    )
 
 
 def _json(context: Context, offers: list[Offer]) -> list[dict[str, Any]]:
-    return [{**offer_json(offer, context), "at": offer.at} for offer in offers]
+    return [offer_json(offer, context) for offer in offers]

@@ -14,7 +14,7 @@ from bandstand.web.context import Context, ContextDep
 from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me
 from bandstand.web.problems import not_found
-from bandstand.web.queries import Text, Whole
+from bandstand.web.queries import Text, Whole, Year
 from bandstand.web.routes.audio import SongId
 from bandstand.web.song_json import song_json
 
@@ -23,11 +23,9 @@ router = APIRouter(tags=["songs"])
 _MOST: Final = 200
 _MOST_NAMES: Final = 500
 _MOST_EVENTS: Final = 100
-_LAST_YEAR: Final = 9_999
 
 Words = Annotated[Text, Query(max_length=500)]
 Called = Annotated[Text, Query(min_length=1, max_length=500)]
-Year = Annotated[Whole, Query(ge=0, le=_LAST_YEAR)]
 
 
 @router.get("/api/songs", dependencies=[LISTENER], operation_id="songs")
@@ -65,7 +63,7 @@ async def list_songs(
         heard=None if heard is None else Heard(account=me.id, is_heard=heard == "yes"),
     )
     if sort == "expected":
-        best = await context.turns.run(me.id, _best, context, me.id, wanted, after, limit)
+        best = await context.ask(context.turns, me.id, _best, context, me.id, wanted, after, limit)
         return JSONResponse(best)
     body = await context.workers.run(_page, context, wanted, after, limit, sort)
     return JSONResponse(body)
@@ -90,7 +88,7 @@ async def list_names(
 @router.get("/api/songs/{song_id}", dependencies=[LISTENER], operation_id="song")
 async def one_song(context: ContextDep, me: Me, song_id: SongId) -> Response:
     """Show a song: its tags, what you said of it, and what is expected of it now."""
-    return JSONResponse(await context.turns.run(me.id, _song, context, me.id, song_id))
+    return JSONResponse(await context.ask(context.turns, me.id, _song, context, me.id, song_id))
 
 
 def _page(
@@ -109,9 +107,15 @@ def _page(
 
 
 def _best(
-    context: Context, account: str, wanted: Filter, after: str | None, limit: int
+    context: Context,
+    account: str,
+    wanted: Filter,
+    after: str | None,
+    limit: int,
+    *,
+    only_quick: bool = False,
 ) -> dict[str, Any]:
-    expected = context.radio.expected(account)
+    expected = context.radio.expected(account, only_quick=only_quick)
     with context.store.reading() as connection:
         durations = song_pages.durations(connection, wanted)
         found = [song for song in durations if song in expected]
@@ -161,8 +165,10 @@ def _name_json(of: Of, name: Name) -> dict[str, Any]:
     return {"name": name.name, **whose, "songs": name.songs}
 
 
-def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
-    view = context.radio.view(account, song_id)
+def _song(
+    context: Context, account: str, song_id: str, *, only_quick: bool = False
+) -> dict[str, Any]:
+    view = context.radio.view(account, song_id, only_quick=only_quick)
     with context.store.reading() as connection:
         said = events.page(connection, account, before=None, limit=_MOST_EVENTS, song=song_id)
         history = told_json(connection, account, said)

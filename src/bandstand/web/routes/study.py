@@ -23,6 +23,10 @@ from bandstand.web.strict_json import Body, JsonBody
 from bandstand.web.study_json import offer_json, status_json
 from bandstand.web.turns import Queue
 
+# The clock tells whole milliseconds, and the event loop may wake a hair early: an answer must not
+# come before the moment from which its song counts as offered.
+_TICK = 0.002
+
 router = APIRouter(tags=["study"])
 
 ArmId = Annotated[Text, Path(description="the id of one of your parts of the study")]
@@ -94,7 +98,8 @@ async def next_song(context: ContextDep, me: Me, arm_id: ArmId) -> Response:
     # answer waits for it, and a question has its place until it is answered, not until a song is
     # chosen: either would tell how long the choice took, and so who chose.
     with context.study_turns.place(me.id) as queue:
-        shown = await paced(_chosen(context, queue, me, arm_id, asked), at=began + seconds)
+        at = began + seconds + _TICK
+        shown = await paced(_chosen(context, queue, me, arm_id, asked), at=at)
     return JSONResponse(offer_json(shown, context.media, now=context.clock()))
 
 

@@ -13,5 +13,5 @@ router = APIRouter(tags=["listening"])
 @router.get("/api/taste", dependencies=[LISTENER], operation_id="taste")
 async def taste(context: ContextDep, me: Me) -> Response:
     """Tell what has been learnt from the ratings so far."""
-    learnt = await context.turns.run(me.id, context.radio.taste, me.id)
+    learnt = await context.ask(context.turns, me.id, context.radio.taste, me.id)
     return JSONResponse(as_json(learnt))

@@ -26,12 +26,14 @@ import numpy as np
 from bandstand.arrays import frozen
 from bandstand.inference.engine import Summary
 from bandstand.model import student_mixture
+from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.domain import History, Songs
+    from bandstand.model.allowed import Choice
     from bandstand.model.priors import ListenerPrior
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
@@ -180,30 +182,31 @@ class AdditivePrediction:
             "novelty": self._curves @ (weights * means[:, -1]),
         }
 
-    def best_by_quantile(self, level: float, count: int, allowed: Indices) -> Indices:
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first.
 
         A mixture's quantile is at most the largest of its components', so songs are looked at
         in the order of that bound until no other can be better.
         """
+        rows = allowed_of(allowed, len(self)).rows()
         reach = student_mixture.quantile(
             level, np.zeros((1, 1)), np.ones((1, 1)), np.ones(1), self._freedom
         )
         if reach is None or self._freedom <= 1:
-            return allowed[:0]
+            return rows[:0]
         bounds = (self._locations + reach * self._scales).max(axis=1)
-        order = allowed[np.argsort(-bounds[allowed], kind="stable")]
+        order = rows[np.argsort(-bounds[rows], kind="stable")]
         scores = np.full(len(self), -np.inf)
         for start in range(0, len(order), _BATCH):
             best = np.sort(scores)[-count] if count <= start else -np.inf
             if bounds[order[start]] < best:
                 break
-            rows = order[start : start + _BATCH]
-            found = self._quantile_of(rows, level)
+            some = order[start : start + _BATCH]
+            found = self._quantile_of(some, level)
             if found is None:
-                return allowed[:0]
-            scores[rows] = found
-        return best_rows(scores, count, allowed)
+                return rows[:0]
+            scores[some] = found
+        return best_rows(scores, count, rows)
 
     def _quantile_of(self, rows: Indices, level: float) -> Vector | None:
         if self._freedom <= 1:

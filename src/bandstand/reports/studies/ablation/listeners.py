@@ -10,7 +10,7 @@ import numpy as np
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.arrays import Features, Vector
     from bandstand.domain import Songs
     from bandstand.simulation.listener import SimulatedListener
 
@@ -27,7 +27,7 @@ class AddingListener:
         """The true s, in minutes."""
         return self.like.recovery_time
 
-    def liking(self, features: Matrix) -> Vector:
+    def liking(self, features: Features) -> Vector:
         """Return what each song would be worth if it were new."""
         return np.asarray(self.like.liking(features) + self.novelty_worth)
 

@@ -40,7 +40,7 @@ def along(
     radio = meeting.radio(EXACT, seed=seed)
     found: dict[int, float] = {}
     for step, (row, rating) in enumerate(zip(trace.rows, trace.ratings, strict=True), start=1):
-        radio.update(radio.ids[row], rating=float(rating), time=clock.moment(step))
+        radio.update(radio.ids[int(row)], rating=float(rating), time=clock.moment(step))
         if step in moments:
             spread: Any = radio.predict(at=clock.moment(step + 1)).standard_deviation()
             found[step] = float(spread.mean())

@@ -1,78 +1,23 @@
-"""What a listener is asked about, and what the listener answered.
-
-code         maths  shape   meaning
-`features`   x      (S, p)  a song's audio features, one row per song
-`elapsed`    t      (S,)    minutes since this listener last heard the song
-`diversity`  d      (S,)    distance to the listener's last songs; 1 is the catalogue's typical one
-`ratings`    r      (N,)    what the listener said
-`weights`    w      (N,)    how much that counts: inverse relative noise variance, 1 for a rating
-
-`Songs` and `History` check what they are given, so everything below them can
-trust its types. Both are values: they never change, `History.append` returns a new one.
-"""
+"""What one listener answered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand.arrays import frozen
+from bandstand.domain.checks import checked_ratings, not_negative
+from bandstand.domain.songs import Songs
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.arrays import Matrix, Vector
 
-# Features are squared and compared with a prior of unit scale; beyond this size
-# double precision cannot hold both. Standardised features are far below it.
-FEATURE_LIMIT: Final = 1e6
-# Ratings are squared and summed; this keeps the sum far from overflow.
-RATING_LIMIT: Final = 1e30
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Songs:
-    """Songs that could be played now, as the model sees them.
-
-    >>> songs = Songs.of(features=[[1.0, 0.5], [0.0, 2.0]], elapsed=[43_200, 10])
-    >>> len(songs)
-    2
-    """
-
-    features: Matrix
-    elapsed: Vector
-    diversity: Vector
-
-    @classmethod
-    def of(
-        cls, *, features: ArrayLike, elapsed: ArrayLike, diversity: ArrayLike | None = None
-    ) -> Songs:
-        """Return checked songs; an elapsed time may be one number for all of them."""
-        matrix = checked_features(features)
-        count = len(matrix)
-        return cls(
-            features=frozen(matrix),
-            elapsed=frozen(_not_negative("elapsed minutes", elapsed, count)),
-            diversity=frozen(
-                np.ones(count)
-                if diversity is None
-                else _not_negative("diversity", diversity, count)
-            ),
-        )
-
-    def __len__(self) -> int:
-        return len(self.features)
-
-    def take(self, rows: Sequence[int] | slice) -> Songs:
-        """Return only the songs in `rows`."""
-        return Songs(
-            features=self.features[rows], elapsed=self.elapsed[rows], diversity=self.diversity[rows]
-        )
+# Rows that were left behind are remembered as long as there are no more than these.
+_MOST_ORIGINS: Final = 24
 
 
 class _Rows:
@@ -82,15 +27,32 @@ class _Rows:
     so sharing is invisible; appending n rows costs O(n) in all instead of O(n²).
     """
 
-    __slots__ = ("diversity", "elapsed", "features", "ratings", "used", "weights")
+    __slots__ = (
+        "diversity",
+        "elapsed",
+        "features",
+        "mark",
+        "origins",
+        "ratings",
+        "used",
+        "weights",
+    )
 
     def __init__(self, columns: int, room: int) -> None:
+        self.mark = object()
+        # Of rows that these were copied from: their mark, and how many of the first are the same.
+        self.origins: tuple[tuple[object, int], ...] = ()
         self.features = np.empty((room, columns))
         self.elapsed = np.empty(room)
         self.diversity = np.empty(room)
         self.ratings = np.empty(room)
         self.weights = np.empty(room)
         self.used = 0
+
+    def begin_with(self, other: _Rows, count: int) -> None:
+        """Remember that the first rows are those of another room, which was left behind."""
+        before = ((mark, min(same, count)) for mark, same in other.origins)
+        self.origins = (*before, (other.mark, count))[-_MOST_ORIGINS:]
 
     def write(self, songs: Songs, ratings: Vector, weights: Vector) -> None:
         rows = slice(self.used, self.used + len(ratings))
@@ -135,8 +97,8 @@ class History:
         songs = Songs.of(features=features, elapsed=elapsed, diversity=diversity)
         return cls.empty(songs.features.shape[1])._extended(
             songs,
-            _checked_ratings(ratings, len(songs)),
-            _not_negative("weights", weights, len(songs)),
+            checked_ratings(ratings, len(songs)),
+            not_negative("weights", weights, len(songs)),
         )
 
     def append(
@@ -155,7 +117,7 @@ class History:
             msg = f"a song must have {self.columns} features as before, got {row.size}"
             raise InvalidInputError(msg)
         return self._extended(
-            songs, _checked_ratings([rating], 1), _not_negative("weights", [weight], 1)
+            songs, checked_ratings([rating], 1), not_negative("weights", [weight], 1)
         )
 
     def extended(self, more: History) -> History:
@@ -198,6 +160,7 @@ class History:
         rows = self._rows
         if rows.used != self._length or length > len(rows.ratings):
             rows = _Rows(self.columns, max(8, 2 * length))
+            rows.begin_with(self._rows, self._length)
             rows.write(self.songs, self.ratings, self.weights)
         rows.write(songs, ratings, weights)
         return History(rows, length)
@@ -207,7 +170,10 @@ class History:
 
     def continues(self, earlier: History) -> bool:
         """Return whether this history is known to begin with all of `earlier`."""
-        return self._rows is earlier._rows and self._length >= earlier._length
+        same = self._length
+        if self._rows is not earlier._rows:
+            same = min(same, dict(self._rows.origins).get(earlier._rows.mark, -1))
+        return same >= earlier._length
 
     @property
     def columns(self) -> int:
@@ -248,67 +214,3 @@ class History:
     def songs(self) -> Songs:
         """The rated songs as they were when they were rated."""
         return Songs(features=self.features, elapsed=self.elapsed, diversity=self.diversity)
-
-
-def checked_features(features: ArrayLike) -> Matrix:
-    """Return `features` as a matrix of finite numbers of a size the model can hold."""
-    matrix = _numbers("features", features)
-    if matrix.ndim != 2:
-        msg = f"features must be a table with one row per song, got {matrix.ndim} dimension(s)"
-        raise InvalidInputError(msg)
-    if not matrix.shape[1]:
-        msg = "songs must have at least one feature, got none"
-        raise InvalidInputError(msg)
-    _check_size("features", matrix, FEATURE_LIMIT, "; standardise them")
-    return matrix
-
-
-def _numbers(name: str, values: ArrayLike) -> Matrix:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as problem:
-        msg = f"{name} must be numbers in rows of equal length, got {_shown(values)}"
-        raise InvalidInputError(msg) from problem
-
-
-def _shown(values: object) -> str:
-    text = repr(values)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _check_size(name: str, values: Matrix | Vector, limit: float, advice: str = "") -> None:
-    """Refuse what is not finite or too large, and say which row it is in."""
-    bad = ~(np.abs(values) <= limit)  # also true for NaN
-    if bad.any():
-        where = np.argwhere(bad)[0]
-        msg = (
-            f"{name} must be finite and at most {limit:g} in size, "
-            f"got {values[tuple(where)]} in row {where[0]}{advice}"
-        )
-        raise InvalidInputError(msg)
-
-
-def _column(name: str, values: ArrayLike, count: int) -> Vector:
-    column: AnyArray = _numbers(name, values)
-    if column.ndim == 0:
-        return np.full(count, float(column))
-    if column.shape != (count,):
-        msg = f"{name} must be one number per song ({count}), got shape {column.shape}"
-        raise InvalidInputError(msg)
-    return column
-
-
-def _not_negative(name: str, values: ArrayLike, count: int) -> Vector:
-    column = _column(name, values, count)
-    _check_size(name, column, 1e30)
-    if (column < 0).any():
-        row = int(np.argmax(column < 0))
-        msg = f"{name} must not be negative, got {column[row]} in row {row}"
-        raise InvalidInputError(msg)
-    return column
-
-
-def _checked_ratings(ratings: ArrayLike, count: int) -> Vector:
-    column = _column("ratings", ratings, count)
-    _check_size("ratings", column, RATING_LIMIT)
-    return column

@@ -1,0 +1,58 @@
+"""What a belief says about all songs at once, in a form that holds for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from bandstand.arrays import Matrix, Vector
+    from bandstand.inference.shortlist.anchor import Anchor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """Bounds of the quantiles of all songs: Q(x) ≤ max_k c_k'x + √(x'Fx) + slack·|x|.
+
+    That is for songs never heard. A song heard lately has no more than max(0, f times the same),
+    for a fraction f ≤ 1 that depends on how long ago it was.
+
+    code       maths  shape
+    `centres`  c_k    (K, p)
+    `spread`   F      (p, p)  symmetric, positive semi-definite
+    `slack`                   as a multiple of |x|
+    """
+
+    centres: Matrix
+    spread: Matrix
+    slack: float
+
+
+class View(Protocol):
+    """One question to a belief: its outline, and how that compares with an earlier one."""
+
+    @property
+    def centres(self) -> Matrix:
+        """The centres of its outline: (K, p)."""
+        ...
+
+    @property
+    def slack(self) -> float:
+        """The slack of its outline."""
+        ...
+
+    def outline(self) -> Outline:
+        """Return the whole outline; the spread may take a while to compute."""
+        ...
+
+    def growth(self, anchor: Anchor) -> float:
+        """Return a g ≥ 0 with F ⪯ g²·(the anchor's F); `anchor.growth(F)` always will do."""
+        ...
+
+    def recovered(self, elapsed: Vector) -> Vector:
+        """Return that f for songs heard so many minutes ago; 1 always will do."""
+        ...
+
+    def origin(self) -> Any:
+        """Return what `growth` wants to know later about the belief that an anchor is made of."""
+        ...

@@ -1,0 +1,237 @@
+"""Songs come and go while listeners ask: nobody waits, nobody is offered what is gone."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLateError
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.errors import NotFoundError
+from bandstand.radio import stock
+from bandstand.radio.choice.choosing import Model
+from bandstand.radio.choice.shelf import load_shelf
+from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.service import Radio
+from bandstand.store import files, scans, songs
+from tests.children import PATIENCE
+from tests.radio.test_service import SONGS, Clock, add_songs, somebody
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.radio.choice.shelf import Shelf
+    from bandstand.store.connection import Store
+
+SHORT = 2.0  # seconds for an answer that never comes
+
+
+class Gate:
+    """A shelf that is not loaded before the gate is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_reached, self.is_open = threading.Event(), threading.Event()
+        monkeypatch.setattr(stock, "load_shelf", self)
+
+    def __call__(self, *arguments: Any) -> Shelf:
+        self.is_reached.set()
+        assert self.is_open.wait(PATIENCE)
+        return load_shelf(*arguments)
+
+
+class WaitingRadio(Radio):
+    """The planted error: who asks waits until the library is loaded."""
+
+    def _caught_up(self, *arguments: Any, **named: Any) -> Any:
+        with self._refreshing:
+            return super()._caught_up(*arguments, **named)
+
+
+@pytest.fixture(params=[Radio, WaitingRadio])
+def radio(request: pytest.FixtureRequest, store: Store) -> Iterator[Radio]:
+    add_songs(store, SONGS)
+    opened = request.param(store, clock=Clock())
+    yield opened
+    opened.close()
+
+
+def test_nobody_waits_while_the_library_is_loaded(
+    radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = somebody(radio, Clock())
+    ann.listens(3)
+    add_songs(store, SONGS + 5)
+    gate = Gate(monkeypatch)
+    with ThreadPoolExecutor(2) as pool:
+        refreshing = pool.submit(radio.refresh)
+        assert gate.is_reached.wait(PATIENCE)
+        asking = pool.submit(ann.next)
+        if isinstance(radio, WaitingRadio):
+            with pytest.raises(TooLateError):
+                asking.result(SHORT)
+        else:
+            assert asking.result(PATIENCE).seq == 3
+            assert len(radio.shelf) == SONGS
+        gate.is_open.set()
+        refreshing.result(PATIENCE)
+        assert asking.result(PATIENCE).seq == 3
+    assert len(radio.shelf) == SONGS + 5
+
+
+def test_what_is_gone_is_not_offered_and_counts_on(store: Store) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    try:
+        ann = somebody(radio, Clock())
+        heard = ann.listens(6)
+        with store.writing() as connection:
+            number = scans.begin(connection, now=1)
+            stays = [f"/music/{row}.ogg".encode() for row in range(0, SONGS, 2)]
+            files.mark_seen(connection, stays, number)
+            files.mark_missing(connection, b"/music", number)
+        radio.refresh()
+        assert len(radio.shelf) == SONGS // 2
+        offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
+        assert offered <= set(radio.shelf.ids)
+        assert ann.next().step == len(heard) + 1
+        add_songs(store, SONGS)  # all of them are back
+        radio.refresh()
+        assert len(radio.shelf) == SONGS
+        assert ann.next().step == len(heard) + 1
+    finally:
+        radio.close()
+
+
+def leave(store: Store, stay: range) -> None:
+    """Let all songs but some leave the library; no radio is told."""
+    with store.writing() as connection:
+        number = scans.begin(connection, now=1)
+        files.mark_seen(connection, [f"/music/{row}.ogg".encode() for row in stay], number)
+        files.mark_missing(connection, b"/music", number)
+
+
+@pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "linucb-cn", "random"])
+def test_what_has_left_is_not_offered_even_before_a_refresh(store: Store, algorithm: str) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    ann = somebody(radio, Clock())
+    radio.change_settings(ann.account, {"algorithm": algorithm}).result()
+    ann.listens(6)
+    wish = Wish(song=radio.shelf.ids[5])
+    leave(store, range(10))
+    assert len(radio.shelf) == SONGS
+    here = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
+    assert {song for song in radio.shelf.ids if _is_present(store, song)} == here
+    assert len(here) == 10
+    assert radio.next(ann.account, wish=wish).song.id in here
+    radio.refresh()
+    assert {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)} == here
+    radio.close()
+
+
+def _is_present(store: Store, song: str) -> bool:
+    with store.reading() as connection:
+        record = songs.get(connection, song)
+    return record is not None and record.is_present
+
+
+def test_when_all_songs_have_left_it_is_said(store: Store) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    ann = somebody(radio, Clock())
+    ann.listens(2)
+    leave(store, range(0))
+    with pytest.raises(NotFoundError, match="there are no songs"):
+        ann.next()
+    add_songs(store, SONGS)  # all of them are back
+    radio.refresh()
+    assert ann.next().song.is_present
+    radio.close()
+
+
+def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    asked: list[str] = []
+
+    def gone_by_then(_: object, song: str) -> None:
+        asked.append(song)
+
+    monkeypatch.setattr(songs, "get", gone_by_then)
+    with pytest.raises(NotFoundError, match="songs are leaving"):
+        somebody(radio, Clock()).next()
+    assert len(set(asked)) == len(asked) == 4  # none is chosen twice
+    radio.close()
+
+
+def shelves_alive(radio: Radio, times: int) -> int:
+    """Return how many shelves are left after so many, while all listeners but one are quiet."""
+    clock = Clock()
+    listeners = [somebody(radio, clock, f"ann {number}") for number in range(times + 1)]
+    for listener in listeners:
+        listener.listens(3)
+    shelves = [weakref.ref(radio.shelf)]
+    for number, listener in enumerate(listeners[1:], start=1):
+        listener.listens(1)  # on the shelf of today; then they are quiet
+        radio.prepared()
+        add_songs(radio.store, SONGS + number)
+        radio.refresh()
+        shelves.append(weakref.ref(radio.shelf))
+    gc.collect()
+    return sum(shelf() is not None for shelf in shelves)
+
+
+def test_listeners_who_are_quiet_keep_no_shelf_alive(store: Store) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    assert shelves_alive(radio, 4) == 1
+    quiet = [seat for seat in radio._seats.all() if seat.model is not None]
+    assert len(quiet) == 5  # what is believed of them is kept, and counted
+    assert radio._seats.nbytes == sum(seat.nbytes for seat in quiet) > 0
+    radio.close()
+
+
+def test_models_that_stay_on_their_shelf_are_noticed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: nobody is brought along."""
+    monkeypatch.setattr("bandstand.radio.service.bring_along", lambda *_: None)
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    assert shelves_alive(radio, 4) == 5
+    radio.close()
+
+
+def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_songs(store, SONGS)
+    radio = Radio(store, clock=Clock())
+    ann, before = somebody(radio, Clock()), weakref.ref(radio.shelf)
+    is_asked, go_on = threading.Event(), threading.Event()
+    choose = Model.choose
+
+    def slowly(model: Model, **asked: Any) -> Any:
+        is_asked.set()
+        assert go_on.wait(PATIENCE)
+        return choose(model, **asked)
+
+    monkeypatch.setattr(Model, "choose", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        answer = pool.submit(ann.next)
+        assert is_asked.wait(PATIENCE)
+        add_songs(store, SONGS + 1)
+        refresh = pool.submit(radio.refresh)
+        go_on.set()
+        assert answer.result(PATIENCE).song is not None
+        refresh.result(PATIENCE)
+    del answer, refresh
+    gc.collect()
+    assert before() is None
+    radio.close()

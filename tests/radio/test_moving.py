@@ -1,0 +1,122 @@
+"""Songs come and go while somebody listens: what is believed of the listener stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.radio.choice.shelf import shelf_of
+from tests.radio.logs import DAY, HOUR, Log
+from tests.radio.shelving import features, matrix, model, rated, record, song_id
+from tests.radio.test_learning import assert_same
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bandstand.arrays import AnyArray, Vector
+    from bandstand.radio.choice.choosing import Model
+    from bandstand.radio.choice.shelf import Shelf
+
+SOUNDS = features(80)
+ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]
+# It measures songs by the shelf's typical distance, so that it begins anew.
+BY_SHELF = "bayes-ucb-cnd-v"
+
+
+def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Shelf:
+    """Return a shelf of some of eighty songs."""
+    ids = [song_id(number) for number in numbers]
+    return shelf_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
+
+
+def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
+    return {song: SOUNDS[int(song, 16)].astype(np.float64) for song in ids}
+
+
+def listener(numbers: Sequence[int], log: Log, **options: Any) -> Model:
+    return model(shelf_with(numbers), log, features_of=features_of, **options)
+
+
+def moved(one: Model, to: Shelf, log: Log) -> Model | None:
+    return one.moved(to, model(to, log).ledger, features_of)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn", BY_SHELF}))
+def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
+    algorithm: str, *, intercept: bool
+) -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    one = listener(range(60), log, algorithm=algorithm, intercept=intercept)
+    numbers = [number for number in range(80) if number not in (2, 30, 50)]
+    there = moved(one, shelf_with(numbers), log)
+    assert there is not None
+    again = listener(numbers, log, algorithm=algorithm, intercept=intercept)
+    assert_same(there, again, tolerance=1e-12)
+    assert there.choose(now=log.clock + DAY).song == again.choose(now=log.clock + DAY).song
+    assert there.made_for == one.made_for
+    if algorithm == "bayes-ucb-cn-x":
+        assert there.belief.means is one.belief.means
+
+
+def test_what_was_said_meanwhile_counts_too() -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    one = listener(range(60), log)
+    log.add("rating", song_id(5), after=HOUR, stars=5)
+    log.add("rating", song_id(70), after=HOUR, stars=1)  # it came, and was rated at once
+    there = moved(one, shelf_with(range(80)), log)
+    assert there is not None
+    assert_same(there, listener(range(80), log))
+    assert there.step == len(log.events) + 1
+
+
+def test_a_listener_goes_on_from_the_new_shelf() -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    there = moved(listener(range(60), log), shelf_with(range(10, 80)), log)
+    assert there is not None
+    for number in (11, 75, 12, 75):
+        log.add("rating", song_id(number), after=5 * HOUR, stars=1 + number % 5)
+        there = there.follow(model(there.shelf, log).ledger)
+        assert_same(there, listener(range(10, 80), log))
+    rows = [chosen.row for chosen in there.playlist(5, now=log.clock)]
+    assert rows == [c.row for c in listener(range(10, 80), log).playlist(5, now=log.clock)]
+
+
+def test_songs_that_sound_otherwise_now_are_learnt_anew() -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    one = listener(range(60), log)
+    other = SOUNDS.copy()
+    other[17] += 1  # somebody has replaced the file
+    assert moved(one, shelf_with(range(60), other), log) is None
+    assert moved(one, shelf_with(range(60), features(80, 5)), log) is None
+    other = SOUNDS.copy()
+    other[50] += 1  # it was never heard
+    assert moved(one, shelf_with(range(60), other), log) is not None
+
+
+def test_a_heard_song_that_has_been_analysed_meanwhile_is_learnt() -> None:
+    log = rated([1, 2, 3, 33], apart=HOUR)
+    records = [record(number) for number in range(40)]
+    half = shelf_of(records, matrix(SOUNDS[:20]))
+    whole = shelf_of(records, matrix(SOUNDS[:40]))
+    one = model(half, log)
+    assert one.moved(whole, one.ledger, lambda _: {}) is None
+    assert one.moved(shelf_of(records), one.ledger, lambda _: {}) is None
+    assert model(shelf_of(records), log).moved(whole, one.ledger, lambda _: {}) is None
+
+
+def test_an_engine_that_measures_by_the_shelf_begins_anew() -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    one = listener(range(60), log, algorithm=BY_SHELF)
+    assert moved(one, shelf_with(range(80)), log) is None
+
+
+def test_a_belief_that_was_carried_over_by_mistake_would_be_noticed() -> None:
+    log = rated(ROWS, apart=9 * HOUR)
+    one, other = listener(range(60), log), SOUNDS.copy()
+    other[17] += 1
+    with pytest.raises(AssertionError):
+        assert_same(one, model(shelf_with(range(60), other), log))
