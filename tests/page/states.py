@@ -124,6 +124,19 @@ def _started(page: Page) -> None:
     expect(page.get_by_text("Starting from").first).to_be_visible()
 
 
+def _asked_for_years(page: Page) -> None:
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Only some years…").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def _some_years(page: Page) -> None:
+    _asked_for_years(page)
+    page.get_by_label("From year").fill("1900")
+    page.get_by_role("dialog").get_by_role("button", name="Play").click()
+    expect(page.get_by_text("Only 1900 and later")).to_be_visible()
+
+
 def _chosen(page: Page) -> None:
     page.get_by_text("How songs are chosen").click()
     expect(page.get_by_role("radio").first).to_be_visible()
@@ -152,6 +165,8 @@ STATES: Final = (
     State(name="why", is_there=_the_player, do=pressed("Why this song?")),
     State(name="keep away", is_there=_the_player, do=pressed("Never again", role="menu")),
     State(name="started from", is_there=_the_player, do=_started),
+    State(name="years", is_there=_the_player, do=_asked_for_years),
+    State(name="some years", is_there=_the_player, do=_some_years),
     State(name="taste", way="taste", is_there=shows(".plot-area")),
     State(name="taste in numbers", way="taste", is_there=shows(".plot-area"), do=_numbers),
     State(name="no taste yet", way="taste", who="ben", is_there=shows(".empty")),

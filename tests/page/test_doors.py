@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
     from tests.page.visiting import Watched
     from tests.web.serving import Server
@@ -52,6 +52,25 @@ def test_who_logs_in_hears_music_and_who_logs_out_is_a_stranger(stranger: Watche
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
     assert page.request.get(f"{stranger.address}/api/next").status == 401
+    assert stranger.complaints == []
+
+
+def test_who_logs_out_asks_no_more(stranger: Watched) -> None:
+    """A question under way would be answered as one of nobody, which the browser notes."""
+    page = stranger.page
+    asked: list[Route] = []
+    left: list[Route] = []
+    ended: list[str] = []
+    page.route("**/api/playlist?*", lambda route: asked.append(route))  # noqa: PLW0108  # marked
+    page.on("requestfailed", lambda request: ended.append(request.url))
+    log_in(page, "ben", PASSWORD)
+    stranger.until_so(lambda: len(asked) > 0, "ask for what comes")
+    page.route("**/api/session", lambda route: left.append(route))  # noqa: PLW0108
+    page.get_by_role("button", name="Log out").click()
+    stranger.until_so(lambda: len(left) == 1, "say that somebody leaves")
+    stranger.until_so(lambda: asked[-1].request.url in ended, "give the question up")
+    left[0].continue_()
+    expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
     assert stranger.complaints == []
 
 

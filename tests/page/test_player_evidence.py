@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
+from tests.page.going import hush
 from tests.page.playing import (
     KEPT,
     PLAYING,
@@ -116,7 +117,7 @@ def test_what_was_undone_stays_undone_after_the_tab_is_closed(
     """The first may have arrived, for all one knows; the second was never sent."""
     with visit(chromium, people, "a") as watched:
         page = listen(watched)
-        page.keyboard.press("k")
+        hush(page)
         cut_off(page)
         for stars in ("2", "4"):
             page.keyboard.press(stars)
@@ -141,8 +142,7 @@ def test_an_undo_overtakes_an_answer_that_is_late(chromium: Browser, people: Ser
     with visit(chromium, people, "b") as watched:
         page, held = listen(watched), []
         page.route(EVENTS, lambda route: held.append(route))  # noqa: PLW0108  # it is marked
-        page.keyboard.press("k")
-        expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+        hush(page)
         page.keyboard.press("5")
         watched.until_so(lambda: len(held) == 1, "tell of the stars")
         page.keyboard.press("u")

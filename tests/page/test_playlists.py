@@ -55,6 +55,22 @@ def test_the_radio_makes_a_playlist(listener: Watched) -> None:
     expect(page.locator(".songs .song").first).to_contain_text("Artist 3")
 
 
+def test_the_radio_makes_a_playlist_of_some_years(listener: Watched) -> None:
+    """Song n is of the year 1970 + n, and fifty songs later it is 1970 again."""
+    page = listener.open("playlists")
+    page.get_by_role("button", name="New from the radio").click()
+    dialog = page.get_by_role("dialog", name="New playlist from the radio")
+    dialog.get_by_label("Name").fill("Seventies")
+    dialog.get_by_label("How many").fill("10")
+    dialog.get_by_label("From year").fill("1971")
+    dialog.get_by_label("To year").fill("1975")
+    dialog.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Seventies")).to_be_visible()
+    numbers = [int(name.removeprefix("Song ")) for name in titles(page)]
+    assert len(numbers) == 10
+    assert {number % 50 for number in numbers} <= set(range(1, 6))
+
+
 def test_a_start_that_nobody_knows_is_not_taken(listener: Watched) -> None:
     page = listener.open("playlists")
     page.get_by_role("button", name="New from the radio").click()

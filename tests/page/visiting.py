@@ -104,7 +104,13 @@ class Watched:
 
     def until(self, condition: str) -> None:
         """Wait for something in the page; its policy forbids the usual way, which is good."""
-        self.until_so(lambda: bool(self.page.evaluate(condition)), condition)
+        kept = "JSON.stringify(localStorage)"
+        until_so(
+            self.page,
+            lambda: bool(self.page.evaluate(condition)),
+            condition,
+            found=lambda: f"{self.page.evaluate(kept)}, complaints {self.complaints}",
+        )
 
     def until_so(self, is_so: Callable[[], bool], words: str) -> None:
         """Wait for something that is told here, such as a request that the page makes."""
@@ -115,12 +121,14 @@ class Watched:
         self.until(IS_PLAYING)
 
 
-def until_so(page: Page, is_so: Callable[[], bool], words: str) -> None:
-    """Wait for something that comes of a page."""
+def until_so(
+    page: Page, is_so: Callable[[], bool], words: str, found: Callable[[], str] | None = None
+) -> None:
+    """Wait for something that comes of a page; `found` tells what there was instead."""
     until = time.monotonic() + PATIENCE / 1_000
     while not is_so():
         if time.monotonic() > until:
-            pytest.fail(f"the page must come to {words}")
+            pytest.fail(f"the page must come to {words}" + (f"; kept: {found()}" if found else ""))
         page.wait_for_timeout(50)
 
 

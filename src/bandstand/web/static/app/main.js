@@ -141,11 +141,15 @@ async function comeIn() {
 }
 
 async function logOut() {
+  radio.stopLooking(); // a question still under way would be answered as one of nobody
   try {
     await call("DELETE", "/api/session");
   } catch (error) {
     // Whoever believes to be logged out leaves the computer to others.
-    if (error.status !== 401) return notice(`You are still logged in: ${begun(error.message)}`);
+    if (error.status !== 401) {
+      notice(`You are still logged in: ${begun(error.message)}`);
+      return radio.lookAhead();
+    }
   }
   announce("session");
   location.reload();

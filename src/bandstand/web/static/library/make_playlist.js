@@ -5,6 +5,7 @@ import { h } from "../app/dom.js";
 import { ask, notice, problem } from "../app/notices.js";
 import { go, way } from "../app/router.js";
 import { plural, songName } from "../app/words.js";
+import { yearFields } from "../player/years.js";
 import { nameField, named } from "./name_field.js";
 
 const [FEWEST, USUAL, MOST] = [5, 20, 100];
@@ -21,17 +22,17 @@ export async function makeFromRadio() {
   try {
     const { songs } = await call("GET", "/api/library");
     if (!songs) return notice("There are no songs to choose from yet.");
-    const wish = await wished();
-    if (wish) await make(wish);
+    const wanted = await wished();
+    if (wanted) await make(wanted);
   } catch (error) {
     problem(error);
   }
 }
 
-async function make({ name, count, start }) {
+async function make({ name, count, wish }) {
   const unsay = notice(`Choosing ${plural(count, "song")}…`, { lasts: true });
   try {
-    const { songs } = await call("GET", address("/api/playlist", { count, ...start }));
+    const { songs } = await call("GET", address("/api/playlist", { count, ...wish }));
     const ids = songs.map(({ song }) => song.id);
     const made = await call("POST", "/api/playlists", { name, songs: ids });
     go(way("playlist", made.id));
@@ -40,7 +41,7 @@ async function make({ name, count, start }) {
   }
 }
 
-// Resolves with {name, count, start: {} | {artist} | {genre} | {song}}, or null.
+// Resolves with {name, count, wish}, or null; the wish is what the server is asked for.
 function wished() {
   const name = nameField({ value: suggestedName() });
   const count = h("input", { id: "how-many", type: "range", min: FEWEST, max: MOST, step: 5 });
@@ -54,14 +55,20 @@ function wished() {
   count.addEventListener("input", counted);
   counted();
   const start = startField();
+  const years = yearFields();
   return ask("New playlist from the radio", {
     body: [
       named(name),
       h("div.field", {}, h("div.how-many", {}, label, said), count),
       start.elements,
+      years.element,
     ],
     yes: "Create",
-    read: () => ({ name: name.value.trim(), count: Number(count.value), start: start.read() }),
+    read: () => ({
+      name: name.value.trim(),
+      count: Number(count.value),
+      wish: { ...start.read(), ...years.read() },
+    }),
   });
 }
 

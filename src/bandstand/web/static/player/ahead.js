@@ -8,6 +8,7 @@ const MOST_KEPT = 20;
 
 export class Ahead {
   station = null; // {song | artist | genre, name}: where to start from
+  years = null; // {year_from, year_to}: nothing else is chosen
   pinned = []; // songs queued by hand
   chosen = null; // the radio's own next offer, as things stand
   later = []; // the offers after that one
@@ -92,8 +93,14 @@ export class Ahead {
     this.#unlogged = this.#unlogged.filter((id) => id !== song.id);
   }
 
+  // Choose from anything again.
+  widen() {
+    Object.assign(this, { station: null, years: null });
+  }
+
   clear() {
-    Object.assign(this, { station: null, pinned: [], chosen: null, later: [] });
+    this.widen();
+    Object.assign(this, { pinned: [], chosen: null, later: [] });
     this.#broken = [];
     this.#dropped = [];
     this.#unlogged = [];
@@ -103,7 +110,8 @@ export class Ahead {
     const pinned = this.pinned.map((song) => song.id);
     const all = [...this.#broken, ...this.#dropped, ...this.#unlogged, ...heard, ...pinned];
     const { song, artist, genre } = this.station ?? {};
-    return { after: [...new Set(all)].slice(-MOST_AFTER), song, artist, genre };
+    const after = [...new Set(all)].slice(-MOST_AFTER);
+    return { after, song, artist, genre, ...this.years };
   }
 }
 

@@ -77,7 +77,7 @@ export class Deck extends EventTarget {
 
   eject() {
     this.turn += 1;
-    this.#stopLooking();
+    this.stopLooking();
     this.#repairs.stop();
     sound.stop();
     this.ahead.clear();
@@ -114,7 +114,7 @@ export class Deck extends EventTarget {
   async goOn(telling = null, { isPaused = false } = {}) {
     const turn = ++this.turn;
     Object.assign(this, { isLeaving: true, staysPaused: isPaused });
-    this.#stopLooking();
+    this.stopLooking();
     this.#repairs.stop();
     sound.pause();
     if (!this.ahead.pinned.length) {
@@ -272,13 +272,15 @@ export class Deck extends EventTarget {
     if (this.phase === "on" && this.hasNothing) this.goOn(null, { isPaused: this.staysPaused });
   }
 
-  // Where nothing is left to start from, the radio goes on from anywhere.
+  // Where nothing is left of what was asked for, the radio goes on from anywhere.
   async #ask(heard, options) {
     try {
       return await this.ahead.ask(heard, options);
     } catch (error) {
-      if (error.status !== 404 || !this.ahead.station) throw error;
-      this.ahead.station = null;
+      const { station, years } = this.ahead;
+      if (error.status !== 404 || !(station || years)) throw error;
+      this.ahead.widen();
+      this.emit("state");
       problem(error);
       return this.ahead.ask(heard, options);
     }
@@ -319,7 +321,8 @@ export class Deck extends EventTarget {
     this.emit("looking");
   }
 
-  #stopLooking() {
+  // Whatever is being asked is not wanted any more.
+  stopLooking() {
     this.#look.abort();
     this.noteLooking(false);
   }

@@ -1,5 +1,7 @@
 // What a visit remembers over a reload of the page: what plays, what was queued, where it started
-// from. It is the tab's own, and of one account.
+// from, and of which years. It is the tab's own, and of one account.
+
+import { isYears } from "./years.js";
 
 const NAME = "bandstand.visit";
 
@@ -11,7 +13,7 @@ export function remember(account, visit) {
   }
 }
 
-// Returns {current, time, played, isPaused, rating, pinned, station}, as far as they are known.
+// Returns {current, time, played, isPaused, rating, pinned, station, years}, as far as they are known.
 export function recall(account) {
   try {
     const visit = JSON.parse(sessionStorage.getItem(NAME));
@@ -31,13 +33,14 @@ export function forget() {
 
 // ── What a visit looks like: another version of the page, or a hand, may have written it ──
 
-function isVisit({ current, time, played, rating, pinned, station }) {
+function isVisit({ current, time, played, rating, pinned, station, years }) {
   return (
     isMissingOr(isOffer, current) &&
     [time, played].every((one) => isMissingOr(Number.isFinite, one)) &&
     isMissingOr(isRating, rating) &&
     isMissingOr(isListOfSongs, pinned) &&
-    isMissingOr(isStation, station)
+    isMissingOr(isStation, station) &&
+    isMissingOr(isYears, years)
   );
 }
 

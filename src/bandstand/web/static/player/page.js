@@ -16,6 +16,7 @@ import { light, starButtons } from "./stars.js";
 import { seekBar, transport, volume } from "./transport.js";
 import { albumWay, artistWay } from "./ways.js";
 import { showWhy } from "./why.js";
+import { askForYears, yearsName } from "./years.js";
 
 export const title = "Radio";
 
@@ -155,8 +156,8 @@ function namesOf(offer) {
 
 // Only where something has changed: what is pressed must not be made anew under the finger.
 function drawChips(place) {
-  const { station, settings } = radio;
-  const shown = JSON.stringify([station, settings?.private ?? false]);
+  const { station, years, settings } = radio;
+  const shown = JSON.stringify([station, years, settings?.private ?? false]);
   if (place.dataset.shown === shown) return;
   const isFocused = place.contains(document.activeElement);
   place.dataset.shown = shown;
@@ -166,27 +167,31 @@ function drawChips(place) {
 }
 
 function chipsOf() {
-  const { station, settings } = radio;
+  const { station, years, settings } = radio;
   return [
     settings?.private
       ? h("span.chip", {}, icon("hidden"), "Private mode: nothing is learnt")
       : null,
     station &&
-      h(
-        "span.chip.station",
-        {},
-        h("span.cut", { title: station.name }, `Starting from ${station.name}`),
-        h(
-          "button.quiet.round",
-          {
-            type: "button",
-            "aria-label": `Stop starting from ${station.name}`,
-            onclick: () => radio.endStation(),
-          },
-          icon("close"),
-        ),
-      ),
+      wishChip(`Starting from ${station.name}`, {
+        stop: `Stop starting from ${station.name}`,
+        run: () => radio.endStation(),
+      }),
+    years &&
+      wishChip(`Only ${yearsName(years)}`, {
+        stop: `Stop playing only ${yearsName(years)}`,
+        run: () => radio.onlyYears(null),
+      }),
   ].filter(Boolean);
+}
+
+function wishChip(words, { stop, run }) {
+  return h(
+    "span.chip.wish",
+    {},
+    h("span.cut", { title: words }, words),
+    h("button.quiet.round", { type: "button", "aria-label": stop, onclick: run }, icon("close")),
+  );
 }
 
 // ── What can be done with it ────────────────────────────────────────────────────────────
@@ -246,8 +251,14 @@ function more() {
       icon: "radio",
       run: () => radio.startFrom({ genre, name: genre }),
     },
+    { label: "Only some years…", icon: "history", run: chooseYears },
     null,
     { label: "About this song", icon: "note", href: way("song", id) },
     radio.undoable ? undo : false,
   ].filter((item) => item === null || item);
+}
+
+async function chooseYears() {
+  const chosen = await askForYears(radio.years);
+  if (chosen) radio.onlyYears(chosen.years);
 }

@@ -57,8 +57,9 @@ class Radio extends Wishes {
     if (!isWanted()) return;
     this.library = null;
     this.#setPhase("on");
-    const { current, time, played, isPaused, rating, pinned, station } = visit;
-    Object.assign(this.ahead, { pinned: pinned ?? [], station: station ?? null });
+    const { current, time, played, isPaused, rating, pinned, station, years } = visit;
+    const wish = { station: station ?? null, years: years ?? null };
+    Object.assign(this.ahead, { pinned: pinned ?? [], ...wish });
     if (current && rating) this.#told.noteElsewhere(current.song.id, rating);
     const from = time ?? 0;
     if (current) this.play(current, { from, played: played ?? 0, isPaused: isPaused === true });
@@ -97,8 +98,8 @@ class Radio extends Wishes {
 
   remember() {
     if (this.phase !== "on" || !this.current) return;
-    const { pinned, station } = this.ahead;
-    memory.remember(this.#account, { ...this.#playing(), pinned, station });
+    const { pinned, station, years } = this.ahead;
+    memory.remember(this.#account, { ...this.#playing(), pinned, station, years });
   }
 
   // What a reload goes on with. A song that was left does not come back.

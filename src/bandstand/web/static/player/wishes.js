@@ -1,13 +1,18 @@
-// What a listener asks for: songs by hand, and where the radio is to start from.
+// What a listener asks for: songs by hand, where the radio is to start from, and of which years.
 
 import { notice, problem } from "../app/notices.js";
 import { plural, songName } from "../app/words.js";
 import { asOffer } from "./ahead.js";
 import { Deck } from "./deck.js";
+import { isOfYears } from "./years.js";
 
 export class Wishes extends Deck {
   get station() {
     return this.ahead.station;
+  }
+
+  get years() {
+    return this.ahead.years;
   }
 
   // Play a song now. To want another one is no judgement on the one that is left.
@@ -38,8 +43,22 @@ export class Wishes extends Deck {
 
   async startFrom({ song, artist, genre, name }) {
     if (this.phase !== "on") return;
-    this.ahead.station = { song, artist, genre, name };
-    if (song && this.current?.song.id === song) return this.#changeQueue();
+    const isMet = Boolean(song) && this.current?.song.id === song;
+    await this.#wish({ station: { song, artist, genre, name } }, { isMet });
+  }
+
+  // Play only songs of these years, wherever it starts from; null for all years.
+  async onlyYears(years) {
+    if (this.phase !== "on") return;
+    const isMet = Boolean(this.current) && isOfYears(this.current.song, years);
+    await this.#wish({ years }, { isMet });
+  }
+
+  // What is wished for plays at once, unless it does already. What cannot be changes nothing.
+  async #wish(wish, { isMet }) {
+    const { station, years } = this.ahead;
+    Object.assign(this.ahead, wish);
+    if (isMet) return this.#changeQueue();
     const turn = ++this.turn;
     try {
       const offer = await this.ahead.ask(this.heard());
@@ -48,7 +67,7 @@ export class Wishes extends Deck {
       this.play(offer);
     } catch (error) {
       problem(error);
-      this.ahead.station = null;
+      if (turn === this.turn) Object.assign(this.ahead, { station, years });
       if (turn === this.turn && this.isLeaving) this.goOn();
     }
     this.emit("state");
