@@ -44,6 +44,10 @@ def test_json_is_all_that_is_printed_and_a_plot_is_drawn(
         (["--plot", "bench.txt"], "expected a name that ends in .png, .svg or .pdf"),
         (["--plot", "nowhere/bench.png"], "expected a file in a folder that exists"),
         (["--json", "nowhere/bench.json"], "expected a file in a folder that exists"),
+        (["--scale", "--sizes", "100"], "--scale does not go with --audio, --radio, --sizes or"),
+        (["--scale", "--radio"], "--scale does not go with"),
+        (["--only", "step"], "--only goes with --scale"),
+        (["--songs", "49", "--scale"], "49 is not in the range"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_measured(
@@ -59,3 +63,31 @@ def test_a_measurement_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -
     outcome = CliRunner().invoke(bench, ["--quick"])
     assert outcome.exit_code == 1
     assert "must end with code 0, got 3" in outcome.output
+
+
+def test_one_part_of_a_large_catalogue_is_measured_alone(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["--scale", "--quick", "--songs", "60", "--features", "3", "--json", "-"]
+    outcome = CliRunner().invoke(bench, [*arguments, "--only", "step"], catch_exceptions=False)
+    assert outcome.exit_code == 0, outcome.output
+    document = json.loads(capfd.readouterr().out)
+    assert list(document["parts"]) == ["step"]
+    assert document["request"]["songs"] == 60
+    assert set(document["machine"]["threads"].values()) == {"1"}
+
+
+def test_a_part_that_is_not_there_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    outcome = CliRunner().invoke(bench, ["--scale", "--only", "everything"])
+    assert outcome.exit_code == 2
+    assert "a part must be one of step, playlist" in capfd.readouterr().err
+
+
+def test_a_figure_of_parts_that_have_none_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "scale.png"
+    outcome = CliRunner().invoke(bench, ["--scale", "--only", "costs", "--plot", str(picture)])
+    assert outcome.exit_code == 2
+    assert "a figure shows the part growth, got only costs" in capfd.readouterr().err
+    assert not picture.exists()

@@ -62,7 +62,7 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.png",
     callback=_plot_option,
-    help="Draw the paper's efficiency figure.",
+    help="Draw the paper's efficiency figure; with --scale how steps grow (the part growth).",
 )
 @click.option(
     "--sizes",
@@ -87,6 +87,17 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
     is_flag=True,
     help="Instead: a server under load; --quick, --json and --songs go with it.",
 )
+@click.option(
+    "--scale",
+    is_flag=True,
+    help="Instead: a million songs, many listeners; not --audio, --radio, --sizes, --repeats.",
+)
+@click.option(
+    "--only",
+    metavar="PART",
+    multiple=True,
+    help="Of --scale: measure only this part; may be given several times.",
+)
 @click.pass_context
 def bench(
     ctx: click.Context,
@@ -97,6 +108,8 @@ def bench(
     plot_file: Path | None,
     audio: Path | None,
     radio: bool,
+    scale: bool,
+    only: tuple[str, ...],
     **settings: Any,
 ) -> None:
     """Measure speed: training times, and one online step beside LinUCB.
@@ -108,6 +121,16 @@ def bench(
     from bandstand.reports.timing import run_pinned  # noqa: PLC0415
 
     given = {name: value for name, value in settings.items() if value is not None}
+    if scale:
+        if audio or radio or given.keys() & {"sizes", "repeats"}:
+            msg = "--scale does not go with --audio, --radio, --sizes or --repeats"
+            raise click.UsageError(msg)
+        wanted = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
+        parts = {"only": only} if only else {}
+        ctx.exit(run_pinned("bandstand.reports.scale.bench", json.dumps({**wanted, **parts})))
+    if only:
+        msg = "--only goes with --scale"
+        raise click.UsageError(msg)
     if radio:
         if audio or plot_file or given.keys() - {"songs"}:
             msg = "--radio goes with --quick, --json and --songs only"
