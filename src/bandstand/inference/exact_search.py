@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.inference.exact_outline import ExactView
+from bandstand.inference.exact_belief import Thought
+from bandstand.inference.foresight import ForeseeingView
 from bandstand.inference.found_songs import FIRST_LOOK, FoundSongs
 from bandstand.inference.outlook import Outlook
 from bandstand.inference.rough_look import RoughLook
@@ -60,12 +61,24 @@ def search(
         planned = _next_of_playlist(prediction, memory, level, allowed)
         if planned is not None:
             return planned
-    view = ExactView(prediction.belief, level, prediction.songs.longest)
+    view = ForeseeingView(prediction.belief, level, prediction.songs.longest)
     if prediction.belief.freedom <= 1 or not abs(view.reach) < _WIDEST:
         return None
     found = FoundSongs(prediction, memory, view, count, allowed)
     _Question(found).answer()
-    return found.best()
+    best = found.best()
+    view.next = _answered_next(prediction, best)
+    return best
+
+
+def _answered_next(prediction: ExactPrediction, best: Indices) -> Thought | None:
+    """Return the song that will be rated next: the one that plays, or else the one chosen."""
+    if prediction.belief.thoughts:
+        return prediction.belief.thoughts[0]
+    if len(best) != 1:
+        return None
+    features, elapsed = prediction.songs.features_of(best), prediction.songs.elapsed_of(best)
+    return Thought(features=features[0], elapsed=float(elapsed[0]))
 
 
 def _next_of_playlist(
@@ -129,6 +142,7 @@ class _Question:
         needed = self.look_at_all(levels)
         if self.found.threshold > -np.inf:
             levels.learn(needed)
+            levels.foresee(self.view, self.songs, self.found.threshold)
 
     def _are_few(self) -> bool:
         """Return whether it is quicker to look at all songs that are allowed."""
@@ -138,7 +152,7 @@ class _Question:
 
     def is_certain(self, levels: Levels) -> bool:
         """Look at the songs of shortlists; return whether no other one could be returned."""
-        if not levels.are_worth_it:
+        if not (levels.are_worth_it or levels.is_prepared):
             levels.count_pause()
             return False
         levels.take_prepared()
@@ -177,6 +191,7 @@ class _Question:
                 around, made = levels.levels[failed[0] - 1 : failed[0] + 1]
                 needed = self.look_in_order(self._allowed(around.rows), made.anchor)
                 levels.learn(needed, failed[0])
+                levels.note(self.view, self.songs, self.found.threshold)
                 self.look_at_heard()
                 return True
 

@@ -12,6 +12,7 @@ from bandstand.inference.shortlist.outline import Outline
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
     from bandstand.inference.shortlist.anchor import Anchor
+    from bandstand.inference.shortlist.outline import Expectation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,6 +23,8 @@ class GivenView:
     spread: Matrix
     slack: float = 0.0
     longest: float = 1_000.0
+    expects: object = None
+    later: Expectation | None = None
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, columns: int, *, size: float = 1.0) -> GivenView:
@@ -45,6 +48,10 @@ class GivenView:
 
     def origin(self) -> Any:
         """Return nothing: `growth` asks the anchor itself."""
+
+    def after_next(self) -> Expectation | None:
+        """Return what was given."""
+        return self.later
 
     def bounds(self, features: Any) -> Vector:
         """Return the bound of each song in double precision."""

@@ -27,7 +27,7 @@ from bandstand.inference.song_table import BLOCK
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Matrix, Vector
-    from bandstand.inference.shortlist.outline import View
+    from bandstand.inference.shortlist.outline import Expectation, View
     from bandstand.inference.song_table import SingleMatrix, SingleVector, SongTable
 
 _HALF_UNIT: Final = 2.0**-24
@@ -52,7 +52,7 @@ class Anchor:
 
     @classmethod
     @_tiny_is_zero
-    def of(cls, view: View, typical: Vector | None = None) -> Anchor:
+    def of(cls, view: Expectation, typical: Vector | None = None) -> Anchor:
         """Return the anchor of a belief; `typical` are the features of a song among the best."""
         outline = view.outline()
         unit = _unit(outline.centres, outline.spread, outline.slack)
@@ -144,17 +144,17 @@ class Anchor:
         return total
 
 
-def _push(form: Matrix, typical: Vector | None) -> Vector:
+def _push(form: Matrix, typical: Vector | None) -> Vector | None:
     """Return how far answers may move the centres: along Fx, as far as x'F x is wide.
 
     An answer about x moves them along Λ⁻¹x, and F is a multiple of it. So much makes the centre of
     a typical song's distribution fall to about its end.
     """
     if typical is None:
-        return np.zeros(len(form))
+        return None
     towards = form @ typical
     wide = max(float(towards @ typical), 0.0) ** 0.5
-    return towards / wide if wide > 0 else np.zeros(len(form))
+    return towards / wide if wide > 0 else None
 
 
 def product_rounding(columns: int) -> float:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
     from bandstand.inference.song_table import SingleMatrix, SingleVector
 
-_DIRECTIONS: Final = 3
+# Directions beside that of a push, and where there is none.
+_BESIDE: Final = 3
+_ALONE: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,17 +42,20 @@ class Box:
     rest: float  # the farthest distance of the vectors themselves
 
     @classmethod
-    def around(cls, vectors: Matrix, push: Vector) -> Box:
+    def around(cls, vectors: Matrix, push: Vector | None = None) -> Box:
         """Return a box for `vectors` (K, p), with room backwards for one `push` (p,).
 
         Its other directions are those in which the vectors differ most.
         """
         centre = vectors.mean(axis=0)
         away = vectors - centre
-        length = np.sqrt(push @ push)
-        first = push / length if length > 0 else np.zeros_like(push)
-        across = away - np.outer(away @ first, first)
-        directions = np.vstack([first, _widest(across)])
+        length = 0.0 if push is None else float(np.sqrt(push @ push))
+        if push is None or not length > 0:
+            directions = _widest(away, _ALONE)
+        else:
+            first = push / length
+            across = away - np.outer(away @ first, first)
+            directions = np.vstack([first, _widest(across, _BESIDE)])
         along = away @ directions.T
         low, high = along.min(axis=0), along.max(axis=0)
         low[0] -= length
@@ -87,11 +92,11 @@ class Box:
         return total
 
 
-def _widest(vectors: Matrix) -> Matrix:
+def _widest(vectors: Matrix, count: int) -> Matrix:
     """Return the directions in which vectors around 0 differ most: unit vectors, or zeros."""
     # The vectors are fewer than they are long.
     _, shares = np.linalg.eigh(vectors @ vectors.T)
-    directions = shares[:, ::-1][:, :_DIRECTIONS].T @ vectors
+    directions = shares[:, ::-1][:, :count].T @ vectors
     lengths = np.sqrt(np.einsum("jp,jp->j", directions, directions))[:, np.newaxis]
     # What rounding alone has left is no direction.
     real = lengths > max(1e-6 * float(lengths[0, 0]), 1e-150)

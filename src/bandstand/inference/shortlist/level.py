@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
     from bandstand.inference.shortlist.anchor import Anchor
-    from bandstand.inference.shortlist.outline import View
+    from bandstand.inference.shortlist.outline import Expectation, View
     from bandstand.inference.song_table import SingleVector, SongTable
 
 # Songs per song kept whose bounds are worked out more closely before it is decided which to keep.
@@ -92,11 +92,11 @@ class Level:
                 return np.full(len(places), np.inf)
             single = table.single[rows] @ np.ascontiguousarray(centres.T, dtype=np.float32)
             off = view.slack / unit + 2 * self.anchor.rounding * longest + 1e-9
-            wide = self._widths(table)[places].astype(np.float64)
+            wide = self.widths(table)[places].astype(np.float64)
             room = off * table.norms[rows].astype(np.float64)
             return np.asarray(unit * (single.max(axis=1) + grown * wide + room))
 
-    def _widths(self, table: SongTable) -> SingleVector:
+    def widths(self, table: SongTable) -> SingleVector:
         """Return what none of its songs' √(x'Fx) exceeds, worked out when first asked for."""
         if not self._wide:
             self._wide.append(read_only(self.anchor.widths(table, self.rows)))
@@ -145,7 +145,7 @@ class Heard:
     fractions: Vector
 
     @classmethod
-    def among(cls, rows: Indices | None, songs: Songs, view: View) -> Heard:
+    def among(cls, rows: Indices | None, songs: Songs, view: Expectation) -> Heard:
         """Return those of `rows`, or of all songs, that were heard."""
         heard = songs.heard
         places = heard

@@ -13,7 +13,7 @@ from bandstand.inference.shortlist.level import Heard, Level, shortlist
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
-    from bandstand.inference.shortlist.outline import View
+    from bandstand.inference.shortlist.outline import Expectation, View
     from bandstand.inference.song_table import SingleVector, SongTable
     from bandstand.model.allowed import Allowed
 
@@ -33,6 +33,14 @@ _FEW_STEPS: Final = 4.0
 _FADING: Final = 0.8
 # After so many questions it is tried again at the latest whether shortlists are enough.
 _LONGEST_PAUSE: Final = 15
+# Levels for whatever the next answer will be have so many times as many songs, up to such a part.
+_EXPECTED_TIMES: Final = 4
+_EXPECTED_SHARE: Final = 10
+_EXPECTED_WITHIN: Final = 3  # the next level has such a part of them
+# After so many that were not enough in a row there are none for a while.
+_MISSES: Final = 3
+# If levels would have been enough for so many more answers in a row, they last by themselves.
+_SPARED: Final = 3
 
 
 @dataclass(slots=True)
@@ -87,6 +95,13 @@ class Levels:
         self._thinning = Thinning()
         self._foresight: tuple[View, Songs, float] | None = None  # for what new ones should be made
         self._prepared: list[Level] | None = None
+        self._is_far = False  # every answer may move further than a shortlist lasts
+        self._replaced: Level | None = None  # the outermost before what was prepared
+        self._spared = 0  # how often in a row that one would still have been enough
+        self._prepared_for: object = None
+        self._is_expected = False  # the levels were made for an answer that has just come
+        self._misses = 0  # how often in a row such levels were not enough
+        self._unforeseen = 0  # questions until they are made again
 
     @property
     def nbytes(self) -> int:
@@ -101,6 +116,7 @@ class Levels:
     def count_question(self) -> None:
         """Remember that another question was asked: levels should serve for several."""
         self._asked += 1
+        self._unforeseen -= 1
 
     def outside(self, view: View) -> list[float]:
         """Return for each level what no song that it leaves out exceeds."""
@@ -152,6 +168,8 @@ class Levels:
         reaches the threshold is bounded more closely, so that as little as can be remains outside.
         """
         self._lengthen(first)
+        if first == 0 and self._asked - self._made[0] < _SHORT_LIFE:
+            self._go_far()
         self.counters.passes += first == 0
         self.counters.narrowings += len(self.sizes) - max(first, 1)
         self.levels, self.just_read = self._new(view, self.levels, first, songs, threshold)
@@ -159,15 +177,23 @@ class Levels:
         self._foresight = None
 
     def _new(
-        self, view: View, known: list[Level], first: int, songs: Songs | None, threshold: float
+        self,
+        view: View | Expectation,
+        known: list[Level],
+        first: int,
+        songs: Songs | None,
+        threshold: float,
+        *,
+        is_expected: bool = False,
     ) -> tuple[list[Level], SingleVector | None]:
         """Return new levels from number `first` on, within those before it; nothing is changed.
 
         And what no song of the catalogue exceeds, if all of it was read.
         """
-        anchor, made = Anchor.of(view, self._typical(view, known)), known[:first]
+        typical = None if is_expected else self._typical(view, known)
+        anchor, made = Anchor.of(view, typical), known[:first]
         all_bounds: SingleVector | None = None
-        for size in self.sizes[first:]:
+        for size in self._sizes_of_expected() if is_expected else self.sizes[first:]:
             rows: Indices | None = None
             if made:
                 rows = made[-1].rows
@@ -180,36 +206,82 @@ class Levels:
             made.append(shortlist(self.table, anchor, bounds, size, rows, heard, threshold))
         return made, all_bounds
 
+    def _sizes_of_expected(self) -> tuple[int, ...]:
+        """Return sizes of levels for one answer, whatever it will be: that takes more songs."""
+        most = max(len(self.table) // _EXPECTED_SHARE, self.sizes[0])
+        first = min(_EXPECTED_TIMES * self.sizes[0], most)
+        inner = (max(size, first // _EXPECTED_WITHIN) for size in self.sizes[1:])
+        return (first, *(size for size in inner if 2 * size <= first))
+
     # ── Reading all songs before it must be ──────────────────────────────────────────────
 
     def note(self, view: View, songs: Songs, threshold: float) -> None:
         """Remember by how much they were enough, and whether they soon will not be."""
         is_new = self._made[0] == self._asked
+        if self._is_expected:
+            self._misses, self._is_expected = 0, False
         self._thinning = self._thinning.after(
             threshold - self.levels[0].outside(view), is_new=is_new
         )
         soon = self._thinning.is_thin and self._asked - self._made[0] >= _SHORT_LIFE
-        self._foresight = (view, songs, threshold) if soon else None
+        self._find_out_if_near(view, threshold)
+        self._foresight = (view, songs, threshold) if soon or self._is_far else None
+
+    def foresee(self, view: View, songs: Songs, threshold: float) -> None:
+        """Remember that they were not enough: for the next answer they are made before it."""
+        self._go_far()
+        self._foresight = (view, songs, threshold) if self._is_far else None
+
+    def _go_far(self) -> None:
+        """Foresee from now on, unless that has been in vain lately."""
+        if self._is_expected:
+            self._misses, self._is_expected = self._misses + 1, False
+        if self._misses >= _MISSES:
+            self._misses, self._unforeseen = 0, _LONGEST_PAUSE
+        self._is_far, self._spared = self._unforeseen <= 0, 0
+
+    def _find_out_if_near(self, view: View, threshold: float) -> None:
+        """Find out whether levels last for more than one answer by now."""
+        if self._is_far and self._replaced is not None:
+            self._spared = self._spared + 1 if self._replaced.outside(view) < threshold else 0
+            self._is_far = self._spared < _SPARED
+        self._replaced = None
 
     @property
     def are_worn(self) -> bool:
         """Whether `prepare` has something to do."""
-        return self._foresight is not None and self._prepared is None
+        foresight = self._foresight
+        return (
+            foresight is not None
+            and self._prepared is None
+            and not (self._is_far and foresight[0].expects == self._prepared_for)
+        )
 
     def prepare(self) -> None:
         """Make new levels for the next question, if it is time to; on any thread."""
         foresight = self._foresight
-        if foresight is not None:
+        if foresight is not None and self.are_worn:
             view, songs, threshold = foresight
+            known, self._prepared_for = list(self.levels), view.expects
+            later = view.after_next() if self._is_far else None
             # What is read here must not pass for what a question has read meanwhile.
-            self._prepared, _ = self._new(view, list(self.levels), 0, songs, threshold)
-            self._foresight = None
+            made, _ = self._new(
+                later or view, known, 0, songs, threshold, is_expected=later is not None
+            )
+            made[-1].widths(self.table)
+            self._prepared, self._foresight = made, None
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether there is something to take."""
+        return self._prepared is not None
 
     def take_prepared(self) -> None:
         """Go on with what was prepared; not in the middle of a question."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None:
-            self.levels = prepared
+            self._replaced = self.levels[0] if self.levels else None
+            self.levels, self._is_expected = prepared, self._is_far
             self._made[: len(prepared)] = [self._asked + 1] * len(prepared)
 
     def _lengthen(self, number: int) -> None:
@@ -219,7 +291,7 @@ class Levels:
             if 2 * longer <= self.sizes[number - 1]:
                 self.sizes = (*self.sizes[:number], longer, *self.sizes[number + 1 :])
 
-    def _typical(self, view: View, known: list[Level]) -> Vector:
+    def _typical(self, view: View | Expectation, known: list[Level]) -> Vector:
         """Return the mean features of songs that are among the best, as far as one knows."""
         if known:
             around, within = known[0].rows, known[-1].rows

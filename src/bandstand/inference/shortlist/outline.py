@@ -28,8 +28,8 @@ class Outline:
     slack: float
 
 
-class View(Protocol):
-    """One question to a belief: its outline, and how that compares with an earlier one."""
+class Expectation(Protocol):
+    """What anchors and shortlists are made for: an outline."""
 
     @property
     def centres(self) -> Matrix:
@@ -45,14 +45,27 @@ class View(Protocol):
         """Return the whole outline; the spread may take a while to compute."""
         ...
 
-    def growth(self, anchor: Anchor) -> float:
-        """Return a g ≥ 0 with F ⪯ g²·(the anchor's F); `anchor.growth(F)` always will do."""
-        ...
-
     def recovered(self, elapsed: Vector) -> Vector:
         """Return that f for songs heard so many minutes ago; 1 always will do."""
         ...
 
     def origin(self) -> Any:
-        """Return what `growth` wants to know later about the belief that an anchor is made of."""
+        """Return what `View.growth` wants to know later about what an anchor is made of."""
+        ...
+
+
+class View(Expectation, Protocol):
+    """One question to a belief: its outline, and how that compares with an earlier one."""
+
+    @property
+    def expects(self) -> object:
+        """What will be answered next: equal as long as it is the same."""
+        ...
+
+    def growth(self, anchor: Anchor) -> float:
+        """Return a g ≥ 0 with F ⪯ g²·(the anchor's F); `anchor.growth(F)` always will do."""
+        ...
+
+    def after_next(self) -> Expectation | None:
+        """Return what it may be after the next answer, if that can be told."""
         ...
