@@ -15,6 +15,7 @@ from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.model.priors import radio_prior
 from bandstand.reports.scale.sitting import Library, Sitting, drawn_features
 from bandstand.reports.speed.world import STARS
+from bandstand.units import Minutes
 from tests.simulated import MONTH, simulated_history
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def test_the_song_that_plays_is_answered_next(monkeypatch: pytest.MonkeyPatch) -
     sitting = Sitting(STARS, library, ratings=60, seed=1)
     for _ in range(4):
         sitting.absorb(sitting.answer(sitting.choose()))
-    playing = sitting.catalogue.song(7, sitting.listening, sitting.minute)
+    playing = sitting.catalogue.song(7, sitting.listening, Minutes(sitting.minute))
     sitting.belief = sitting.engine.plan(sitting.belief, playing)
     sitting.choose()
     sitting.prepare()

@@ -65,7 +65,7 @@ def search(
     if prediction.belief.freedom <= 1 or not abs(view.reach) < _WIDEST:
         return None
     found = FoundSongs(prediction, memory, view, count, allowed)
-    _Question(found).answer()
+    _Question(found, view).answer()
     best = found.best()
     view.next = _answered_next(prediction, best)
     return best
@@ -111,8 +111,10 @@ class _List(NamedTuple):
 class _Question:
     """Which songs must be looked at, so that no other one could be returned."""
 
-    def __init__(self, found: FoundSongs) -> None:
+    def __init__(self, found: FoundSongs, asked: ForeseeingView | None = None) -> None:
+        """Ask for what is found; `asked` is its view, if there will be another question."""
         self.found, self.view, self.memory = found, found.view, found.memory
+        self._asked = asked
         self.allowed, self.songs = found.allowed, found.songs
         self._anchor: Anchor | None = None  # of this question, once there is one
 
@@ -142,7 +144,8 @@ class _Question:
         needed = self.look_at_all(levels)
         if self.found.threshold > -np.inf:
             levels.learn(needed)
-            levels.foresee(self.view, self.songs, self.found.threshold)
+            if self._asked is not None:
+                levels.foresee(self._asked, self.songs, self.found.threshold)
 
     def _are_few(self) -> bool:
         """Return whether it is quicker to look at all songs that are allowed."""
@@ -174,7 +177,7 @@ class _Question:
                 failed = self._failed(levels, looked_at)
             if not failed:
                 levels.be_of_use()
-                levels.note(self.view, self.songs, self.found.threshold)
+                self._note(levels)
                 self.look_at_heard()
                 # If many of its songs had to be looked at, it is made anew the next time.
                 if needed > _TOO_MANY and 0 < looked_at < made_now:
@@ -191,9 +194,13 @@ class _Question:
                 around, made = levels.levels[failed[0] - 1 : failed[0] + 1]
                 needed = self.look_in_order(self._allowed(around.rows), made.anchor)
                 levels.learn(needed, failed[0])
-                levels.note(self.view, self.songs, self.found.threshold)
+                self._note(levels)
                 self.look_at_heard()
                 return True
+
+    def _note(self, levels: Levels) -> None:
+        if self._asked is not None:
+            levels.note(self._asked, self.songs, self.found.threshold)
 
     @property
     def _reached(self) -> float:

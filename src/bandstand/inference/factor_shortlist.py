@@ -64,14 +64,6 @@ class FactorView:
         """Return ones: songs heard lately are bounded elsewhere."""
         return np.ones(len(elapsed))
 
-    @property
-    def expects(self) -> object:
-        """Nothing that is known."""
-        return None
-
-    def after_next(self) -> None:
-        """Return nothing: it cannot be told."""
-
     def origin(self) -> Any:
         """Return nothing: forms are compared as they are."""
 

@@ -13,7 +13,7 @@ from bandstand.inference.shortlist.level import Heard, Level, shortlist
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
-    from bandstand.inference.shortlist.outline import Expectation, View
+    from bandstand.inference.shortlist.outline import Asked, Expectation, View
     from bandstand.inference.song_table import SingleVector, SongTable
     from bandstand.model.allowed import Allowed
 
@@ -93,7 +93,9 @@ class Levels:
         self._pause = self._waits = 0  # questions until they are tried again
         self._made = [-_SHORT_LIFE] * len(self.sizes)
         self._thinning = Thinning()
-        self._foresight: tuple[View, Songs, float] | None = None  # for what new ones should be made
+        self._foresight: tuple[Asked, Songs, float] | None = (
+            None  # for what new ones should be made
+        )
         self._prepared: list[Level] | None = None
         self._is_far = False  # every answer may move further than a shortlist lasts
         self._replaced: Level | None = None  # the outermost before what was prepared
@@ -178,7 +180,7 @@ class Levels:
 
     def _new(
         self,
-        view: View | Expectation,
+        view: Expectation,
         known: list[Level],
         first: int,
         songs: Songs | None,
@@ -215,7 +217,7 @@ class Levels:
 
     # ── Reading all songs before it must be ──────────────────────────────────────────────
 
-    def note(self, view: View, songs: Songs, threshold: float) -> None:
+    def note(self, view: Asked, songs: Songs, threshold: float) -> None:
         """Remember by how much they were enough, and whether they soon will not be."""
         is_new = self._made[0] == self._asked
         if self._is_expected:
@@ -227,7 +229,7 @@ class Levels:
         self._find_out_if_near(view, threshold)
         self._foresight = (view, songs, threshold) if soon or self._is_far else None
 
-    def foresee(self, view: View, songs: Songs, threshold: float) -> None:
+    def foresee(self, view: Asked, songs: Songs, threshold: float) -> None:
         """Remember that they were not enough: for the next answer they are made before it."""
         self._go_far()
         self._foresight = (view, songs, threshold) if self._is_far else None
@@ -291,7 +293,7 @@ class Levels:
             if 2 * longer <= self.sizes[number - 1]:
                 self.sizes = (*self.sizes[:number], longer, *self.sizes[number + 1 :])
 
-    def _typical(self, view: View | Expectation, known: list[Level]) -> Vector:
+    def _typical(self, view: Expectation, known: list[Level]) -> Vector:
         """Return the mean features of songs that are among the best, as far as one knows."""
         if known:
             around, within = known[0].rows, known[-1].rows

@@ -57,15 +57,19 @@ class Expectation(Protocol):
 class View(Expectation, Protocol):
     """One question to a belief: its outline, and how that compares with an earlier one."""
 
+    def growth(self, anchor: Anchor) -> float:
+        """Return a g ≥ 0 with F ⪯ g²·(the anchor's F); `anchor.growth(F)` always will do."""
+        ...
+
+
+class Asked(View, Protocol):
+    """A question after which another one will come, with an answer between them."""
+
     @property
     def expects(self) -> object:
         """What will be answered next: equal as long as it is the same."""
         ...
 
-    def growth(self, anchor: Anchor) -> float:
-        """Return a g ≥ 0 with F ⪯ g²·(the anchor's F); `anchor.growth(F)` always will do."""
-        ...
-
     def after_next(self) -> Expectation | None:
-        """Return what it may be after the next answer, if that can be told."""
+        """Return what it may be after that answer, if that can be told."""
         ...
