@@ -33,12 +33,13 @@ _FEW_STEPS: Final = 4.0
 _FADING: Final = 0.8
 # After so many questions it is tried again at the latest whether shortlists are enough.
 _LONGEST_PAUSE: Final = 15
-# Levels for whatever the next answer will be have so many times as many songs, up to such a part.
+# Levels for whatever the next answer will be have so many times as many songs, and more where that
+# was not enough, up to such a part of all.
 _EXPECTED_TIMES: Final = 4
-_EXPECTED_SHARE: Final = 10
+_EXPECTED_SHARE: Final = 4
 _EXPECTED_WITHIN: Final = 3  # the next level has such a part of them
-# After so many that were not enough in a row there are none for a while.
-_MISSES: Final = 3
+# After so many more that were not enough than that were, there are none for a while.
+_MISSES: Final = 4
 # If levels would have been enough for so many more answers in a row, they last by themselves.
 _SPARED: Final = 3
 
@@ -102,7 +103,8 @@ class Levels:
         self._spared = 0  # how often in a row that one would still have been enough
         self._prepared_for: object = None
         self._is_expected = False  # the levels were made for an answer that has just come
-        self._misses = 0  # how often in a row such levels were not enough
+        self._times = _EXPECTED_TIMES
+        self._misses = 0  # how much oftener such levels were not enough than they were
         self._unforeseen = 0  # questions until they are made again
 
     @property
@@ -135,6 +137,7 @@ class Levels:
     def count_pause(self) -> None:
         """Remember that a question was answered without them."""
         self._pause -= 1
+        self._unforeseen -= 1
 
     def be_in_vain(self) -> None:
         """Remember that not even new ones were enough: it is not tried again for a while."""
@@ -211,7 +214,7 @@ class Levels:
     def _sizes_of_expected(self) -> tuple[int, ...]:
         """Return sizes of levels for one answer, whatever it will be: that takes more songs."""
         most = max(len(self.table) // _EXPECTED_SHARE, self.sizes[0])
-        first = min(_EXPECTED_TIMES * self.sizes[0], most)
+        first = min(self._times * self.sizes[0], most)
         inner = (max(size, first // _EXPECTED_WITHIN) for size in self.sizes[1:])
         return (first, *(size for size in inner if 2 * size <= first))
 
@@ -221,7 +224,7 @@ class Levels:
         """Remember by how much they were enough, and whether they soon will not be."""
         is_new = self._made[0] == self._asked
         if self._is_expected:
-            self._misses, self._is_expected = 0, False
+            self._misses, self._is_expected = max(self._misses - 1, 0), False
         self._thinning = self._thinning.after(
             threshold - self.levels[0].outside(view), is_new=is_new
         )
@@ -238,8 +241,10 @@ class Levels:
         """Foresee from now on, unless that has been in vain lately."""
         if self._is_expected:
             self._misses, self._is_expected = self._misses + 1, False
+            self._times *= 2
         if self._misses >= _MISSES:
-            self._misses, self._unforeseen = 0, _LONGEST_PAUSE
+            self._misses, self._times = _MISSES - 1, _EXPECTED_TIMES
+            self._unforeseen = _LONGEST_PAUSE
         self._is_far, self._spared = self._unforeseen <= 0, 0
 
     def _find_out_if_near(self, view: View, threshold: float) -> None:
