@@ -35,6 +35,8 @@ _END: Final = 12.0  # beyond it less is left than 1e-32
 _VALUES: Final = 8  # on each piece
 # With fewer degrees of freedom g bends too sharply for the pieces.
 _FEWEST: Final = 0.5
+# So many tails are made together.
+_TOGETHER: Final = 8
 # Places of the values on a piece, and from them: powers' coefficients, integrals to its end.
 _PLACES: Final = -np.cos(np.pi * np.arange(_VALUES) / (_VALUES - 1))
 _TO_POWERS: Final = np.linalg.inv(np.vander(_PLACES, _VALUES, increasing=True))
@@ -92,34 +94,52 @@ class StudentTail:
         return np.where(z < 0, 1 - above, above)
 
 
-@lru_cache(maxsize=256)
 def _made(freedom: float) -> StudentTail:
-    if freedom < _FEWEST:
-        log_peak = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(freedom * np.pi)
-        return StudentTail(
-            freedom=freedom,
+    """Return a tail, from among several whose degrees of freedom differ by whole numbers.
+
+    Every answer adds one degree of freedom, and many tails together take hardly longer than one.
+    """
+    place = int(freedom) % _TOGETHER
+    return _tails(freedom)[0] if freedom < _TOGETHER else _tails(freedom - place, _TOGETHER)[place]
+
+
+@lru_cache(maxsize=32)
+def _tails(first: float, count: int = 1) -> tuple[StudentTail, ...]:
+    """Return the tails of so many degrees of freedom, one more each."""
+    if first < _FEWEST:
+        log_peak = gammaln((first + 1) / 2) - gammaln(first / 2) - 0.5 * np.log(first * np.pi)
+        tail = StudentTail(
+            freedom=first,
             coefficients=np.empty((0, 0)),
             middles=np.empty(0),
             peak=float(np.exp(log_peak)),
         )
+        return (tail,)
+    freedoms = (first + np.arange(count))[:, np.newaxis, np.newaxis]
     with np.errstate(under="ignore"):
         starts = np.arange(round(_END / _PIECE))[:, np.newaxis]
         y = _PIECE * (starts + 0.5 * (1 + _PLACES))
-        inside = 0.5 * _PIECE * (_bell(y, freedom) @ _TO_INTEGRALS.T)
-        beyond = _bell(np.array([_END]), freedom) / _END  # as good as the normal tail's
-        after = np.append(inside[:, 0], beyond)[::-1].cumsum()[::-1]
-        above = inside + after[1:, np.newaxis]
-        middles = above[:, _MIDDLE].copy()
-        logs = np.log(above / middles[:, np.newaxis])
-        return StudentTail(
-            freedom=freedom,
-            coefficients=frozen(_TO_POWERS @ logs.T),
-            middles=frozen(middles * (0.5 / after[0])),
-            peak=float(0.5 / after[0]),
+        inside = 0.5 * _PIECE * (_bell(y, freedoms) @ _TO_INTEGRALS.T)
+        beyond = _bell(np.array([[_END]]), freedoms) / _END  # as good as the normal tail's
+        ends = np.concatenate([inside[:, :, 0], beyond[:, :, 0]], axis=1)
+        after = ends[:, ::-1].cumsum(axis=1)[:, ::-1]
+        above = inside + after[:, 1:, np.newaxis]
+        middles = above[:, :, _MIDDLE]
+        logs = np.log(above / middles[:, :, np.newaxis])
+        coefficients = np.matmul(_TO_POWERS, logs.transpose(0, 2, 1))
+        peaks = 0.5 / after[:, 0]
+    return tuple(
+        StudentTail(
+            freedom=first + place,
+            coefficients=frozen(coefficients[place]),
+            middles=frozen(middles[place] * peaks[place]),
+            peak=float(peaks[place]),
         )
+        for place in range(count)
+    )
 
 
-def _bell(y: AnyArray, freedom: float) -> AnyArray:
+def _bell(y: AnyArray, freedom: AnyArray) -> AnyArray:
     """Return g without its constant."""
     squares = y * y
     q = squares / freedom
