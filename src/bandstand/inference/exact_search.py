@@ -177,7 +177,7 @@ class _Question:
                 failed = self._failed(levels, looked_at)
             if not failed:
                 levels.be_of_use()
-                self._note(levels)
+                self._note(levels, needed)
                 self.look_at_heard()
                 # If many of its songs had to be looked at, it is made anew the next time.
                 if needed > _TOO_MANY and 0 < looked_at < made_now:
@@ -194,13 +194,13 @@ class _Question:
                 around, made = levels.levels[failed[0] - 1 : failed[0] + 1]
                 needed = self.look_in_order(self._allowed(around.rows), made.anchor)
                 levels.learn(needed, failed[0])
-                self._note(levels)
+                self._note(levels, needed)
                 self.look_at_heard()
                 return True
 
-    def _note(self, levels: Levels) -> None:
+    def _note(self, levels: Levels, needed: int) -> None:
         if self._asked is not None:
-            levels.note(self._asked, self.songs, self.found.threshold)
+            levels.note(self._asked, self.songs, self.found.threshold, needed)
 
     @property
     def _reached(self) -> float:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +112,68 @@ def test_the_outermost_level_grows_if_it_is_too_short() -> None:
     assert not levels.are_worth_it
     levels.learn(1)
     assert levels.are_worth_it
+
+
+def foreseeing(expects: str) -> tuple[Levels, GivenView, Songs]:
+    """Levels that were not enough, a view whose next answer is known, and the songs."""
+    rng = np.random.default_rng(4)
+    table, view = catalogue(rng, 5), GivenView.drawn(rng, 5)
+    later = view.moved(rng, 0.1)
+    asked = replace(view, expects=expects, later=later)
+    return Levels(table, (20,), Counters()), asked, songs_of(table, np.full(COUNT, LONGEST))
+
+
+def ask(levels: Levels) -> None:
+    levels.take_prepared()
+    levels.count_question()
+
+
+def test_levels_for_an_answer_are_made_once() -> None:
+    levels, view, songs = foreseeing("this song")
+    ask(levels)
+    levels.renew(view, 0, songs)
+    levels.foresee(view, songs, 1.0)
+    assert levels.are_worn
+    levels.prepare()
+    assert levels.is_prepared
+    assert not levels.are_worn
+    ask(levels)
+    # They are those of what is to come, and longer: whatever the answer, it is among them.
+    assert len(levels.levels[0].rows) > 20
+    assert view.later is not None
+    assert levels.levels[0].anchor.box.distance(
+        view.later.centres / levels.levels[0].anchor.unit
+    ) == pytest.approx(levels.levels[0].anchor.box.rest)
+    levels.foresee(view, songs, 1.0)
+    assert not levels.are_worn  # the same song still plays
+    levels.foresee(replace(view, expects="another song"), songs, 1.0)
+    assert levels.are_worn
+
+
+def test_levels_for_answers_that_are_of_no_use_are_not_made_for_a_while() -> None:
+    levels, view, songs = foreseeing("0")
+    ask(levels)
+    levels.renew(view, 0, songs)
+    made = []
+    for number in range(40):
+        levels.foresee(replace(view, expects=str(number)), songs, 1.0)
+        made.append(levels.are_worn)
+        levels.prepare()
+        ask(levels)
+        levels.renew(view, 0, songs)  # a miss
+    assert made[:4] == [True] * 4
+    assert sum(made) <= 7
+    assert any(made[10:])
+
+
+def test_where_levels_last_nothing_is_foreseen() -> None:
+    levels, view, songs = foreseeing("0")
+    ask(levels)
+    levels.renew(view, 0, songs)
+    reach = levels.outside(view)[0] + 100.0
+    levels.foresee(view, songs, reach)
+    for number in range(1, 14):
+        levels.prepare()
+        ask(levels)
+        levels.note(replace(view, expects=str(number)), songs, reach, 3)
+    assert not levels.are_worn

@@ -36,12 +36,16 @@ _LONGEST_PAUSE: Final = 15
 # Levels for whatever the next answer will be have so many times as many songs, and more where that
 # was not enough, up to such a part of all.
 _EXPECTED_TIMES: Final = 4
-_EXPECTED_SHARE: Final = 4
-_EXPECTED_WITHIN: Final = 3  # the next level has such a part of them
-# After so many more that were not enough than that were, there are none for a while.
+_EXPECTED_SHARE: Final = 8
+_EXPECTED_WITHIN: Final = 6  # the next level has such a part of them
+# After so many more that were of no use than that were, there are none for a while.
 _MISSES: Final = 4
-# If levels would have been enough for so many more answers in a row, they last by themselves.
-_SPARED: Final = 3
+# Levels for an answer are of use if no more of their songs have to be looked at.
+_WORTH_FORESEEING: Final = 768
+# If levels would have been enough for more than one answer so many times in a row, of those that
+# are looked at, they last by themselves.
+_SPARED: Final = 2
+_LOOK_BACK: Final = 4
 
 
 @dataclass(slots=True)
@@ -104,7 +108,7 @@ class Levels:
         self._prepared_for: object = None
         self._is_expected = False  # the levels were made for an answer that has just come
         self._times = _EXPECTED_TIMES
-        self._misses = 0  # how much oftener such levels were not enough than they were
+        self._misses = 0  # how much oftener such levels were of no use than of some
         self._unforeseen = 0  # questions until they are made again
 
     @property
@@ -220,11 +224,13 @@ class Levels:
 
     # ── Reading all songs before it must be ──────────────────────────────────────────────
 
-    def note(self, view: Asked, songs: Songs, threshold: float) -> None:
-        """Remember by how much they were enough, and whether they soon will not be."""
+    def note(self, view: Asked, songs: Songs, threshold: float, needed: int) -> None:
+        """Remember by how much they were enough, and whether they soon will not be.
+
+        `needed` of their songs had to be looked at: if those are many, little was spared by them.
+        """
         is_new = self._made[0] == self._asked
-        if self._is_expected:
-            self._misses, self._is_expected = max(self._misses - 1, 0), False
+        self._judge(is_hit=needed <= _WORTH_FORESEEING)
         self._thinning = self._thinning.after(
             threshold - self.levels[0].outside(view), is_new=is_new
         )
@@ -240,16 +246,23 @@ class Levels:
     def _go_far(self) -> None:
         """Foresee from now on, unless that has been in vain lately."""
         if self._is_expected:
-            self._misses, self._is_expected = self._misses + 1, False
             self._times *= 2
+        self._judge(is_hit=False)
+        self._is_far, self._spared = self._unforeseen <= 0, 0
+
+    def _judge(self, *, is_hit: bool) -> None:
+        """Take note of whether levels for an answer were of use, if these are such."""
+        if not self._is_expected:
+            return
+        self._is_expected = False
+        self._misses = max(self._misses - 1, 0) if is_hit else self._misses + 1
         if self._misses >= _MISSES:
             self._misses, self._times = _MISSES - 1, _EXPECTED_TIMES
-            self._unforeseen = _LONGEST_PAUSE
-        self._is_far, self._spared = self._unforeseen <= 0, 0
+            self._is_far, self._unforeseen = False, _LONGEST_PAUSE
 
     def _find_out_if_near(self, view: View, threshold: float) -> None:
         """Find out whether levels last for more than one answer by now."""
-        if self._is_far and self._replaced is not None:
+        if self._is_far and self._replaced is not None and self._asked % _LOOK_BACK == 0:
             self._spared = self._spared + 1 if self._replaced.outside(view) < threshold else 0
             self._is_far = self._spared < _SPARED
         self._replaced = None
