@@ -9,6 +9,7 @@ import numpy as np
 
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.inference.shortlist.level import Heard, Level, shortlist
+from bandstand.inference.shortlist.lookahead import Lookahead
 
 if TYPE_CHECKING:
     from bandstand.arrays import Indices, Vector
@@ -33,19 +34,6 @@ _FEW_STEPS: Final = 4.0
 _FADING: Final = 0.8
 # After so many questions it is tried again at the latest whether shortlists are enough.
 _LONGEST_PAUSE: Final = 15
-# Levels for whatever the next answer will be have so many times as many songs, and more where that
-# was not enough, up to such a part of all.
-_EXPECTED_TIMES: Final = 4
-_EXPECTED_SHARE: Final = 8
-_EXPECTED_WITHIN: Final = 6  # the next level has such a part of them
-# After so many more that were of no use than that were, there are none for a while.
-_MISSES: Final = 4
-# Levels for an answer are of use if no more of their songs have to be looked at.
-_WORTH_FORESEEING: Final = 768
-# If levels would have been enough for more than one answer so many times in a row, of those that
-# are looked at, they last by themselves.
-_SPARED: Final = 2
-_LOOK_BACK: Final = 4
 
 
 @dataclass(slots=True)
@@ -98,18 +86,12 @@ class Levels:
         self._pause = self._waits = 0  # questions until they are tried again
         self._made = [-_SHORT_LIFE] * len(self.sizes)
         self._thinning = Thinning()
-        self._foresight: tuple[Asked, Songs, float] | None = (
-            None  # for what new ones should be made
-        )
+        # For what new ones should be made, and what was made.
+        self._foresight: tuple[Asked, Songs, float] | None = None
         self._prepared: list[Level] | None = None
-        self._is_far = False  # every answer may move further than a shortlist lasts
-        self._replaced: Level | None = None  # the outermost before what was prepared
-        self._spared = 0  # how often in a row that one would still have been enough
         self._prepared_for: object = None
-        self._is_expected = False  # the levels were made for an answer that has just come
-        self._times = _EXPECTED_TIMES
-        self._misses = 0  # how much oftener such levels were of no use than of some
-        self._unforeseen = 0  # questions until they are made again
+        self._lookahead = Lookahead()
+        self._replaced: Level | None = None  # the outermost before what was prepared
 
     @property
     def nbytes(self) -> int:
@@ -124,7 +106,7 @@ class Levels:
     def count_question(self) -> None:
         """Remember that another question was asked: levels should serve for several."""
         self._asked += 1
-        self._unforeseen -= 1
+        self._lookahead.count_question()
 
     def outside(self, view: View) -> list[float]:
         """Return for each level what no song that it leaves out exceeds."""
@@ -141,7 +123,7 @@ class Levels:
     def count_pause(self) -> None:
         """Remember that a question was answered without them."""
         self._pause -= 1
-        self._unforeseen -= 1
+        self._lookahead.count_question()
 
     def be_in_vain(self) -> None:
         """Remember that not even new ones were enough: it is not tried again for a while."""
@@ -178,7 +160,7 @@ class Levels:
         """
         self._lengthen(first)
         if first == 0 and self._asked - self._made[0] < _SHORT_LIFE:
-            self._go_far()
+            self._lookahead.begin()
         self.counters.passes += first == 0
         self.counters.narrowings += len(self.sizes) - max(first, 1)
         self.levels, self.just_read = self._new(view, self.levels, first, songs, threshold)
@@ -202,7 +184,10 @@ class Levels:
         typical = None if is_expected else self._typical(view, known)
         anchor, made = Anchor.of(view, typical), known[:first]
         all_bounds: SingleVector | None = None
-        for size in self._sizes_of_expected() if is_expected else self.sizes[first:]:
+        sizes = self.sizes[first:]
+        if is_expected:
+            sizes = self._lookahead.sizes(self.sizes, len(self.table))
+        for size in sizes:
             rows: Indices | None = None
             if made:
                 rows = made[-1].rows
@@ -215,13 +200,6 @@ class Levels:
             made.append(shortlist(self.table, anchor, bounds, size, rows, heard, threshold))
         return made, all_bounds
 
-    def _sizes_of_expected(self) -> tuple[int, ...]:
-        """Return sizes of levels for one answer, whatever it will be: that takes more songs."""
-        most = max(len(self.table) // _EXPECTED_SHARE, self.sizes[0])
-        first = min(self._times * self.sizes[0], most)
-        inner = (max(size, first // _EXPECTED_WITHIN) for size in self.sizes[1:])
-        return (first, *(size for size in inner if 2 * size <= first))
-
     # ── Reading all songs before it must be ──────────────────────────────────────────────
 
     def note(self, view: Asked, songs: Songs, threshold: float, needed: int) -> None:
@@ -230,42 +208,20 @@ class Levels:
         `needed` of their songs had to be looked at: if those are many, little was spared by them.
         """
         is_new = self._made[0] == self._asked
-        self._judge(is_hit=needed <= _WORTH_FORESEEING)
+        self._lookahead.be_enough(needed)
         self._thinning = self._thinning.after(
             threshold - self.levels[0].outside(view), is_new=is_new
         )
         soon = self._thinning.is_thin and self._asked - self._made[0] >= _SHORT_LIFE
-        self._find_out_if_near(view, threshold)
-        self._foresight = (view, songs, threshold) if soon or self._is_far else None
+        if self._replaced is not None and self._lookahead.looks_back:
+            self._lookahead.look_back(is_spared=self._replaced.outside(view) < threshold)
+        self._replaced = None
+        self._foresight = (view, songs, threshold) if soon or self._lookahead.is_on else None
 
     def foresee(self, view: Asked, songs: Songs, threshold: float) -> None:
         """Remember that they were not enough: for the next answer they are made before it."""
-        self._go_far()
-        self._foresight = (view, songs, threshold) if self._is_far else None
-
-    def _go_far(self) -> None:
-        """Foresee from now on, unless that has been in vain lately."""
-        if self._is_expected:
-            self._times *= 2
-        self._judge(is_hit=False)
-        self._is_far, self._spared = self._unforeseen <= 0, 0
-
-    def _judge(self, *, is_hit: bool) -> None:
-        """Take note of whether levels for an answer were of use, if these are such."""
-        if not self._is_expected:
-            return
-        self._is_expected = False
-        self._misses = max(self._misses - 1, 0) if is_hit else self._misses + 1
-        if self._misses >= _MISSES:
-            self._misses, self._times = _MISSES - 1, _EXPECTED_TIMES
-            self._is_far, self._unforeseen = False, _LONGEST_PAUSE
-
-    def _find_out_if_near(self, view: View, threshold: float) -> None:
-        """Find out whether levels last for more than one answer by now."""
-        if self._is_far and self._replaced is not None and self._asked % _LOOK_BACK == 0:
-            self._spared = self._spared + 1 if self._replaced.outside(view) < threshold else 0
-            self._is_far = self._spared < _SPARED
-        self._replaced = None
+        self._lookahead.begin()
+        self._foresight = (view, songs, threshold) if self._lookahead.is_on else None
 
     @property
     def are_worn(self) -> bool:
@@ -274,7 +230,7 @@ class Levels:
         return (
             foresight is not None
             and self._prepared is None
-            and not (self._is_far and foresight[0].expects == self._prepared_for)
+            and not (self._lookahead.is_on and foresight[0].expects == self._prepared_for)
         )
 
     def prepare(self) -> None:
@@ -283,7 +239,7 @@ class Levels:
         if foresight is not None and self.are_worn:
             view, songs, threshold = foresight
             known, self._prepared_for = list(self.levels), view.expects
-            later = view.after_next() if self._is_far else None
+            later = view.after_next() if self._lookahead.is_on else None
             # What is read here must not pass for what a question has read meanwhile.
             made, _ = self._new(
                 later or view, known, 0, songs, threshold, is_expected=later is not None
@@ -301,7 +257,7 @@ class Levels:
         prepared, self._prepared = self._prepared, None
         if prepared is not None:
             self._replaced = self.levels[0] if self.levels else None
-            self.levels, self._is_expected = prepared, self._is_far
+            self.levels, self._lookahead.is_tried = prepared, self._lookahead.is_on
             self._made[: len(prepared)] = [self._asked + 1] * len(prepared)
 
     def _lengthen(self, number: int) -> None:
