@@ -52,6 +52,11 @@ class SearchMemory:
         return self.counters.passes
 
     @property
+    def passes_ahead(self) -> int:
+        """How often it was read before anybody had to wait for it."""
+        return self.counters.passes_ahead
+
+    @property
     def narrowings(self) -> int:
         """How often a shortlist was made from a longer one."""
         return self.counters.narrowings

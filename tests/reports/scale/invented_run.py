@@ -20,6 +20,7 @@ def a_step(**changes: Any) -> dict[str, Any]:
         "ratios": {name: {"median": value} for name, value in ratios.items()},
         "slower_than_5_streams": 1,
         "passes": 2,
+        "passes_ahead": 1,
         "steps_with_a_pass": 2,
         "grid_moves_within_steps": 1,
         "grid_moves_after_steps": 5,

@@ -163,13 +163,13 @@ def test_what_a_cold_belief_costs_has_no_pass_in_it(document: dict[str, Any]) ->
 
 
 def test_newcomers_are_those_with_the_fewest_ratings(document: dict[str, Any]) -> None:
-    new = a_step(ratings=20, songs=2_000, passes=40, steps=50)
+    new = a_step(ratings=20, songs=2_000, passes=30, passes_ahead=10, steps=50)
     new["seconds"] = {**new["seconds"], "choose": {"median": 0.3, "mean": 0.4}}
     document["parts"]["growth"]["ratings"].append(new)
     found = constants_of(document)
-    assert found.newcomer_seconds_per_song == pytest.approx(2e-4)
+    assert found.newcomer_seconds_per_song == pytest.approx((0.4 + 0.002) / 2_000)
     assert found.newcomer_passes_per_turn == 0.8
-    assert "a choice, 20 ratings, per song" in BLOCKS["constants"](document)
+    assert "a choice with its upkeep, 20 ratings, per song" in BLOCKS["constants"](document)
 
 
 def test_a_page_is_filled_again_and_again(document: dict[str, Any], tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class Counters:
     """What it cost; the numbers only grow."""
 
     passes: int = 0  # over the whole matrix, or all songs of a filter
+    passes_ahead: int = 0  # the same before anybody had to wait for it
     narrowings: int = 0  # of a shortlist to a shorter one
     looked_at: int = 0  # songs whose exact quantile was worked out
 
@@ -245,6 +246,7 @@ class Levels:
                 later or view, known, 0, songs, threshold, is_expected=later is not None
             )
             made[-1].widths(self.table)
+            self.counters.passes_ahead += 1
             self._prepared, self._foresight = made, None
 
     @property

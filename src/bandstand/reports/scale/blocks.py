@@ -99,6 +99,8 @@ def growth(document: Document) -> str:
         "first choice",
         "fit from all ratings",
         "steps that read all",
+        "read ahead",
+        "upkeep, mean",
     )
     return table(titles, (_growth_row(one) for one in steps))
 
@@ -113,6 +115,8 @@ def _growth_row(one: Mapping[str, Any]) -> list[str]:
         duration(seconds["first_choice"]),
         duration(seconds["fit"]),
         f"{one['steps_with_a_pass']} of {one['steps']}",
+        f"{one['passes_ahead']}",
+        duration(seconds["upkeep"]["mean"]),
     ]
 
 

@@ -91,8 +91,16 @@ def _time_rows(document: Document) -> list[tuple[str, str, str]]:
         ),
         ("passes", "whole passes per turn, same situation", number(found.passes_per_turn)),
         ("t_pass", f"a first choice, {known}, per song", duration(found.pass_seconds_per_song)),
-        ("t_new", f"a choice, {new}, per song", duration(found.newcomer_seconds_per_song)),
-        ("passes_new", f"passes per turn, {new}", number(found.newcomer_passes_per_turn)),
+        (
+            "t_new",
+            f"a choice with its upkeep, {new}, per song",
+            duration(found.newcomer_seconds_per_song),
+        ),
+        (
+            "passes_new",
+            f"passes per turn or ahead of it, {new}",
+            number(found.newcomer_passes_per_turn),
+        ),
         (
             "t_cold",
             "a usable belief from snapshot and tail, without a choice",

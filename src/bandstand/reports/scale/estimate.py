@@ -25,7 +25,8 @@ t_around is what servers do for a turn beside learning and choosing (HTTP, the l
 their work in the part `serving` less the engine's for the same turns. Where that is not known it
 is all of their work, which is too much, since their listeners are newcomers; where no servers were
 measured it is nothing, which is too little. A newcomer's step may read all songs, so (10) grows
-with them: t_new is the mean choice, per song, of the listener with the fewest ratings in `growth`.
+with them: t_new is the mean choice with its upkeep, which reads all songs ahead of time, per song,
+of the listener with the fewest ratings in `growth`.
 A pass reads the whole matrix once; (9) says how much memory traffic that is.
 """
 
@@ -49,8 +50,8 @@ class Constants:
     step_seconds: float  # of the engine, with its upkeep: mean of the slowest situation
     pass_seconds_per_song: float
     passes_per_turn: float  # in the same situation
-    newcomer_seconds_per_song: float  # of a choice, in the mean
-    newcomer_passes_per_turn: float
+    newcomer_seconds_per_song: float  # of a choice and its upkeep, in the mean
+    newcomer_passes_per_turn: float  # within the turn or ahead of it
     cold_seconds: float  # until a belief from snapshot and tail is usable: without the pass
     song_bytes_kept: float  # in memory beside the matrix
     song_bytes_stored: float  # on the disk, the matrix with it
@@ -175,8 +176,9 @@ def constants_of(document: Mapping[str, Any]) -> Constants:
             one["seconds"]["first_choice"] / one["songs"] for one in situations
         ),
         passes_per_turn=slowest["passes"] / slowest["steps"],
-        newcomer_seconds_per_song=newcomer["seconds"]["choose"]["mean"] / newcomer["songs"],
-        newcomer_passes_per_turn=newcomer["passes"] / newcomer["steps"],
+        newcomer_seconds_per_song=_mean_of(newcomer, "choose", "upkeep") / newcomer["songs"],
+        newcomer_passes_per_turn=(newcomer["passes"] + newcomer["passes_ahead"])
+        / newcomer["steps"],
         cold_seconds=_cold_seconds(parts["cold"]),
         song_bytes_kept=_kept_per_song(smallest, largest),
         song_bytes_stored=each["song_in_store"] + each["song_in_matrix"],
@@ -239,8 +241,12 @@ def _load_of(serving: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _engine_seconds(situation: Mapping[str, Any]) -> float:
     """Return a step with what the engine does after it, in the mean."""
-    seconds = situation["seconds"]
-    return float(seconds["step"]["mean"] + seconds["upkeep"]["mean"])
+    return _mean_of(situation, "step", "upkeep")
+
+
+def _mean_of(situation: Mapping[str, Any], *parts: str) -> float:
+    """Return what some parts of a step take together, in the mean."""
+    return sum(float(situation["seconds"][part]["mean"]) for part in parts)
 
 
 def _cold_seconds(cold: Mapping[str, Any]) -> float:

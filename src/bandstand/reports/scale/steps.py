@@ -61,6 +61,7 @@ class OneStep(NamedTuple):
     moved: bool  # the grid, within the step
     prepared: bool  # the grid moved after it
     passes: int  # over the whole matrix
+    passes_ahead: int  # after the answer
     looked_at: int  # songs whose exact quantile was worked out
     references: Mapping[str, float]
 
@@ -133,6 +134,7 @@ class Steps:
             "grid_moves_within_steps": sum(step.moved for step in self.steps),
             "grid_moves_after_steps": sum(step.prepared for step in self.steps),
             "passes": sum(step.passes for step in self.steps),
+            "passes_ahead": sum(step.passes_ahead for step in self.steps),
             "steps_with_a_pass": sum(step.passes > 0 for step in self.steps),
             "songs_looked_at": _brief(Spread(runs=tuple(float(s.looked_at) for s in self.steps))),
             "brute_force": {"checked": self.checked, "agreed": self.agreed},
@@ -189,7 +191,7 @@ class Run:
         if situation.checks and number % each == each - 1:
             self.checked += 1
             self.agreed += sitting.agrees(self.choice)
-        upkeep = timed(sitting.prepare)
+        ahead, upkeep = sitting.memory.passes_ahead, timed(sitting.prepare)
         self.steps.append(
             OneStep(
                 learn=learn,
@@ -198,6 +200,7 @@ class Run:
                 moved=moved,
                 prepared=bool(upkeep.result),
                 passes=passes_now - passes,
+                passes_ahead=sitting.memory.passes_ahead - ahead,
                 looked_at=looked_at_now - looked_at,
                 references=dict(self.last),
             )
