@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,9 @@ from bandstand.inference import kept_nodes
 from bandstand.inference.close_look import CloseLook
 from bandstand.inference.exact import Exact
 from bandstand.inference.exact_outline import ExactView
+from bandstand.inference.exact_prediction import rates_between
 from bandstand.inference.shortlist.anchor import Anchor
+from bandstand.model import interpolation
 from bandstand.model.novelty import novelty
 from bandstand.model.priors import paper_prior, radio_prior
 from tests.simulated import MONTH
@@ -153,3 +156,16 @@ def test_what_is_left_out_is_light_on_every_grid(seed: int, columns: int) -> Non
     last = int(rng.integers(first + 1, len(grid)))
     rough = kept_nodes._rough_share(grid, density, first, last)
     assert kept_nodes._share(sums, len(grid), first, last) <= rough * (1 + 1e-6) + 1e-12
+
+
+@given(seed=st.integers(0, 2**32), jump=st.floats(0.01, 60.0))
+def test_no_noise_between_nodes_is_above_that_of_its_cell(seed: int, jump: float) -> None:
+    rng = np.random.default_rng(seed)
+    _, belief = drawn_belief(rng, 3)
+    nodes = len(belief.rates)
+    logs = jump * np.where(np.arange(nodes) < rng.integers(1, nodes), -1.0, 1.0)
+    logs += rng.normal(size=nodes) * rng.choice([0.0, 0.1, jump])
+    view = ExactView(replace(belief, rates=np.exp(logs)), 0.9, MONTH)
+    fine = rates_between(interpolation.refinement(nodes, 8), logs)
+    most = np.array([fine[8 * cell : 8 * cell + 9].max() for cell in range(nodes - 1)])
+    assert (np.sqrt(most / belief.shape) <= view.noise_of_cells * (1 + 1e-9)).all()

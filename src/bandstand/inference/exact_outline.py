@@ -161,7 +161,9 @@ class ExactView:
         """No noise that is interpolated within a cell is larger: (G − 1,)."""
         logs = 0.5 * np.log(self.belief.rates)
         bends = self._bend @ np.abs(np.diff(logs, 2))
-        return np.maximum(self.noise[:-1], self.noise[1:]) * np.exp(np.minimum(bends, 50.0))
+        # No rate between nodes is taken to be more than e times the largest at any.
+        most = np.minimum(np.maximum(logs[:-1], logs[1:]) + bends, logs.max() + 0.5)
+        return np.asarray(np.exp(most) / np.sqrt(self.belief.shape) * (1 + 1e-12))
 
     @cached_property
     def shares_of_cells(self) -> Vector:

@@ -252,7 +252,7 @@ class ExactPrediction:
             finer = interpolation.refinement(len(nodes), factor)
             content, variance = content @ finer.T, np.maximum(variance @ finer.T, 0.0)
             nodes, density = belief.grid.refined(belief.log_density, factor)
-            rates = _rates_between(finer, np.log(rates))
+            rates = rates_between(finer, np.log(rates))
             weights = recovery_grid.weights(density)
         curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
         scales = curves * np.sqrt(rates / belief.shape * variance)
@@ -285,7 +285,7 @@ class ExactPrediction:
         )
 
 
-def _rates_between(finer: Matrix, logs: Vector) -> Vector:
+def rates_between(finer: Matrix, logs: Vector) -> Vector:
     """Return the rates on a finer grid; nowhere is one far beyond all that are known.
 
     Where weights of any size make neighbours differ by hundreds of powers of ten, a polynomial

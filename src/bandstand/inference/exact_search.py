@@ -155,14 +155,11 @@ class _Question:
 
     def is_certain(self, levels: Levels) -> bool:
         """Look at the songs of shortlists; return whether no other one could be returned."""
-        if not (levels.are_worth_it or levels.is_prepared):
-            levels.count_pause()
+        if not self._take_up(levels):
             return False
-        levels.take_prepared()
-        levels.count_question()
         made_now = len(levels.levels)  # the levels from this number on
         if made_now < len(levels.sizes):
-            levels.renew(self.view, made_now, self.songs, self._reached)
+            self._renew(levels, made_now)
         while True:
             looked_at, some = self._shortest_list(levels)
             hopeful = self._hopeful(some)
@@ -185,7 +182,7 @@ class _Question:
                 return True
             if failed[0] < made_now:
                 made_now = failed[0]
-                levels.renew(self.view, made_now, self.songs, self._reached)
+                self._renew(levels, made_now)
             elif failed[0] == 0:
                 self._anchor = levels.levels[0].anchor
                 levels.be_in_vain()
@@ -197,6 +194,21 @@ class _Question:
                 self._note(levels, needed)
                 self.look_at_heard()
                 return True
+
+    def _take_up(self, levels: Levels) -> bool:
+        """Return whether shortlists are worth a try, with what was prepared for this question."""
+        is_asked = self._asked is not None
+        if not (levels.are_worth_it or (is_asked and levels.is_prepared)):
+            levels.count_pause()
+            return False
+        if is_asked:
+            levels.take_prepared()
+        levels.count_question()
+        return True
+
+    def _renew(self, levels: Levels, first: int) -> None:
+        is_asked = self._asked is not None
+        levels.renew(self.view, first, self.songs, self._reached, is_asked=is_asked)
 
     def _note(self, levels: Levels, needed: int) -> None:
         if self._asked is not None:

@@ -45,17 +45,27 @@ class ForeseeingView(ExactView):
 
     def after_next(self) -> ExpectedView | None:
         """Return what it may be after the next answer, if that can be told."""
-        return None if self.next is None else ExpectedView(self, self.next)
+        expected = None if self.next is None else ExpectedView(self, self.next)
+        return expected if expected is not None and expected.is_finite else None
 
 
 class ExpectedView:
     """All that a view may be after an answer about `song`, as one outline."""
 
     def __init__(self, view: ExactView, song: Thought) -> None:
-        level = 1 - 1 / (1 / (1 - view.level) + 1)  # that of the song after it
+        # That of the song after it, where levels rise with every song as the paper's do.
+        level = 1 - 1 / (1 / (1 - view.level) + 1) if view.level > 0.5 else view.level
         self.low, self.high, self._usual = (
             ExactView(after_answer(view.belief, song, away), level, view.longest)
             for away in (-DEVIATIONS, DEVIATIONS, _USUAL)
+        )
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of it can be written down."""
+        ends = (self.low, self.high, self._usual)
+        return all(np.isfinite([end.reach, *end.widths]).all() for end in ends) and bool(
+            np.isfinite(self.centres).all()
         )
 
     @cached_property

@@ -43,18 +43,20 @@ class GridFacts:
 def facts_of(grid: RecoveryGrid, longest: float, shortest: float) -> GridFacts:
     """Return the facts, for `longest` minutes since a song was never heard and `shortest`."""
     known: dict[tuple[float, float], GridFacts] = grid.notes.setdefault(GridFacts, {})
-    if (longest, shortest) not in known:
-        while len(known) >= _MOST:
-            del known[next(iter(known))]
+    facts = known.get((longest, shortest))
+    if facts is None:
+        # Somebody may be doing the same on another thread, so nothing is taken for granted.
+        for oldest in list(known)[: len(known) - _MOST + 1]:
+            known.pop(oldest, None)
         recovery = log_novelty(shortest, grid.log_nodes)
-        known[longest, shortest] = GridFacts(
+        facts = known[longest, shortest] = GridFacts(
             curves=np.asarray(novelty(longest, grid.nodes)),
             bends_of_curves=_bends_of_curves(grid),
             step_ratios=_step_ratios(grid),
             recovery=recovery,
             variance_bends=_variance_bends(recovery),
         )
-    return known[longest, shortest]
+    return facts
 
 
 def _bends_of_curves(grid: RecoveryGrid) -> Vector:

@@ -94,7 +94,7 @@ class Box:
 
 def _widest(vectors: Matrix, count: int) -> Matrix:
     """Return the directions in which vectors around 0 differ most: unit vectors, or zeros."""
-    # The vectors are fewer than they are long.
+    # The vectors are mostly fewer than they are long.
     _, shares = np.linalg.eigh(vectors @ vectors.T)
     directions = shares[:, ::-1][:, :count].T @ vectors
     lengths = np.sqrt(np.einsum("jp,jp->j", directions, directions))[:, np.newaxis]

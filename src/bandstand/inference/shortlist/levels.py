@@ -65,6 +65,13 @@ class Thinning(NamedTuple):
         return self.last < max(_LITTLE * self.first, _FEW_STEPS * self.step)
 
 
+class _Prepared(NamedTuple):
+    """Levels that were made before they were needed: for whatever the next answer was, or not."""
+
+    levels: list[Level]
+    is_expected: bool
+
+
 class Levels:
     """The shortlists of one listener, the outermost first; brought up to date by `renew`."""
 
@@ -89,7 +96,7 @@ class Levels:
         self._thinning = Thinning()
         # For what new ones should be made, and what was made.
         self._foresight: tuple[Asked, Songs, float] | None = None
-        self._prepared: list[Level] | None = None
+        self._prepared: _Prepared | None = None
         self._prepared_for: object = None
         self._lookahead = Lookahead()
         self._replaced: Level | None = None  # the outermost before what was prepared
@@ -97,7 +104,10 @@ class Levels:
     @property
     def nbytes(self) -> int:
         """The size of what is kept."""
-        return sum(level.nbytes for level in self.levels)
+        prepared, replaced = self._prepared, self._replaced
+        others = [] if prepared is None else prepared.levels
+        every = [*self.levels, *others, *([] if replaced is None else [replaced])]
+        return sum(level.nbytes for level in every)
 
     def woken(self, view: View, songs: Songs, last: int) -> Indices:
         """Return the songs that the levels up to number `last` can leave out no longer."""
@@ -133,7 +143,7 @@ class Levels:
 
     def be_of_use(self) -> None:
         """Remember that they were enough."""
-        self._waits = 0
+        self._waits = self._pause = 0
 
     def learn(self, needed: int, number: int = 0) -> None:
         """Make a level longer that was too short: so many songs could have been chosen.
@@ -141,7 +151,7 @@ class Levels:
         One that would be no much shorter than that around it is left out.
         """
         if number == 0:
-            self._needed = needed
+            self._needed, self._prepared_for = needed, None
             if not self.are_worth_it:
                 return
         size = max(2 * needed, self.sizes[number] + 1)
@@ -152,21 +162,31 @@ class Levels:
         del self.levels[number:]
 
     def renew(
-        self, view: View, first: int, songs: Songs | None = None, threshold: float = np.inf
+        self,
+        view: View,
+        first: int,
+        songs: Songs | None = None,
+        threshold: float = np.inf,
+        *,
+        is_asked: bool = True,
     ) -> None:
         """Make the level of number `first`, and all within it, anew for a belief.
 
         Of `songs`, those that were heard lately are left out as far as they are at rest. What
         reaches the threshold is bounded more closely, so that as little as can be remains outside.
+        What is not asked, but thought of, says nothing of the next answer.
         """
         self._lengthen(first)
-        if first == 0 and self._asked - self._made[0] < _SHORT_LIFE:
-            self._lookahead.begin()
+        if is_asked:
+            self._foresight = None
+            if first == 0 and self._asked - self._made[0] < _SHORT_LIFE:
+                self._lookahead.begin()
+        if first == 0:
+            self._prepared_for = None
         self.counters.passes += first == 0
         self.counters.narrowings += len(self.sizes) - max(first, 1)
         self.levels, self.just_read = self._new(view, self.levels, first, songs, threshold)
         self._made[first : len(self.levels)] = [self._asked] * (len(self.levels) - first)
-        self._foresight = None
 
     def _new(
         self,
@@ -187,7 +207,8 @@ class Levels:
         all_bounds: SingleVector | None = None
         sizes = self.sizes[first:]
         if is_expected:
-            sizes = self._lookahead.sizes(self.sizes, len(self.table))
+            count = len(self.table) if self.allowed is None else self.allowed.most
+            sizes = self._lookahead.sizes(self.sizes, count)
         for size in sizes:
             rows: Indices | None = None
             if made:
@@ -210,6 +231,7 @@ class Levels:
         """
         is_new = self._made[0] == self._asked
         self._lookahead.be_enough(needed)
+        self._needed = needed
         self._thinning = self._thinning.after(
             threshold - self.levels[0].outside(view), is_new=is_new
         )
@@ -222,6 +244,7 @@ class Levels:
     def foresee(self, view: Asked, songs: Songs, threshold: float) -> None:
         """Remember that they were not enough: for the next answer they are made before it."""
         self._lookahead.begin()
+        self._replaced = None
         self._foresight = (view, songs, threshold) if self._lookahead.is_on else None
 
     @property
@@ -237,17 +260,20 @@ class Levels:
     def prepare(self) -> None:
         """Make new levels for the next question, if it is time to; on any thread."""
         foresight = self._foresight
-        if foresight is not None and self.are_worn:
-            view, songs, threshold = foresight
-            known, self._prepared_for = list(self.levels), view.expects
-            later = view.after_next() if self._lookahead.is_on else None
-            # What is read here must not pass for what a question has read meanwhile.
-            made, _ = self._new(
-                later or view, known, 0, songs, threshold, is_expected=later is not None
-            )
-            made[-1].widths(self.table)
-            self.counters.passes_ahead += 1
-            self._prepared, self._foresight = made, None
+        if foresight is None or not self.are_worn:
+            return
+        view, songs, threshold = foresight
+        later = view.after_next() if self._lookahead.is_on else None
+        if later is None and not self._thinning.is_thin:
+            return  # nobody knows what will be answered
+        # What is read here must not pass for what a question has read meanwhile.
+        is_expected, known = later is not None, list(self.levels)
+        made, _ = self._new(later or view, known, 0, songs, threshold, is_expected=is_expected)
+        made[-1].widths(self.table)
+        self.counters.passes_ahead += 1
+        if self._foresight is foresight:  # nobody has asked meanwhile
+            self._prepared, self._foresight = _Prepared(made, is_expected), None
+            self._prepared_for = view.expects
 
     @property
     def is_prepared(self) -> bool:
@@ -257,10 +283,12 @@ class Levels:
     def take_prepared(self) -> None:
         """Go on with what was prepared; not in the middle of a question."""
         prepared, self._prepared = self._prepared, None
+        self._replaced = None
         if prepared is not None:
             self._replaced = self.levels[0] if self.levels else None
-            self.levels, self._lookahead.is_tried = prepared, self._lookahead.is_on
-            self._made[: len(prepared)] = [self._asked + 1] * len(prepared)
+            self.levels, self._lookahead.is_tried = prepared.levels, prepared.is_expected
+            count = len(prepared.levels)
+            self._made[:count] = [self._asked + 1] * count
 
     def _lengthen(self, number: int) -> None:
         """Make a level twice as long if the last one of its length has not lasted."""

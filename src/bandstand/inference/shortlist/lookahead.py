@@ -31,7 +31,7 @@ class Lookahead:
 
     def __init__(self) -> None:
         self.is_on = False  # every answer may move further than a shortlist lasts
-        self.is_tried = False  # levels that were made for an answer, which has just come
+        self.is_tried = False  # the levels now in use were made for an answer
         self._times = _TIMES
         self._misses = 0  # how much oftener they were of no use than of some
         self._pause = 0  # questions until they are made again
