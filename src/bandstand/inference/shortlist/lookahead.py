@@ -16,10 +16,10 @@ _TIMES: Final = 4
 _MOST: Final = 8
 _WITHIN: Final = 6
 # After so many more that were of no use than that were, there are none for so many questions.
-_MISSES: Final = 4
-_PAUSE: Final = 15
+_MISSES: Final = 3
+_PAUSE: Final = 48
 # They are of use if no more of their songs have to be looked at.
-_WORTH_IT: Final = 768
+_WORTH_IT: Final = 256
 # Levels last by themselves if those before were still enough so many times in a row, of every so
 # many questions.
 _SPARED: Final = 2
@@ -33,7 +33,7 @@ class Lookahead:
         self.is_on = False  # every answer may move further than a shortlist lasts
         self.is_tried = False  # the levels now in use were made for an answer
         self._times = _TIMES
-        self._misses = 0  # how much oftener they were of no use than of some
+        self._misses = 1  # how much oftener they were of no use than of some
         self._pause = 0  # questions until they are made again
         self._asked = 0
         self._spared = 0
