@@ -33,7 +33,9 @@ class Lookahead:
         self.is_on = False  # every answer may move further than a shortlist lasts
         self.is_tried = False  # the levels now in use were made for an answer
         self._times = _TIMES
-        self._misses = 1  # how much oftener they were of no use than of some
+        # How much oftener they were of no use than of some; nothing is known in the beginning, so
+        # that the first ones have to prove themselves.
+        self._misses = 1
         self._pause = 0  # questions until they are made again
         self._asked = 0
         self._spared = 0
