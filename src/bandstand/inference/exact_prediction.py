@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _tiny_is_zero: Final = np.errstate(under="ignore")
 # So few songs are looked at one by one sooner than what they have in common is worked out.
 _FEW: Final = 64
+# What a tail may be off by, and more.
+_HAIR: Final = 1e-7
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
 _BLOCK: Final = 16_384
@@ -113,24 +115,41 @@ class ExactPrediction:
         self, content: Matrix, variance: Matrix, elapsed: Vector, level: float
     ) -> Vector | None:
         """Return the quantiles of songs of which x'm and x'Λ⁻¹x are known at all nodes: (n, G)."""
+        values = np.empty(len(elapsed))
+        for part, some in self._mixtures(content, variance, elapsed):
+            found = student_mixture.quantile(
+                level, some.locations, some.scales, some.weights, self.belief.freedom
+            )
+            if found is None:
+                return None
+            values[part] = found
+        return values
+
+    @_tiny_is_zero
+    def may_reach(
+        self, value: float, content: Matrix, variance: Matrix, elapsed: Vector, level: float
+    ) -> AnyArray:
+        """Return which of such songs have a quantile that is not below `value`, to a hair: (n,)."""
+        reached = np.ones(len(elapsed), dtype=np.bool_)
+        for part, some in self._mixtures(content, variance, elapsed):
+            above = student_mixture.survival(
+                value, some.locations, some.scales, some.weights, self.belief.freedom
+            )
+            reached[part] = above >= (1 - level) * (1 - _HAIR)
+        return reached
+
+    def _mixtures(
+        self, content: Matrix, variance: Matrix, elapsed: Vector
+    ) -> Iterator[tuple[AnyArray | slice, Components]]:
+        """Yield which songs share a grid that is fine enough for them, and their mixtures."""
         base = self._components(content, variance, elapsed, 1)
         factors = self._refinements(base)
         if (factors == 1).all():
-            return self._quantile_of_mixtures(base, level)
-        values = np.empty(len(elapsed))
+            yield slice(None), base
+            return
         for factor in np.unique(factors):
             part = factors == factor
-            fine = self._components(content[part], variance[part], elapsed[part], int(factor))
-            chunk = self._quantile_of_mixtures(fine, level)
-            if chunk is None:
-                return None
-            values[part] = chunk
-        return values
-
-    def _quantile_of_mixtures(self, some: Components, level: float) -> Vector | None:
-        return student_mixture.quantile(
-            level, some.locations, some.scales, some.weights, self.belief.freedom
-        )
+            yield part, self._components(content[part], variance[part], elapsed[part], int(factor))
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:

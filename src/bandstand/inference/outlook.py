@@ -97,6 +97,7 @@ class Outlook:
     shrinking: Vector  # the same bounds, by the quantiles of those; made closer as thoughts go on
     ceiling: float
     witness: tuple[int, float] | None  # a song outside, and the minutes until which this holds
+    close: CloseLook  # of that view, which thoughts leave as it is but for Λ
 
     @classmethod
     def of(
@@ -146,6 +147,7 @@ class Outlook:
             shrinking=known.promise.copy(),
             ceiling=ceiling,
             witness=_witness(found.prediction.songs, rows),
+            close=found.close,
         )
 
     def covers(self, prediction: ExactPrediction, level: float, allowed: Allowed) -> bool:
@@ -185,16 +187,16 @@ class Outlook:
             )
 
         # Songs heard lately come last: their bounds are far above them, and they take long.
-        is_heard = elapsed[places] < self.view.longest
-        order = places[np.lexsort([-bounds[places], is_heard])]
-        look(order[: _BATCH if not is_heard.all() else 1])
+        is_heard = elapsed < self.view.longest
+        order = places[np.lexsort([-bounds[places], is_heard[places]])]
+        look(order[: 1 if is_heard[order[0]] else _BATCH])
         rest = order[~is_among(self.rows[order], np.sort(found.rows))]
         rest = rest[bounds[rest] >= found.threshold]
-        if len(rest):
+        if not is_heard[rest].all():
             self._bring_down(prediction, known)
             rest = rest[self._bounds(elapsed)[rest] >= found.threshold]
         if len(rest):
-            self._look_one_by_one(found, known, elapsed, rest, look)
+            self._look_one_by_one(found, known, elapsed, rest, level, look)
         return found.best() if self.ceiling < found.threshold else None
 
     def _look_one_by_one(
@@ -203,28 +205,31 @@ class Outlook:
         known: KnownSongs,
         elapsed: Vector,
         places: Indices,
+        level: float,
         look: Callable[[Indices], None],
     ) -> None:
-        """Look at those songs that could be best, the most likely first, until no other could."""
-        belief = found.prediction.belief
-        view = ExactView(belief, self.view.level, self.view.longest)
-        close = CloseLook(view, found.songs)
-        some = close.look_at_known(
+        """Look at those songs that could be best, the most likely first, until no other could.
+
+        Bounds exclude most songs, and a test many of the others: whether enough of a mixture lies
+        above a value is known at once, and its quantile only after several such looks.
+        """
+        prediction = found.prediction
+        some = self.close.look_at_known(
             elapsed[places],
             known.features[places],
             known.content[places],
             known.variances[places],
-            known.steps + len(belief.thoughts),
+            known.steps + len(prediction.belief.thoughts),
         )
-        upper, sure = close.upper(some, found.threshold)
-        guess, left = close.guess(some), np.arange(len(places))
+        upper, sure = self.close.upper(some, found.threshold)
+        left = np.flatnonzero(may_reach(self.close, some, upper, sure, found.threshold))
+        order = left[np.argsort(-self.close.guess(some)[left])]
+        left = places[order]
         while len(left):
-            part = some.where(left)
-            left = left[may_reach(close, part, upper[left], sure[left], found.threshold)]
-            if len(left):
-                first = int(np.argmax(guess[left]))
-                look(places[left[first : first + 1]])
-                left = np.delete(left, first)
+            given = known.content[left], known.variances[left], elapsed[left]
+            left = left[prediction.may_reach(found.threshold, *given, level)]
+            look(left[:1])
+            left = left[1:]
 
     def _bounds(self, elapsed: Vector) -> Vector:
         """Return what no song exceeds now that was heard so many minutes ago."""

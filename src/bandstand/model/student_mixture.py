@@ -13,6 +13,7 @@ dimension: no Monte Carlo, no seed.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -78,6 +79,21 @@ def quantile(
     return _upper_root(1 - level, reach, locations, scales, weights, freedom)
 
 
+def survival(
+    value: float, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
+) -> Vector:
+    """Return what each mixture has above a value.
+
+    >>> from scipy.special import stdtr
+    >>> one = survival(5.0, np.array([[2.0]]), np.array([[3.0]]), np.ones(1), 7.0)
+    >>> bool(np.isclose(one[0], stdtr(7.0, -1.0), rtol=1e-12))
+    True
+    """
+    with np.errstate(under="ignore", over="ignore"):
+        every = np.full(len(locations), value)
+        return _Mixtures(locations, scales, weights, freedom).survival_and_density(every)[0]
+
+
 def _upper_root(
     tail: float, reach: float, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
 ) -> Vector:
@@ -87,33 +103,66 @@ def _upper_root(
     # A little room, since `reach` is itself rounded.
     room = 1e-8 * reach * scales.max(axis=-1)
     low, high = ends.min(axis=-1) - room, ends.max(axis=-1) + room
-    value: Vector = np.clip((weights * ends).sum(axis=-1), low, high)
-    floor = np.spacing(np.maximum(np.abs(low), np.abs(high)))
-    every, narrow = _Mixtures(locations, scales, weights, freedom), _LAST_STEP * scales.min(axis=-1)
-    active = np.flatnonzero(high - low > floor)
+    value: Vector = np.minimum(np.maximum((weights * ends).sum(axis=-1), low), high)
+    roots = _Roots(
+        value=value,
+        low=low,
+        high=high,
+        floor=np.spacing(np.maximum(np.abs(low), np.abs(high))),
+        narrow=_LAST_STEP * scales.min(axis=-1),
+    )
+    some = _Mixtures(locations, scales, weights, freedom)
+    places: AnyArray = np.arange(len(value))
+    left = high - low > roots.floor
     for _ in range(_MOST_STEPS):
-        if not active.size:
+        if not left.all():
+            value[places] = roots.value
+            roots, some, places = roots.at(left), some.at(left), places[left]
+        if not places.size:
             return value
-        # As long as all of them are under way nothing has to be picked out.
-        is_whole = active.size == value.size
-        some, under_way = (slice(None), every) if is_whole else (active, every.at(active))
-        here, near = value[some], floor[some]
-        above, slope = under_way.survival_and_density(here)
-        too_low = above > tail
-        low[some] = np.where(too_low, here, low[some])
-        high[some] = np.where(too_low, high[some], here)
-        step, length = _newton_step(above, slope, tail)
-        there = here + step
-        inside = (there > low[some]) & (there < high[some])
-        size = np.abs(step)
-        # The error falls with the square of the step, in units of what the curve bends over.
-        done = size <= np.minimum(_LAST_STEP * length, narrow[some])
-        done |= size <= _TOLERANCE * np.maximum(np.abs(here), near)
-        middle = 0.5 * (low[some] + high[some])
-        value[some] = np.where(inside, there, np.where(done, here, middle))
-        active = active[~done & (high[some] - low[some] > 2 * near)]
-    msg = f"a mixture quantile must settle within {_MOST_STEPS} steps, {active.size} did not"
+        with np.errstate(under="ignore", over="ignore"):
+            above, slope = some.survival_and_density(roots.value)
+            left = roots.go_on(above > tail, *_newton_step(above, slope, tail))
+    msg = f"a mixture quantile must settle within {_MOST_STEPS} steps, {places.size} did not"
     raise ConvergenceError(msg)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Roots:
+    """Where some roots are looked for, between `low` and `high`: (n,) each."""
+
+    value: Vector
+    low: Vector
+    high: Vector
+    floor: Vector  # values closer than this are equal
+    narrow: Vector  # a step that is shorter was the last one
+
+    def at(self, some: AnyArray) -> _Roots:
+        """Return some of them."""
+        return _Roots(
+            value=self.value[some],
+            low=self.low[some],
+            high=self.high[some],
+            floor=self.floor[some],
+            narrow=self.narrow[some],
+        )
+
+    def go_on(self, too_low: AnyArray, step: Vector, length: Vector) -> AnyArray:
+        """Take a step, or halve what is between; return which of them are still under way."""
+        here = self.value
+        low = self.low = np.where(too_low, here, self.low)
+        high = self.high = np.where(too_low, self.high, here)
+        there, size = here + step, np.abs(step)
+        # The error falls with the square of the step, in units of what the curve bends over.
+        done = size <= np.minimum(_LAST_STEP * length, self.narrow)
+        done |= size <= _TOLERANCE * np.maximum(np.abs(here), self.floor)
+        inside = (there > low) & (there < high)
+        if inside.all():
+            self.value = there
+        else:
+            otherwise = np.where(done, here, 0.5 * (low + high))
+            self.value = np.where(inside, there, otherwise)
+        return ~done & (high - low > 2 * self.floor)
 
 
 def _newton_step(above: Vector, slope: Vector, tail: float) -> tuple[Vector, Vector]:
@@ -121,14 +170,13 @@ def _newton_step(above: Vector, slope: Vector, tail: float) -> tuple[Vector, Vec
 
     Both are infinite where the slope says nothing.
     """
+    if min(above.min(), slope.min()) > 0:
+        length = above / slope
+        return np.log(above / tail) * length, length
     known = (above > 0) & (slope > 0)
-    with np.errstate(over="ignore"):
-        if known.all():
-            length = above / slope
-            return np.log(above / tail) * length, length
-        length = np.divide(above, slope, out=np.full_like(above, np.inf), where=known)
-        ratio = np.divide(above, tail, out=np.full_like(above, np.e), where=known)
-        return np.log(ratio) * length, length
+    length = np.divide(above, slope, out=np.full_like(above, np.inf), where=known)
+    ratio = np.divide(above, tail, out=np.full_like(above, np.e), where=known)
+    return np.log(ratio) * length, length
 
 
 class _Mixtures:
@@ -138,7 +186,7 @@ class _Mixtures:
         self, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
     ) -> None:
         self.locations, self.weights, self.tail = locations, weights, StudentTail.of(freedom)
-        self.are_wide = bool((scales > 0).all())
+        self.are_wide = bool(scales.min() > 0)
         with np.errstate(over="ignore", divide="ignore"):
             # A point mass has no density, and is below or at its place: so far away.
             self.inverses = np.minimum(1 / scales, _ENORMOUS)
@@ -155,15 +203,14 @@ class _Mixtures:
 
     def survival_and_density(self, values: Vector) -> tuple[Vector, Vector]:
         """Return P(U > value) and the density at the value."""
-        with np.errstate(under="ignore", over="ignore"):
-            z = (values[:, np.newaxis] - self.locations) * self.inverses
-            if not self.are_wide:
-                z = np.where(self.inverses == _ENORMOUS, np.where(z >= 0, np.inf, -np.inf), z)
-            np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
-            above, density = self.tail.above_and_density(z)
-            above *= self.weights
-            density *= self.peaks
-            return above.sum(axis=-1), density.sum(axis=-1)
+        z = (values[:, np.newaxis] - self.locations) * self.inverses
+        if not self.are_wide:
+            z = np.where(self.inverses == _ENORMOUS, np.where(z >= 0, np.inf, -np.inf), z)
+        np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
+        above, density = self.tail.above_and_density(z)
+        above *= self.weights
+        density *= self.peaks
+        return above.sum(axis=-1), density.sum(axis=-1)
 
 
 def _inverse_or_zero(scales: Matrix) -> Matrix:
