@@ -72,9 +72,17 @@ class Playlist:
             allowed = allowed.where(lambda rows: rows % 3 != 0)
         return allowed
 
-    def make(self, length: int = LENGTH) -> int:
+    def queued(self, belief: ExactBelief, *places: int) -> ExactBelief:
+        """Return the belief as if some of the best songs had been heard."""
+        songs = self._songs()
+        best = self.engine.predict(belief, songs).best_by_quantile(0.9, 9, np.arange(SONGS))
+        for place in places:
+            belief = self.engine.plan(belief, songs.take([int(best[place])]))
+        return belief
+
+    def make(self, length: int = LENGTH, *, behind: ExactBelief | None = None) -> int:
         """Return how many songs came from an outlook; all are those of brute force."""
-        planned: ExactBelief = self.belief
+        planned: ExactBelief = behind or self.belief
         step = len(self.belief.history) + 1
         for number in range(length):
             songs, allowed = self._songs(), self._allowed()
@@ -96,6 +104,34 @@ class Playlist:
 @given(seed=st.integers(0, 2**32))
 def test_playlists_are_those_of_brute_force(seed: int) -> None:
     Playlist(seed).make()
+
+
+def check_queues(seeds: range) -> int:
+    """Make playlists behind queues that begin alike and then part, with one memory."""
+    used = 0
+    for seed in seeds:
+        playlist = Playlist(seed)
+        playlist.make(1)
+        first = playlist.queued(playlist.belief, 0)
+        for behind in (first, playlist.queued(first, 3), playlist.queued(playlist.belief, 1, 4)):
+            used = playlist.make(9, behind=behind)
+    return used
+
+
+def test_playlists_behind_queues_are_those_of_brute_force() -> None:
+    assert check_queues(range(160, 172)) > 0
+
+
+def test_an_outlook_from_another_queue_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlook, "go_on", lambda *_: True)
+    with pytest.raises(AssertionError):
+        check_queues(range(160, 172))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("run", range(10))
+def test_hundreds_of_queues_have_playlists_of_brute_force(run: int) -> None:
+    assert check_queues(range(1_000 * run, 1_000 * run + 20)) > 0
 
 
 @pytest.mark.long

@@ -7,28 +7,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bandstand.domain import History, Songs
-from bandstand.inference.covariance_base import Diagonal
+from bandstand.domain import History
 from bandstand.inference.exact import Exact
 from bandstand.inference.exact_outline import ExactView
 from bandstand.inference.rough_look import RoughLook
-from bandstand.inference.song_table import SongTable
-from bandstand.model.priors import paper_prior, radio_prior
+from bandstand.model.priors import paper_prior
+from tests.inference.newcomers import LONGEST, Newcomer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import AnyArray, Vector
-
-LONGEST = 43_200.0
-
-
-def songs_of(rng: np.random.Generator, columns: int, tail: float) -> AnyArray:
-    """Return songs whose lengths differ by a factor e^tail or so, one of them without features."""
-    features = rng.normal(size=(200, columns)) * np.exp(tail * rng.normal(size=(200, 1)))
-    features[7] = 0.0
-    return features.astype(np.float32)
-
+    from bandstand.arrays import Vector
 
 def bounds_and_quantiles(
     seed: int, ratings: int, columns: int, tail: float, level: float, planned: int
@@ -42,26 +31,15 @@ def look_and_quantiles(
     seed: int, ratings: int, columns: int, tail: float, level: float, planned: int
 ) -> tuple[Callable[[float], Vector], Vector] | None:
     """Return the bounds by the threshold that they are for, and the quantiles."""
-    rng = np.random.default_rng(seed)
-    features = songs_of(rng, columns, tail)
-    heard = features[rng.integers(200, size=ratings)].astype(np.float64)
-    prior = radio_prior(columns) if seed % 2 else paper_prior(columns)
-    engine = Exact(prior=prior)
-    ratings_given = 3 + heard @ rng.normal(size=columns) + rng.normal(size=ratings)
-    history = History.of(features=heard, elapsed=LONGEST, ratings=ratings_given)
-    belief = engine.fit(history)
-    if not isinstance(belief.spread.base, Diagonal):
+    newcomer = Newcomer.drawn(seed, ratings=ratings, columns=columns, tail=tail, planned=planned)
+    if newcomer is None:
         return None
-    for row in range(planned):
-        song = Songs.of(features=features[row : row + 1].astype(np.float64), elapsed=LONGEST)
-        belief = engine.plan(belief, song)
-    rough = RoughLook.of(ExactView(belief, level, LONGEST))
+    rough = RoughLook.of(newcomer.view(level))
     assert rough is not None
-    songs = Songs.of(features=features.astype(np.float64), elapsed=LONGEST)
-    quantiles = engine.predict(belief, songs).quantile(level)
-    assert quantiles is not None
-    table = SongTable.of(features)
-    return lambda threshold: rough.upper(table, np.arange(200), threshold), quantiles
+    return (
+        lambda threshold: rough.upper(newcomer.table, newcomer.rows, threshold),
+        newcomer.quantiles(level),
+    )
 
 
 @given(

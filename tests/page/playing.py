@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 PLAYING: Final = "document.querySelector('audio[data-role=playing]')"
 PREPARED: Final = "document.querySelector('audio[data-role=next]')"
 KEPT: Final = "Object.keys(localStorage).filter((name) => name.includes('outbox')).length"
+# Whether anything that waits there was sent already, and may have arrived.
+TRIED: Final = (
+    "Object.entries(localStorage).some("
+    "([name, kept]) => name.includes('outbox') && JSON.parse(kept).isTried)"
+)
 
 
 def log_of(server: Server, name: str) -> list[dict[str, Any]]:

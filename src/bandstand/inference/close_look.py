@@ -178,7 +178,14 @@ class CloseLook:
         upper = (some.locations[:, inside] + view.reach * scales).max(axis=1)
         if not sure.all():
             upper[~sure] = self._upper_of_unsure(some.where(~sure), threshold)
-        return upper + self._rounding * some.norms + _ROUNDING * np.abs(upper), sure
+        return self._rounded_up(upper, some), sure
+
+    def upper_on_any_grid(self, some: Some) -> Vector:
+        """Return what no quantile exceeds, however fine the grid; nor if some were heard lately."""
+        return self._rounded_up(self._upper_of_cells(some), some)
+
+    def _rounded_up(self, upper: Vector, some: Some) -> Vector:
+        return np.asarray(upper + self._rounding * some.norms + _ROUNDING * np.abs(upper))
 
     def _is_wide(self, some: Some) -> AnyArray:
         """Return whether the belief's own grid is fine enough for a song, whatever its scales."""

@@ -223,7 +223,8 @@ def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
     weight, rating = float(history.weights[-1]), float(history.ratings[-1])
     features = history.features[-1]
     curve, towards, growth = _direction(belief, features, float(history.elapsed[-1]), weight)
-    if growth.max() > _LARGEST_SHRINKAGE:
+    # No variance grows with an answer, unless digits are lost already.
+    if not (growth.min() > 0.5 and growth.max() <= _LARGEST_SHRINKAGE):
         return None
     error = rating - curve * (belief.means @ features)  # e
     step = weight * error / growth

@@ -21,11 +21,11 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from bandstand.inference import comb, recovery_grid
+from bandstand.inference.equal_songs import best_of
 from bandstand.inference.exact_search import search
 from bandstand.model import interpolation, student_mixture
 from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
-from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,9 +131,10 @@ class ExactPrediction:
     ) -> AnyArray:
         """Return which of such songs have a quantile that is not below `value`, to a hair: (n,)."""
         reached = np.ones(len(elapsed), dtype=np.bool_)
+        below = float(np.nextafter(value, -np.inf))  # a point mass at the value has reached it
         for part, some in self._mixtures(content, variance, elapsed):
             above = student_mixture.survival(
-                value, some.locations, some.scales, some.weights, self.belief.freedom
+                below, some.locations, some.scales, some.weights, self.belief.freedom
             )
             reached[part] = above >= (1 - level) * (1 - _HAIR)
         return reached
@@ -196,7 +197,9 @@ class ExactPrediction:
                 return found
         rows = some.rows()
         scores = self._quantiles(rows, level)
-        return rows[:0] if scores is None else best_rows(scores, count, rows)
+        if scores is None or count <= 0 or not len(rows):
+            return rows[:0]
+        return best_of(self.songs, rows, scores[rows], count)
 
     def _quantiles(self, rows: Indices, level: float) -> Vector | None:
         """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""

@@ -24,6 +24,7 @@ from bandstand.inference.found_songs import FIRST_LOOK, FoundSongs
 from bandstand.inference.outlook import Outlook
 from bandstand.inference.rough_look import RoughLook
 from bandstand.inference.shortlist.anchor import Anchor
+from bandstand.inference.span_look import COARSE, FINE, SpanLook
 from bandstand.model.allowed import is_among
 
 if TYPE_CHECKING:
@@ -46,8 +47,11 @@ _FIRST_CHUNK: Final = 32
 _NEXT_CHUNK: Final = 256
 _TOO_MANY: Final = 512
 _SOON: Final = 12
-# More songs are looked at roughly before.
+# More songs are looked at roughly before; of this many times the shortest list most are excluded
+# even before that, after a look at the likeliest.
 _MANY: Final = 64
+_CROWD: Final = 4
+_LIKELIEST: Final = 32
 _WIDEST: Final = 1e100
 
 
@@ -91,6 +95,7 @@ def _next_of_playlist(
     if outlook is not None and outlook.covers(prediction, level, allowed):
         best = outlook.best(prediction, memory, level, allowed)
         if best is not None:
+            memory.outlook = outlook.after(prediction.belief)
             return best
     memory.outlook = Outlook.of(
         prediction, memory, level, allowed, lambda found: _Question(found).answer()
@@ -290,14 +295,28 @@ class _Question:
 
     def _hopeful(self, some: _List) -> tuple[Indices, Vector]:
         """Return the places of songs that could be returned, and the bounds: the highest first."""
-        threshold = self.found.threshold
         # Nobody is worth more for having been heard, unless that is less than nothing.
-        places = np.flatnonzero(np.maximum(some.bounds, 0.0) >= threshold)
+        places = np.flatnonzero(np.maximum(some.bounds, 0.0) >= self.found.threshold)
         places = places[~is_among(some.rows[places], self.found.settled)]
+        if len(places) > _CROWD * self.memory.sizes[-1]:
+            places = self._thinned(some.rows, places)
+        threshold = self.found.threshold
         bounds = self._at_rest(some.rows[places], some.bounds[places])
         order = np.argsort(-bounds)
         order = order[: np.count_nonzero(bounds >= threshold)]
         return places[order], bounds[order]
+
+    def _thinned(self, rows: Indices, places: Indices) -> Indices:
+        """Return those of many songs that could be returned, after a look at the likeliest."""
+        value, table = self.found.threshold, self.memory.table
+        coarse, fine = (SpanLook.of(self.view, spans) for spans in (COARSE, FINE))
+        if coarse is None or fine is None or value <= 0:
+            return places
+        above = coarse.above(table, rows[places], value)
+        likely = places[np.argsort(-above)[:_LIKELIEST]]
+        self.found.look(np.sort(rows[likely]))
+        left = places[above >= coarse.least]
+        return left[fine.may_reach(table, rows[left], self.found.threshold)]
 
     def _look_at_first(self, some: _List, places: Indices) -> None:
         """Look at a few songs of the highest bounds, so that others need no look."""

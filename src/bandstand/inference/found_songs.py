@@ -6,29 +6,29 @@ soon as as many have been computed as are wanted. `threshold` is what a song mus
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand.errors import ConvergenceError
 from bandstand.inference.close_look import CloseLook
+from bandstand.inference.equal_songs import EQUAL, best_of
 from bandstand.inference.known_songs import Known
 from bandstand.model.allowed import is_among
-from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import AnyArray, Indices, Vector
+    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.inference.close_look import Some
     from bandstand.inference.exact_outline import ExactView
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.model.allowed import Allowed
 
-    # Quantiles of the songs at some places of a list.
-    Compute = Callable[[Indices], Vector | None]
+    # x'm and x'Λ⁻¹x of the songs at some places of a list, and the minutes since they were heard.
+    Given = Callable[[Indices], tuple[Matrix, Matrix, Vector]]
 
 # As many more songs than are wanted are computed before the others are compared with them.
 FIRST_LOOK: Final = 3
@@ -37,9 +37,6 @@ _CHUNK: Final = 2_048
 _CLOSER_CHUNK: Final = 64
 # So many songs at a time become known.
 _MOST_NEW: Final = 32
-# Values closer than this share of their size count as equal: they differ by rounding alone.
-_EQUAL: Final = 1e-12
-_NEARLY_EQUAL: Final = 1e-9
 _NO_ROWS: Final = np.empty(0, dtype=np.intp)
 
 
@@ -86,15 +83,11 @@ class FoundSongs:
             if len(some) <= _MOST_NEW and self._may_join:
                 self._get_to_know(some)
             else:
-                self._settle(some, self.close.look(some), self._computed_of(some))
+                self._settle(some, self.close.look(some), partial(self._given_of, some))
 
     def best(self) -> Indices:
         """Return the best of what was computed; equal songs by row, the smallest first."""
-        order = np.argsort(self.rows)
-        rows, values = self.rows[order], self._made_equal(self.rows[order], self.values[order])
-        unit = self._unit if len(values) >= self.count else 0.0
-        ranks = np.round(values / unit) if unit > 0 else values
-        return rows[best_rows(ranks, self.count, np.arange(len(rows)))]
+        return best_of(self.songs, self.rows, self.values, self.count)
 
     def _get_to_know(self, rows: Indices) -> None:
         """Look at songs that are not known; from now on they are."""
@@ -112,19 +105,14 @@ class FoundSongs:
         rows, content, variances = known.rows, known.content, known.variances
         elapsed = self.songs.elapsed_of(rows)
 
-        def compute(part: Indices) -> Vector | None:
-            return self.prediction.quantile_given(
-                content[part], variances[part], elapsed[part], self.view.level
-            )
+        def given(part: Indices) -> tuple[Matrix, Matrix, Vector]:
+            return content[part], variances[part], elapsed[part]
 
         some = self.close.look_at_known(elapsed, known.features, content, variances, steps)
-        return self._settle(rows, some, compute, first_look=0)
-
-    def _computed_of(self, rows: Indices) -> Compute:
-        return lambda part: self.prediction.quantile_of(rows[part], self.view.level)
+        return self._settle(rows, some, given, first_look=0)
 
     def _settle(
-        self, rows: Indices, some: Some, compute: Compute, first_look: int = FIRST_LOOK
+        self, rows: Indices, some: Some, given: Given, first_look: int = FIRST_LOOK
     ) -> Vector:
         """Compute the quantiles of those songs of `some` that could be returned.
 
@@ -138,7 +126,7 @@ class FoundSongs:
             wanted = min(self.count + first_look - len(self.rows), int(hopeful.sum()))
             guess = np.where(hopeful, self.close.guess(some), -np.inf)
             first = np.argsort(-guess, kind="stable")[:wanted]
-            self.take(rows[first], compute(first))
+            self.take(rows[first], self._quantiles(*given(first)))
             hopeful[first] = False
         upper, sure = self.close.upper(some, self.threshold)
         hopeful &= may_reach(self.close, some, upper, sure, self.threshold)
@@ -148,8 +136,40 @@ class FoundSongs:
             part = order[start : start + _CLOSER_CHUNK]
             part = part[upper[part] >= self.threshold]
             if len(part):
-                self.take(rows[part], compute(part))
+                self._compute(rows[part], *given(part))
         return upper
+
+    def _compute(
+        self, rows: Indices, content: Matrix, variances: Matrix, elapsed: Vector
+    ) -> None:
+        """Compute the quantiles of songs, of several only those that are not below the threshold.
+
+        Whether enough of a mixture lies above a value is known at once, and its quantile only
+        after several such looks.
+        """
+        if len(rows) > 1 and self.threshold > -np.inf:
+            left = np.flatnonzero(
+                self.prediction.may_reach(
+                    self.threshold, content, variances, elapsed, self.view.level
+                )
+            )
+            rows, content, variances, elapsed = (
+                rows[left],
+                content[left],
+                variances[left],
+                elapsed[left],
+            )
+        if len(rows):
+            self.take(rows, self._quantiles(content, variances, elapsed))
+
+    def _quantiles(self, content: Matrix, variances: Matrix, elapsed: Vector) -> Vector | None:
+        return self.prediction.quantile_given(content, variances, elapsed, self.view.level)
+
+    def _given_of(self, rows: Indices, part: Indices) -> tuple[Matrix, Matrix, Vector]:
+        """Return what is given of some of the songs in `rows`."""
+        features, belief = self.songs.features_of(rows[part]), self.view.belief
+        content, variances = features @ belief.means.T, belief.variances_of(features)
+        return content, variances, self.songs.elapsed_of(rows[part])
 
     def take(self, rows: Indices, values: Vector | None) -> None:
         """Remember quantiles that were computed."""
@@ -161,24 +181,7 @@ class FoundSongs:
         self.values = np.concatenate([self.values, values])
         if len(self.values) >= self.count:
             lowest = float(np.partition(self.values, -self.count)[-self.count])
-            self.threshold = lowest - 4 * self._unit
-
-    @property
-    def _unit(self) -> float:
-        """Values closer than this are equal: a share of the best ones, however far others lie."""
-        best = np.partition(self.values, -self.count)[-self.count :]
-        return _EQUAL * float(np.abs(best).max(initial=0.0))
-
-    def _made_equal(self, rows: Indices, values: Vector) -> Vector:
-        """Return the values, the same for the same song, however rounding left them."""
-        close = np.diff(np.sort(values)) <= _NEARLY_EQUAL * np.abs(values).max(initial=0.0)
-        if not close.any():
-            return values
-        features, elapsed = self.songs.features_of(rows), self.songs.elapsed_of(rows)
-        _, first, group = np.unique(
-            np.column_stack([features, elapsed]), axis=0, return_index=True, return_inverse=True
-        )
-        return np.asarray(values[first][group.reshape(-1)])
+            self.threshold = lowest - 4 * EQUAL * abs(lowest)
 
 
 def may_reach(

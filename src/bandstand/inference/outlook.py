@@ -12,7 +12,7 @@ weight above it, however wide it is. If none is, the quantile itself is such a b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from bandstand.inference.close_look import CloseLook
 from bandstand.inference.exact_outline import ExactView
 from bandstand.inference.found_songs import FoundSongs, may_reach
 from bandstand.inference.known_songs import Known, KnownSongs
+from bandstand.inference.thinking import go_on
 from bandstand.model.allowed import Allowed, is_among
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.domain import Rows
     from bandstand.inference.close_look import Some
+    from bandstand.inference.exact_belief import ExactBelief, Thought
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory
 
@@ -98,6 +100,7 @@ class Outlook:
     ceiling: float
     witness: tuple[int, float] | None  # a song outside, and the minutes until which this holds
     close: CloseLook  # of that view, which thoughts leave as it is but for Λ
+    thoughts: tuple[Thought, ...]  # of the last question: bounds hold for those that go on from it
 
     @classmethod
     def of(
@@ -134,7 +137,8 @@ class Outlook:
             return None
         known, view = found.memory.known, found.view
         get_to_know(found.prediction, known, rows)
-        uppers, sure = found.close.upper(found.look_as_new(known))
+        some = found.look_as_new(known)
+        uppers, sure = found.close.upper(some)
         values = _quantiles_of_new(found.prediction, known, view)
         may_shrink = sure & ((view.curves * known.content).max(axis=1) < values)
         known.promise[:] = np.where(may_shrink, np.minimum(values, uppers), uppers)
@@ -142,18 +146,22 @@ class Outlook:
             view=view,
             allowed=fixed,
             rows=rows,
-            uppers=uppers,
+            # Songs heard lately may need a finer grid than they do as new ones.
+            uppers=found.close.upper_on_any_grid(some),
             may_shrink=may_shrink,
             shrinking=known.promise.copy(),
             ceiling=ceiling,
             witness=_witness(found.prediction.songs, rows),
             close=found.close,
+            thoughts=found.prediction.belief.thoughts,
         )
 
     def covers(self, prediction: ExactPrediction, level: float, allowed: Allowed) -> bool:
         """Return whether it holds for a question."""
         same = self.allowed.mask is allowed.mask and self.allowed.listed is allowed.listed
         if not same or prediction.belief.learnt is not self.view.belief.learnt:
+            return False
+        if not go_on(self.thoughts, prediction.belief.thoughts):
             return False
         if not 0.5 < level <= self.view.level or prediction.songs.longest != self.view.longest:
             return False
@@ -164,6 +172,10 @@ class Outlook:
             return True
         row, until = self.witness
         return bool(prediction.songs.elapsed_of(np.array([row]))[0] <= until)
+
+    def after(self, belief: ExactBelief) -> Outlook:
+        """Return the outlook after a question: its bounds may have been brought down by it."""
+        return replace(self, thoughts=belief.thoughts)
 
     def best(
         self, prediction: ExactPrediction, memory: SearchMemory, level: float, allowed: Allowed

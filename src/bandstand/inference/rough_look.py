@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from bandstand.inference.song_table import SongTable
 
 # Squares of shorter songs might be too small for a number.
-_SHORTEST: Final = 1e-12
+SHORTEST: Final = 1e-12
 # Of the few sums after the products, as a share of a bound.
-_OTHER_ROUNDING: Final = 1e-6
+OTHER_ROUNDING: Final = 1e-6
 # Of a sum of shares.
-_SHARE_ROUNDING: Final = 1e-4
+SHARE_ROUNDING: Final = 1e-4
 
 
 class RoughLook:
@@ -48,12 +48,12 @@ class RoughLook:
         widest = float(np.sqrt((forms @ squares).max()))
         longest = float(np.sqrt(np.einsum("kp,kp->k", centres, centres).max()))
         self._unit = max(widest, longest, view.slack) or 1.0
-        self._centres = _single(centres.T / self._unit)
-        self._modes = _single(base.modes / np.sqrt(squares))
-        self._forms = _single((forms * squares / self._unit**2).T)
+        self._centres = single(centres.T / self._unit)
+        self._modes = single(base.modes / np.sqrt(squares))
+        self._forms = single((forms * squares / self._unit**2).T)
         spread = float(np.sqrt((forms * squares).max(axis=0).sum()))
         rounding = 3 * product_rounding(len(base.modes)) * (longest + spread)
-        self._slacks = _single((view.slack_of_cells + rounding) / self._unit)
+        self._slacks = single((view.slack_of_cells + rounding) / self._unit)
 
     @classmethod
     def of(cls, view: ExactView) -> RoughLook | None:
@@ -73,9 +73,9 @@ class RoughLook:
         highest = (locations + scales).max(axis=1).astype(np.float64)
         # What was added may be far larger than the sum.
         size = np.abs(highest) + 3 * norms
-        bounds = self._unit * (highest + _OTHER_ROUNDING * size)
-        bounds = np.where(norms > _SHORTEST, bounds, np.inf)
-        near = np.flatnonzero((bounds >= threshold) & (norms > _SHORTEST))
+        bounds = self._unit * (highest + OTHER_ROUNDING * size)
+        bounds = np.where(norms > SHORTEST, bounds, np.inf)
+        near = np.flatnonzero((bounds >= threshold) & (norms > SHORTEST))
         if len(near):
             # A hair below: the songs are not compared with what they are said to be below.
             hopeless = near[
@@ -101,23 +101,32 @@ class RoughLook:
         """
         view = self._view
         wide = (scales + self._slacks * norms[:, np.newaxis]) / np.float32(view.reach)
-        gap = np.float32(threshold / self._unit * (1 - np.sign(threshold) * _OTHER_ROUNDING))
-        away = np.maximum(gap - locations, 0)
-        steps = np.divide(away, wide, out=np.zeros_like(away), where=wide > 0)
-        steps *= np.float32(STEPS_PER_SCALE * (1 - _OTHER_ROUNDING))
-        tails = self._tails
-        above = tails[np.minimum(steps, len(tails) - 1).astype(np.intp)]
-        above[away <= 0] = 1
-        most = above @ _single(view.shares_of_cells) + np.float32(view.left_out)
-        return np.asarray(most >= (1 - view.level) * (1 - _SHARE_ROUNDING))
+        gap = np.float32(threshold / self._unit * (1 - np.sign(threshold) * OTHER_ROUNDING))
+        above = self._tails.beyond(gap - locations, wide)
+        most = above @ single(view.shares_of_cells) + np.float32(view.left_out)
+        return np.asarray(most >= (1 - view.level) * (1 - SHARE_ROUNDING))
 
     @cached_property
-    def _tails(self) -> Any:
-        """What a component has above each of so many scales from its centre."""
+    def _tails(self) -> Tails:
+        return Tails(self._view.belief.freedom)
+
+
+class Tails:
+    """What a component has above a value, looked up and rounded up, in single precision."""
+
+    def __init__(self, freedom: float) -> None:
         distances = np.arange(FARTHEST_SCALE * STEPS_PER_SCALE + 1) / STEPS_PER_SCALE
-        return _single(StudentTail.of(self._view.belief.freedom).above(distances))
+        self._above = single(StudentTail.of(freedom).above(distances) * (1 + OTHER_ROUNDING))
+
+    def beyond(self, away: Any, scales: Any) -> Any:
+        """Return it for components whose centres are so far below the value: 1 for others."""
+        steps = np.divide(away, scales, out=np.zeros_like(away), where=(scales > 0) & (away > 0))
+        steps *= np.float32(STEPS_PER_SCALE * (1 - OTHER_ROUNDING))
+        above = self._above[np.minimum(steps, len(self._above) - 1).astype(np.intp)]
+        above[~(away > 0)] = 1
+        return above
 
 
-def _single(matrix: AnyArray) -> Any:
+def single(matrix: AnyArray) -> Any:
     with np.errstate(under="ignore"):
         return np.ascontiguousarray(matrix, dtype=np.float32)

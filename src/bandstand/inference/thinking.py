@@ -49,11 +49,7 @@ class Thinking:
 
     def leads_to(self, belief: ExactBelief) -> bool:
         """Return whether the belief has had all these thoughts first."""
-        count = len(self._thoughts)
-        if belief.learnt is not self._learnt or len(belief.thoughts) < count:
-            return False
-        # They only ever get longer, so the last one tells.
-        return count == 0 or belief.thoughts[count - 1] is self._thoughts[-1]
+        return belief.learnt is self._learnt and go_on(self._thoughts, belief.thoughts)
 
     def go_on(self, belief: ExactBelief) -> None:
         """Hear what is new."""
@@ -95,3 +91,10 @@ class Thinking:
             products = self._learnt.times_all(self._features[places])
             self._towards.update((each, products[:, at]) for at, each in enumerate(places))
         return self._towards[place]
+
+
+def go_on(before: tuple[Thought, ...], now: tuple[Thought, ...]) -> bool:
+    """Return whether thoughts begin with those from before."""
+    count = len(before)
+    # They only ever get longer, so the last one tells.
+    return count == 0 or (len(now) >= count and now[count - 1] is before[-1])

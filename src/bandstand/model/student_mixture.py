@@ -34,6 +34,8 @@ _FARTHEST: Final = 1e150  # its square is still a number
 _TOLERANCE: Final = 1e-12
 _LAST_STEP: Final = 1e-7
 _MOST_STEPS: Final = 200
+# After so many steps every second one halves what is between.
+_SURE_STEPS: Final = 12
 
 
 @_tiny_is_zero
@@ -114,7 +116,7 @@ def _upper_root(
     some = _Mixtures(locations, scales, weights, freedom)
     places: AnyArray = np.arange(len(value))
     left = high - low > roots.floor
-    for _ in range(_MOST_STEPS):
+    for number in range(_MOST_STEPS):
         if not left.all():
             value[places] = roots.value
             roots, some, places = roots.at(left), some.at(left), places[left]
@@ -122,7 +124,10 @@ def _upper_root(
             return value
         with np.errstate(under="ignore", over="ignore"):
             above, slope = some.survival_and_density(roots.value)
-            left = roots.go_on(above > tail, *_newton_step(above, slope, tail))
+            step, length = _newton_step(above, slope, tail)
+            # Where a mixture is a comb, steps may wander about between its teeth.
+            must_halve = number >= _SURE_STEPS and number % 2 == 0
+            left = roots.go_on(above > tail, step, length, must_halve=must_halve)
     msg = f"a mixture quantile must settle within {_MOST_STEPS} steps, {places.size} did not"
     raise ConvergenceError(msg)
 
@@ -147,7 +152,9 @@ class _Roots:
             narrow=self.narrow[some],
         )
 
-    def go_on(self, too_low: AnyArray, step: Vector, length: Vector) -> AnyArray:
+    def go_on(
+        self, too_low: AnyArray, step: Vector, length: Vector, *, must_halve: bool
+    ) -> AnyArray:
         """Take a step, or halve what is between; return which of them are still under way."""
         here = self.value
         low = self.low = np.where(too_low, here, self.low)
@@ -157,6 +164,8 @@ class _Roots:
         done = size <= np.minimum(_LAST_STEP * length, self.narrow)
         done |= size <= _TOLERANCE * np.maximum(np.abs(here), self.floor)
         inside = (there > low) & (there < high)
+        if must_halve:
+            inside &= done
         if inside.all():
             self.value = there
         else:
