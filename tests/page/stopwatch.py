@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 NEXT_UP: Final = "[data-next-up]"
 NOW_PLAYING: Final = "[data-now-playing]"
 _PATIENCE: Final = 20_000  # milliseconds
-_LISTENS: Final = (500, 2_500)  # milliseconds before a click: somebody who is in a hurry
-_AFTERWARDS: Final = 1_500  # milliseconds, in which whatever is fetched late comes
 
 # Resolves with the milliseconds from the next click to the frame that shows what was waited for.
 _WATCH: Final = """
@@ -80,6 +78,17 @@ _READY: Final = """
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long is waited, in milliseconds."""
+
+    listens: tuple[int, int] = (500, 2_500)  # before a click: somebody who is in a hurry
+    afterwards: int = 1_500  # in which whatever is fetched late comes
+
+
+PACE: Final = Pace()
+
+
 @dataclass(slots=True, kw_only=True)
 class Load:
     """One load of the page, as the network saw it."""
@@ -104,21 +113,23 @@ class Figures:
     complaints: list[str] = field(default_factory=list)  # of the page, requests elsewhere included
 
 
-def measure(home: Path, *, songs: int, ratings: int, clicks: int, loads: int) -> Figures:
+def measure(
+    home: Path, *, songs: int, ratings: int, clicks: int, loads: int, pace: Pace = PACE
+) -> Figures:
     """Return how quick the page is with so many songs."""
     figures = Figures(songs=songs)
     with large_library(home, songs=songs, ratings=ratings) as server, browser() as chromium:
         for _ in range(loads):
-            _load(chromium, server, figures)
-        _click(chromium, server, figures, clicks)
-        _walk(chromium, server, figures)
+            _load(chromium, server, figures, pace)
+        _click(chromium, server, figures, clicks, pace)
+        _walk(chromium, server, figures, pace)
     return figures
 
 
 # ── Clicks ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _click(chromium: Browser, server: Server, figures: Figures, clicks: int) -> None:
+def _click(chromium: Browser, server: Server, figures: Figures, clicks: int, pace: Pace) -> None:
     rng = random.Random(17)  # noqa: S311
     with visit(chromium, server, "ann") as watched:
         page = watched.open()
@@ -128,10 +139,10 @@ def _click(chromium: Browser, server: Server, figures: Figures, clicks: int) -> 
             name = "1 star" if stars == 1 else f"{stars} stars"
             seq = int(watched.last_event().get("seq", 0)) + 1
             figures.ratings.append(_timed(page, NEXT_UP, name, least=seq))
-            page.wait_for_timeout(rng.uniform(*_LISTENS))
+            page.wait_for_timeout(rng.uniform(*pace.listens))
             figures.skips.append(_timed(page, NOW_PLAYING, "Next"))
             watched.until_playing()
-            page.wait_for_timeout(rng.uniform(*_LISTENS))
+            page.wait_for_timeout(rng.uniform(*pace.listens))
         figures.complaints += watched.complaints
 
 
@@ -147,33 +158,33 @@ def _timed(page: Page, place: str, button: str, *, least: int | None = None) -> 
 # ── Loads ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _load(chromium: Browser, server: Server, figures: Figures) -> None:
+def _load(chromium: Browser, server: Server, figures: Figures, pace: Pace) -> None:
     """Load the page in a browser that has never seen it, then once more."""
     with visit(chromium, server, "ann") as watched:
         watched.page.add_init_script(_READY)
         for kind in (figures.cold, figures.warm):
-            kind.append(_loaded(watched))
+            kind.append(_loaded(watched, pace))
             watched.page.goto("about:blank")
         figures.complaints += [each for each in watched.complaints if "about:blank" not in each]
 
 
-def _loaded(watched: Watched) -> Load:
+def _loaded(watched: Watched, pace: Pace) -> Load:
     load = Load()
     _count(watched.page, load)
     watched.open()
     watched.until("window.readyAt !== undefined")
-    watched.page.wait_for_timeout(_AFTERWARDS)
+    watched.page.wait_for_timeout(pace.afterwards)
     load.ready = float(watched.page.evaluate("window.readyAt"))
     return load
 
 
-def _walk(chromium: Browser, server: Server, figures: Figures) -> None:
+def _walk(chromium: Browser, server: Server, figures: Figures, pace: Pace) -> None:
     """Look at every page, and count what that takes in all."""
     with visit(chromium, server, "ann") as watched:
         _count(watched.page, figures.everything)
         for route in PAGES:
             watched.open(route)
-            watched.page.wait_for_timeout(_AFTERWARDS)
+            watched.page.wait_for_timeout(pace.afterwards)
         figures.complaints += watched.complaints
 
 

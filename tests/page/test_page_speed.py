@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.page.page_speed import document, promises
 from tests.page.screenshots import IMAGES, SCREENS, THEMES, write
-from tests.page.stopwatch import Figures, Load, measure
+from tests.page.stopwatch import Figures, Load, Pace, measure
 from tests.page.views import VIEWS
 from tests.page.visiting import PAGES
 
@@ -32,7 +32,8 @@ def figures(*, star: float = 50.0, size: int = SIZE, ready: float = 400.0) -> Fi
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Figures:
-    return measure(tmp_path_factory.mktemp("home"), songs=60, ratings=20, clicks=2, loads=1)
+    home, pace = tmp_path_factory.mktemp("home"), Pace(listens=(100, 200), afterwards=500)
+    return measure(home, songs=60, ratings=20, clicks=2, loads=1, pace=pace)
 
 
 def test_clicks_and_loads_of_the_real_page_are_measured(measured: Figures) -> None:
