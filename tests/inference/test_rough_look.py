@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Vector
 
+
 def bounds_and_quantiles(
     seed: int, ratings: int, columns: int, tail: float, level: float, planned: int
 ) -> tuple[Vector, Vector] | None:

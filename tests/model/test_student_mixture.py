@@ -106,3 +106,30 @@ def test_nothing_warns_at_the_edges_of_the_number_line() -> None:
                 value = student_mixture.quantile(level, locations, scales, np.full(3, 1 / 3), 3.0)
                 assert value is not None
                 assert np.isfinite(value).all()
+
+
+def test_quantiles_of_components_of_all_widths_settle() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(100, 400))
+        scales = 10.0 ** np.linspace(-24, 1.3, count)[np.newaxis]
+        locations = scales * rng.normal(size=(1, count)) * rng.choice([0.1, 3.0])
+        weights = rng.dirichlet(np.full(count, rng.choice([0.3, 3.0])))
+        for level in (0.6, 0.8, 0.9, 0.99):
+            value = student_mixture.quantile(level, locations, scales, weights, 3.2)
+            assert value is not None
+            less, more = (
+                student_mixture.survival(float(value[0]) + off, locations, scales, weights, 3.2)[0]
+                for off in (1e-12, -1e-12)
+            )
+            assert less <= (1 - level) * (1 + 1e-9)
+            assert more >= (1 - level) * (1 - 1e-9)
+
+
+def test_what_is_above_a_quantile_is_the_rest() -> None:
+    locations, scales, weights = drawn_mixture(3, 12)
+    for level in (0.5, 0.9, 0.999):
+        value = student_mixture.quantile(level, locations, scales, weights, 7.0)
+        assert value is not None
+        above = student_mixture.survival(float(value[0]), locations, scales, weights, 7.0)
+        assert above == pytest.approx([1 - level], rel=1e-9)

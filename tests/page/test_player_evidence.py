@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 
 from tests.page.going import hush
 from tests.page.playing import (
-    KEPT, TRIED,
+    KEPT,
     PLAYING,
+    TRIED,
     hurry,
     listen,
     log_of,

@@ -99,7 +99,8 @@ def test_a_child_sees_little_of_its_surroundings(monkeypatch: pytest.MonkeyPatch
     seen = value(outcome("look_around", {}))
     assert set(seen["variables"]) <= {
         "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TMPDIR", "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MALLOC_ARENA_MAX",
+        "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_NUM_THREADS",
+        "MALLOC_ARENA_MAX",
     }  # fmt: skip
     assert seen["isolated"] == 1
     assert seen["leads_a_session"]

@@ -316,7 +316,7 @@ class _Question:
         likely = places[np.argsort(-above)[:_LIKELIEST]]
         self.found.look(np.sort(rows[likely]))
         left = places[above >= coarse.least]
-        return left[fine.may_reach(table, rows[left], self.found.threshold)]
+        return np.asarray(left[fine.may_reach(table, rows[left], self.found.threshold)])
 
     def _look_at_first(self, some: _List, places: Indices) -> None:
         """Look at a few songs of the highest bounds, so that others need no look."""

@@ -139,9 +139,7 @@ class FoundSongs:
                 self._compute(rows[part], *given(part))
         return upper
 
-    def _compute(
-        self, rows: Indices, content: Matrix, variances: Matrix, elapsed: Vector
-    ) -> None:
+    def _compute(self, rows: Indices, content: Matrix, variances: Matrix, elapsed: Vector) -> None:
         """Compute the quantiles of songs, of several only those that are not below the threshold.
 
         Whether enough of a mixture lies above a value is known at once, and its quantile only

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.domain import Songs
-from bandstand.inference.close_look import CloseLook
 from bandstand.inference.exact_outline import ExactView
 from bandstand.inference.found_songs import FoundSongs, may_reach
 from bandstand.inference.known_songs import Known, KnownSongs
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.domain import Rows
-    from bandstand.inference.close_look import Some
+    from bandstand.inference.close_look import CloseLook, Some
     from bandstand.inference.exact_belief import ExactBelief, Thought
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory

@@ -128,5 +128,6 @@ class Tails:
 
 
 def single(matrix: AnyArray) -> Any:
+    """Return a matrix in single precision."""
     with np.errstate(under="ignore"):
         return np.ascontiguousarray(matrix, dtype=np.float32)

@@ -15,8 +15,8 @@ within a cell, where m is interpolated (`interpolation_bounds`) and u is not,
     L(v) ≤ max(L_g, L_g+1) + u_g·bend(m'x) + ¼|Δu||Δm'x| + bend(u)·max|m'x|     of a cell
     L_g  ≤ max(L_first, L_last) + (L_g − the straight line between the two)      of a span
 
-where every difference is Σ_j (number)_j y_j, at most Σ_j |number|_j |y_j|. Variances rise with s, so
-that of a span's last node is its largest: T diag(d) T' with one T for all nodes (`Diagonal`).
+where every difference is Σ_j (number)_j y_j, at most Σ_j |number|_j |y_j|. Variances rise with s,
+so that of a span's last node is its largest: T diag(d) T' with one T for all nodes (`Diagonal`).
 
 code         maths  shape
 `basis`      b      (p, J)   of length 1, the first along the mean of all m
@@ -27,6 +27,7 @@ code         maths  shape
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -122,7 +123,7 @@ class SpanLook:
         """Work out where components may be, and in which units all of it is."""
         view, nodes = self._view, self._view.first + self._edges
         ends, rises, falls = reduced.along[nodes], [], []
-        for first, last in zip(nodes[:-1], nodes[1:], strict=True):
+        for first, last in pairwise(nodes.tolist()):
             inside = reduced.along[first : last + 1]
             share = np.linspace(0, 1, len(inside))[:, np.newaxis]
             beyond = inside - ((1 - share) * inside[0] + share * inside[-1])
@@ -163,9 +164,12 @@ class SpanLook:
     def _scales(self, products: Any, norms: Any) -> Any:
         """Return what no scale in a span exceeds: (n, K)."""
         split, rounding = self._spread.kept.shape[1], np.float32(self._rounding)
-        most = self._spread.upper(np.ascontiguousarray(products[:, :split].T), norms, rounding)
+        kept = np.ascontiguousarray(products[:, :split].T)
+        most = self._spread.upper(kept, norms, self._rounding)
         # A root of a sum of squares is off by no more than its products together.
-        most = np.sqrt(most) + np.float32((1 + split) * self._spread.largest**0.5) * rounding * norms
+        most = (
+            np.sqrt(most) + np.float32((1 + split) * self._spread.largest**0.5) * rounding * norms
+        )
         most = np.square(most, out=most) * np.float32(1 + _ROUNDINGS)
         sure = np.abs(products[:, split:]) - (rounding * norms)[:, np.newaxis]
         sure = np.square(np.maximum(sure, 0, out=sure), out=sure)

@@ -30,7 +30,7 @@ _PYTHON_FLAGS: Final = ("-I", "-B")
 _KEPT_VARIABLES: Final = (
     *("LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TMPDIR"),
     # How linear algebra rounds: descriptors are the same to the bit wherever they are computed.
-    *("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS"),
+    *("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"),
 )
 _ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",

@@ -116,6 +116,7 @@ def invented_parts() -> dict[str, Any]:
         "growth": {
             "songs": [a_step(songs=songs) for songs in (100, 1_000)],
             "ratings": [a_step(ratings=ratings) for ratings in (100, 1_000)],
+            "newcomers": [a_step(ratings=ratings) for ratings in (5, 20)],
         },
         "memory": a_memory(1_000_000, 700_000_000),
         "cold": {

@@ -46,6 +46,7 @@ TINY = quick_request(
     song_sizes=(60, 120),
     memory_sizes=(60,),
     rating_sizes=(8, 16),
+    newcomers=(5,),
     growth_steps=4,
     growth_songs=60,
     playlist=5,
@@ -119,6 +120,7 @@ def test_growth_has_a_point_for_every_size(document: dict[str, Any]) -> None:
     assert [one["songs"] for one in growth["songs"]] == [60, 120]
     assert [one["ratings"] for one in growth["ratings"]] == [8, 16]
     assert {one["songs"] for one in growth["ratings"]} == {60}
+    assert [(one["songs"], one["ratings"]) for one in growth["newcomers"]] == [(120, 5)]
 
 
 def test_choices_are_those_of_brute_force(document: dict[str, Any]) -> None:

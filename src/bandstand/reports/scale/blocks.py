@@ -85,10 +85,11 @@ def playlists(document: Document) -> str:
 
 
 def growth(document: Document) -> str:
-    """Return the time of a step at three sizes each."""
+    """Return the time of a step at three sizes each, and of newcomers over all songs."""
     part = document["parts"]["growth"]
     steps = sorted(part["songs"], key=lambda one: one["songs"])
     steps += sorted(part["ratings"], key=lambda one: one["ratings"])
+    steps += sorted(part["newcomers"], key=lambda one: one["ratings"])
     titles = (
         "songs",
         "ratings",

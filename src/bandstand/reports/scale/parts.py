@@ -69,7 +69,7 @@ def small(request: ScaleRequest, libraries: Libraries, on_run: OnRun) -> dict[st
 
 
 def growth(request: ScaleRequest, libraries: Libraries, on_run: OnRun) -> dict[str, Any]:
-    """Return steps as songs grow, and as answers grow."""
+    """Return steps as songs grow and as answers grow, and over all songs with few answers."""
 
     def steps(songs: int, ratings: int) -> dict[str, Any]:
         on_run(f"{songs:,} songs, {ratings:,} ratings")
@@ -87,6 +87,7 @@ def growth(request: ScaleRequest, libraries: Libraries, on_run: OnRun) -> dict[s
     return {
         "ratings": [steps(request.growth_songs, ratings) for ratings in request.rating_sizes],
         "songs": [steps(songs, request.ratings) for songs in request.song_sizes],
+        "newcomers": [steps(request.songs, ratings) for ratings in request.newcomers],
     }
 
 

@@ -40,6 +40,7 @@ class ScaleRequest:
     small_songs: int = 10_000
     song_sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     rating_sizes: tuple[int, ...] = (100, 1_000, 10_000)
+    newcomers: tuple[int, ...] = (5, 10, 20, 50)  # ratings of those of whom little is known
     memory_sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
     growth_steps: int = 60
     growth_songs: int = 100_000  # while answers grow
@@ -99,6 +100,7 @@ def quick_request(**changes: Any) -> ScaleRequest:
         "song_sizes": (max(50, songs // 16), max(50, songs // 4), songs),
         "memory_sizes": (max(50, songs // 4), songs),
         "rating_sizes": (50, 200, 800),
+        "newcomers": (5, 20),
         "growth_steps": 10,
         "growth_songs": max(50, songs // 4),
         "playlist": 10,

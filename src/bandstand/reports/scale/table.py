@@ -42,7 +42,7 @@ def situations(document: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     parts = document["parts"]
     yield from parts.get("step", {}).get("situations", ())
     yield from parts.get("small", {}).get("situations", ())
-    for by in ("songs", "ratings"):
+    for by in ("songs", "ratings", "newcomers"):
         yield from parts.get("growth", {}).get(by, ())
 
 
