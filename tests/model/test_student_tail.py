@@ -47,13 +47,15 @@ def test_scipy_on_both_sides(freedom: float) -> None:
 def test_density(freedom: float) -> None:
     """The density by its formula, with Γ from the standard library."""
     z = where_tails_are(freedom, 6.0)
-    above, density = StudentTail.of(freedom).above_and_density(z)
+    above, density, fall = StudentTail.of(freedom).above_and_density(z)
     constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
     constant -= 0.5 * math.log(freedom * math.pi)
     logs = constant - (freedom + 1) / 2 * np.log1p(z * z / freedom)
     # Γ's logarithm itself has lost digits where there are many degrees of freedom.
     np.testing.assert_allclose(density, np.exp(logs), rtol=max(1e-12, 1e-14 * freedom))
     np.testing.assert_array_equal(above, StudentTail.of(freedom).above(z))
+    # By logarithms: −f'/f = (ν + 1) z/(ν + z²).
+    np.testing.assert_allclose(fall, density * (freedom + 1) * z / (freedom + z * z), rtol=1e-12)
 
 
 @given(
@@ -71,5 +73,5 @@ def test_falls_from_one_to_zero(freedom: float, values: list[float]) -> None:
 
 def test_nothing_asked() -> None:
     """No values have no tails."""
-    above, density = StudentTail.of(5.0).above_and_density(np.empty((0, 3)))
-    assert above.shape == density.shape == (0, 3)
+    above, density, fall = StudentTail.of(5.0).above_and_density(np.empty((0, 3)))
+    assert above.shape == density.shape == fall.shape == (0, 3)

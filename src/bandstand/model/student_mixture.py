@@ -32,7 +32,7 @@ _WIDEST: Final = 1e100
 _ENORMOUS: Final = 1e300
 _FARTHEST: Final = 1e150  # its square is still a number
 _TOLERANCE: Final = 1e-12
-_LAST_STEP: Final = 1e-7
+_LAST_STEP: Final = 1e-5
 _MOST_STEPS: Final = 200
 # After so many steps every second one halves what is between.
 _SURE_STEPS: Final = 12
@@ -99,7 +99,10 @@ def survival(
 def _upper_root(
     tail: float, reach: float, locations: Matrix, scales: Matrix, weights: AnyArray, freedom: float
 ) -> Vector:
-    """Return where the survival function falls to `tail`: safeguarded Newton on its logarithm."""
+    """Return where the survival function falls to `tail`: Halley's steps on its logarithm.
+
+    A step that would leave what is known to be around a root halves that instead.
+    """
     # A mixture's quantile lies between the smallest and largest of its components'.
     ends = locations + reach * scales
     # A little room, since `reach` is itself rounded.
@@ -123,8 +126,8 @@ def _upper_root(
         if not places.size:
             return value
         with np.errstate(under="ignore", over="ignore"):
-            above, slope = some.survival_and_density(roots.value)
-            step, length = _newton_step(above, slope, tail)
+            above, slope, fall = some.survival_and_density(roots.value)
+            step, length = _halley_step(above, slope, fall / some.narrowest, tail)
             # Where a mixture is a comb, steps may wander about between its teeth.
             must_halve = number >= _SURE_STEPS and number % 2 == 0
             left = roots.go_on(above > tail, step, length, must_halve=must_halve)
@@ -160,7 +163,7 @@ class _Roots:
         low = self.low = np.where(too_low, here, self.low)
         high = self.high = np.where(too_low, self.high, here)
         there, size = here + step, np.abs(step)
-        # The error falls with the square of the step, in units of what the curve bends over.
+        # The error falls with the cube of the step, in units of what the curve bends over.
         done = size <= np.minimum(_LAST_STEP * length, self.narrow)
         done |= size <= _TOLERANCE * np.maximum(np.abs(here), self.floor)
         inside = (there > low) & (there < high)
@@ -174,18 +177,25 @@ class _Roots:
         return ~done & (high - low > 2 * self.floor)
 
 
-def _newton_step(above: Vector, slope: Vector, tail: float) -> tuple[Vector, Vector]:
+def _halley_step(above: Vector, slope: Vector, fall: Vector, tail: float) -> tuple[Vector, Vector]:
     """Return the step towards log survival = log tail, and over what the survival falls by e.
 
-    Both are infinite where the slope says nothing.
+    With S, f and f' the hazard is h = f/S, and h'/h² = 1 + S f'/f² says how log S bends. Both
+    are infinite where the slope says nothing.
     """
-    if min(above.min(), slope.min()) > 0:
-        length = above / slope
-        return np.log(above / tail) * length, length
     known = (above > 0) & (slope > 0)
-    length = np.divide(above, slope, out=np.full_like(above, np.inf), where=known)
-    ratio = np.divide(above, tail, out=np.full_like(above, np.e), where=known)
-    return np.log(ratio) * length, length
+    if known.all():
+        length, logs = above / slope, np.log(above / tail)
+        bend = 1 - fall / slope * length
+    else:
+        length = np.divide(above, slope, out=np.full_like(above, np.inf), where=known)
+        logs = np.log(np.divide(above, tail, out=np.full_like(above, np.e), where=known))
+        bend = np.zeros_like(above)
+    with np.errstate(invalid="ignore"):
+        shorter = 1 + 0.5 * logs * bend
+    # Where it bends too much for that, or nobody knows, the step is Newton's.
+    shorter[~((shorter > 0.5) & (shorter < 2))] = 1.0
+    return logs * length / shorter, length
 
 
 class _Mixtures:
@@ -200,26 +210,31 @@ class _Mixtures:
             # A point mass has no density, and is below or at its place: so far away.
             self.inverses = np.minimum(1 / scales, _ENORMOUS)
         self.peaks = weights * (self.inverses if self.are_wide else _inverse_or_zero(scales))
+        self.narrowest = 1 / self.inverses.max(axis=-1)
+        self.falls = self.peaks * (self.inverses * self.narrowest[:, np.newaxis])
 
     def at(self, some: AnyArray) -> _Mixtures:
         """Return some of them."""
         part = copy(self)
         part.locations, part.inverses = self.locations[some], self.inverses[some]
-        part.peaks = self.peaks[some]
+        part.peaks, part.falls = self.peaks[some], self.falls[some]
+        part.narrowest = self.narrowest[some]
         if self.weights.ndim > 1:
             part.weights = self.weights[some]
         return part
 
-    def survival_and_density(self, values: Vector) -> tuple[Vector, Vector]:
-        """Return P(U > value) and the density at the value."""
+    def survival_and_density(self, values: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return P(U > value), the density there and its fall over the narrowest scale."""
         z = (values[:, np.newaxis] - self.locations) * self.inverses
         if not self.are_wide:
             z = np.where(self.inverses == _ENORMOUS, np.where(z >= 0, np.inf, -np.inf), z)
         np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
-        above, density = self.tail.above_and_density(z)
+        above, density, fall = self.tail.above_and_density(z)
         above *= self.weights
         density *= self.peaks
-        return above.sum(axis=-1), density.sum(axis=-1)
+        # In units of the narrowest scale, so that it is a number wherever the density is.
+        fall *= self.falls
+        return above.sum(axis=-1), density.sum(axis=-1), fall.sum(axis=-1)
 
 
 def _inverse_or_zero(scales: Matrix) -> Matrix:

@@ -67,12 +67,21 @@ class StudentTail:
         """Return P(Z > z)."""
         return self._above(z, np.log1p(z * z / self.freedom))
 
-    def above_and_density(self, z: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """Return P(Z > z) and the density at z, for numbers whose squares are numbers."""
-        logs = np.log1p(z * z / self.freedom)
+    def above_and_density(self, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """Return P(Z > z), the density f there and how steeply it falls, −f'.
+
+        For numbers whose squares are numbers.
+        """
+        squares = z * z
+        squares /= self.freedom
+        logs = np.log1p(squares)
         density = np.exp((-0.5 * (self.freedom + 1)) * logs)
         density *= self.peak
-        return self._above(z, logs), density
+        squares += 1.0
+        fall = z / squares
+        fall *= density
+        fall *= 1 + 1 / self.freedom
+        return self._above(z, logs), density, fall
 
     def _above(self, z: AnyArray, logs: AnyArray) -> AnyArray:
         """Return P(Z > z), from log(1 + z²/ν) as well."""
