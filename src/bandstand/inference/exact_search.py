@@ -24,7 +24,7 @@ from bandstand.inference.found_songs import FIRST_LOOK, FoundSongs
 from bandstand.inference.outlook import Outlook
 from bandstand.inference.rough_look import RoughLook
 from bandstand.inference.shortlist.anchor import Anchor
-from bandstand.inference.span_look import COARSE, FINE, SpanLook
+from bandstand.inference.span_look import SpanLook
 from bandstand.model.allowed import is_among
 
 if TYPE_CHECKING:
@@ -309,14 +309,15 @@ class _Question:
     def _thinned(self, rows: Indices, places: Indices) -> Indices:
         """Return those of many songs that could be returned, after a look at the likeliest."""
         value, table = self.found.threshold, self.memory.table
-        coarse, fine = (SpanLook.of(self.view, spans) for spans in (COARSE, FINE))
-        if coarse is None or fine is None or value <= 0:
+        coarse = SpanLook.of(self.view) if value > 0 else None
+        if coarse is None:
             return places
         above = coarse.above(table, rows[places], value)
         likely = places[np.argsort(-above)[:_LIKELIEST]]
         self.found.look(np.sort(rows[likely]))
         left = places[above >= coarse.least]
-        return np.asarray(left[fine.may_reach(table, rows[left], self.found.threshold)])
+        may = coarse.finer().may_reach(table, rows[left], self.found.threshold)
+        return np.asarray(left[may])
 
     def _look_at_first(self, some: _List, places: Indices) -> None:
         """Look at a few songs of the highest bounds, so that others need no look."""

@@ -118,6 +118,7 @@ class Tails:
         distances = np.arange(FARTHEST_SCALE * STEPS_PER_SCALE + 1) / STEPS_PER_SCALE
         self._above = single(StudentTail.of(freedom).above(distances) * (1 + OTHER_ROUNDING))
 
+    @np.errstate(under="ignore", over="ignore")
     def beyond(self, away: Any, scales: Any) -> Any:
         """Return it for components whose centres are so far below the value: 1 for others."""
         steps = np.divide(away, scales, out=np.zeros_like(away), where=(scales > 0) & (away > 0))

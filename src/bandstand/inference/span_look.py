@@ -63,7 +63,8 @@ class SpanLook:
     """The test for one question, of songs as if they had never been heard."""
 
     def __init__(self, view: ExactView, base: Diagonal, spans: int) -> None:
-        self._view, self._edges = view, _edges(view.shares_of_cells, spans)
+        self._view, self._base = view, base
+        self._edges = _edges(view.shares_of_cells, spans)
         self._spread_of(base)
         self._place(_Reduced(view))
 
@@ -72,6 +73,10 @@ class SpanLook:
         """Return the test for a question; None where it would not pay, or does not hold."""
         base = view.belief.learnt.base
         return cls(view, base, spans) if isinstance(base, Diagonal) and view.reach > 0 else None
+
+    def finer(self) -> SpanLook:
+        """Return the same test with more spans, for fewer songs."""
+        return SpanLook(self._view, self._base, FINE)
 
     def may_reach(self, table: SongTable, rows: Indices, value: float) -> AnyArray:
         """Return which of some songs may have a quantile not below a positive value."""
@@ -193,7 +198,8 @@ class _Reduced:
     def __init__(self, view: ExactView) -> None:
         belief, bend = view.belief, interpolation_bounds.bend(len(view.belief.grid))
         used = np.flatnonzero(bend[view.cells].any(axis=0))
-        nodes = slice(min(used[0], view.first), max(used[-1] + 2, view.last) + 1)
+        ends = (view.first, view.last, *used, *(used + 2))  # Δ² at k is of the nodes k to k + 2
+        nodes = slice(min(ends), max(ends) + 1)
         means, share = belief.means[nodes], belief.weights[nodes]
         centre = (share @ means) / share.sum()
         length = float(np.sqrt(centre @ centre))
