@@ -114,7 +114,8 @@ def check_queues(seeds: range) -> int:
         playlist.make(1)
         first = playlist.queued(playlist.belief, 0)
         for behind in (first, playlist.queued(first, 3), playlist.queued(playlist.belief, 1, 4)):
-            used = playlist.make(9, behind=behind)
+            playlist.make(9, behind=behind)
+        used += playlist.used
     return used
 
 
