@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstand.domain import History
 from bandstand.inference import span_look
+from bandstand.inference.exact import Exact
 from bandstand.inference.exact_outline import ExactView
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.inference.span_look import COARSE, FINE, SpanLook
+from bandstand.model.priors import radio_prior
 from tests.inference.newcomers import LONGEST, Newcomer
 from tests.inference.search_walks import Walk
 
@@ -113,10 +116,21 @@ def test_a_share_that_need_not_be_reached_would_be_noticed(monkeypatch: pytest.M
         check_some()
 
 
-def test_there_is_none_below_the_median_or_for_whom_much_is_known() -> None:
+def test_there_is_none_below_the_median() -> None:
     newcomer = Newcomer.drawn(1, ratings=5, columns=6)
     assert newcomer is not None
     assert SpanLook.of(newcomer.view(0.3)) is None
+
+
+def test_there_is_none_for_somebody_who_has_heard_much_again() -> None:
+    rng = np.random.default_rng(1)
+    history = History.of(
+        features=rng.normal(size=(40, 4)),
+        elapsed=rng.uniform(5, 5_000, size=40),
+        ratings=rng.normal(size=40),
+    )
+    belief = Exact(prior=radio_prior(4)).fit(history)
+    assert SpanLook.of(ExactView(belief, 0.9, LONGEST)) is None
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -180,7 +180,7 @@ def test_a_declared_route_starts(shared_world: World) -> None:
     @router.get("/api/declared", dependencies=[LISTENER])
     async def declared() -> None: ...
 
-    create_app(shared_world.context, [router])
+    assert "/api/declared" in create_app(shared_world.context, [router]).openapi()["paths"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ PLAN = Plan(size="quick", seed=3)
 
 def claim(path: Path, plan: Plan = PLAN) -> None:
     with claimed(path, plan):
-        pass
+        assert (path / "work" / "plan.json").is_file()
 
 
 @pytest.fixture
