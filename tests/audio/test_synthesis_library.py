@@ -16,16 +16,16 @@ import av
 import numpy as np
 import pytest
 
-from bandstand.audio.synthesis import demo_library, library, pieces, render, writing
-from bandstand.audio.synthesis.covers import SIDE, cover
-from bandstand.audio.synthesis.library import MARKER, VERSION
-from bandstand.audio.synthesis.sound import RATE
 from bandstand.errors import InvalidInputError
+from bandstand_demo import demo_library, library, pieces, render, writing
+from bandstand_demo.covers import SIDE, cover
+from bandstand_demo.library import MARKER, VERSION
+from bandstand_demo.sound import RATE
 from tests.children import started
 
 if TYPE_CHECKING:
-    from bandstand.audio.synthesis import Piece
-    from bandstand.audio.synthesis.sound import Sound
+    from bandstand_demo import Piece
+    from bandstand_demo.sound import Sound
 
 FEW = 8
 REAL = 4  # pieces that are really played; the others are a second of a sine
@@ -247,7 +247,7 @@ def _interrupted(folder: Path) -> None:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from bandstand.audio.synthesis import library, pieces\n"
+        "from bandstand_demo import library, pieces\n"
         f"library.pieces = lambda seed: [p for p in pieces(1) if p.variant == 0][:{REAL}]\n"
         "library._cores, library._LEAST_SHARE = lambda: 2, 1\n"
         "library.demo_library(Path(sys.argv[1]), progress=lambda *now: print(*now, flush=True))\n"

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.audio.synthesis.arrangement import ground
-from bandstand.audio.synthesis.chords import chord, voicing
-from bandstand.audio.synthesis.harmony import Change, at, changes, voiced
-from bandstand.audio.synthesis.melody import Manner, in_thirds, melody
-from bandstand.audio.synthesis.patterns import bass, broken, held, struck, strummed, walking
-from bandstand.audio.synthesis.pieces import Piece, pieces, score
-from bandstand.audio.synthesis.pitches import SCALES, Key, within
-from bandstand.audio.synthesis.score import Clock, Note
-from bandstand.audio.synthesis.styles import STYLES, Style
 from bandstand.errors import InvalidInputError
+from bandstand_demo.arrangement import ground
+from bandstand_demo.chords import chord, voicing
+from bandstand_demo.harmony import Change, at, changes, voiced
+from bandstand_demo.melody import Manner, in_thirds, melody
+from bandstand_demo.patterns import bass, broken, held, struck, strummed, walking
+from bandstand_demo.pieces import Piece, pieces, score
+from bandstand_demo.pitches import SCALES, Key, within
+from bandstand_demo.score import Clock, Note
+from bandstand_demo.styles import STYLES, Style
 
 DRUMS = {"kick", "chip_kick", "bass_drum", "snare", "field_snare", "brush", "sweep", "clap", "hat"}
 DRUMS |= {"open_hat", "ride", "crash", "chip_noise", "surf"}

@@ -12,16 +12,16 @@ from scipy.signal import resample_poly
 from bandstand.audio.clip import CLIP_SAMPLES
 from bandstand.audio.descriptors import NAMES, describe
 from bandstand.audio.projection import fit
-from bandstand.audio.synthesis import Piece, pieces, render
-from bandstand.audio.synthesis.loudness import loudness
-from bandstand.audio.synthesis.pieces import PER_STYLE
-from bandstand.audio.synthesis.sound import RATE
-from bandstand.audio.synthesis.styles import STYLES
 from bandstand.errors import InvalidInputError
+from bandstand_demo import Piece, pieces, render
+from bandstand_demo.loudness import loudness
+from bandstand_demo.pieces import PER_STYLE
+from bandstand_demo.sound import RATE
+from bandstand_demo.styles import STYLES
 
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix, Vector
-    from bandstand.audio.synthesis.sound import Sound
+    from bandstand_demo.sound import Sound
 
 GENRES = [style.name for style in STYLES]
 # Styles that have a beat; ambient music drifts.

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from bandstand.audio.synthesis import instruments
-from bandstand.audio.synthesis.loudness import loudness
-from bandstand.audio.synthesis.mixing import CEILING, mastered, mix
-from bandstand.audio.synthesis.oscillators import HIGHEST, ensemble, noise, ring, sung
-from bandstand.audio.synthesis.pitches import hertz
-from bandstand.audio.synthesis.score import Note, Player, Score
-from bandstand.audio.synthesis.sound import RATE, decay, edged
 from bandstand.errors import InvalidInputError
+from bandstand_demo import instruments
+from bandstand_demo.loudness import loudness
+from bandstand_demo.mixing import CEILING, mastered, mix
+from bandstand_demo.oscillators import HIGHEST, ensemble, noise, ring, sung
+from bandstand_demo.pitches import hertz
+from bandstand_demo.score import Note, Player, Score
+from bandstand_demo.sound import RATE, decay, edged
 
 
 @given(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from bandstand.cli.bench import bench
+from bandstand_lab.cli.bench import bench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
 
 
 def test_a_measurement_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bandstand.reports.timing.run_pinned", lambda *_: 3)
+    monkeypatch.setattr("bandstand_lab.speed.timing.run_pinned", lambda *_: 3)
     outcome = CliRunner().invoke(bench, ["--quick"])
     assert outcome.exit_code == 1
     assert "must end with code 0, got 3" in outcome.output

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bandstand.audio.synthesis.pieces import pieces
 from bandstand.cli import demo as demo_command
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from bandstand.web.exposure import listening_socket
+from bandstand_demo.pieces import pieces
 from tests.children import started
 from tests.cli.running import environment, run_apart
 

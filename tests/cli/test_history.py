@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from bandstand.cli.history import history
+from bandstand_lab.cli.history import history
 from tests.cli.running import assert_refused, run, run_apart
-from tests.histories import exports
+from tests.lab.histories import exports
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "history.md").read_text(encoding="utf-8")
 

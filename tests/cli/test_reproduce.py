@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.reports import studies
-from bandstand.reports.reproduce import registry
-from bandstand.reports.reproduce.registry import all_studies
-from bandstand.reports.reproduce.study import Plan
+from bandstand_lab import paper as studies
+from bandstand_lab.report import registry
+from bandstand_lab.report.registry import all_studies
+from bandstand_lab.report.study import Plan
 from tests.cli.running import assert_refused, run
-from tests.reports.reproduce.small_study import Jobs, SmallStudy, job
+from tests.lab.report.small_study import Jobs, SmallStudy, job
 
 if TYPE_CHECKING:
-    from bandstand.reports.reproduce.study import Study
+    from bandstand_lab.report.study import Study
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
@@ -117,7 +117,7 @@ def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) ->
     for each in jobs:
         assert json.loads(json.dumps(dict(each.arguments), allow_nan=False)) is not None
         module, function = each.function.split(":")
-        assert module.startswith("bandstand.")
+        assert module.startswith("bandstand_lab.")
         assert function.isidentifier()
 
 

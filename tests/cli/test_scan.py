@@ -221,7 +221,7 @@ def test_the_demo_library_is_made_and_scanned(home: Home, monkeypatch: pytest.Mo
             (folder / f"{number}.wav").write_bytes(song(number))
             progress(number + 1, 2)
 
-    monkeypatch.setattr("bandstand.audio.synthesis.demo_library", compose)
+    monkeypatch.setattr("bandstand_demo.demo_library", compose)
     assert home.report("--demo")["added"] == 2
     assert (home.folder / "user" / "bandstand" / "demo-library" / "1.wav").exists()
 

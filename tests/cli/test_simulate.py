@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from bandstand.library.catalogue import refreshed
-from bandstand.reports.figures import ALGORITHM_LOOKS
-from bandstand.simulation.experiment import Experiment, run_experiment
-from bandstand.simulation.worlds import GaussianWorld, TableWorld
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
+from bandstand_lab.report.figures import ALGORITHM_LOOKS
+from bandstand_lab.simulation.experiment import Experiment, run_experiment
+from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
 from tests.audio.libraries import library
 from tests.cli.running import assert_refused, run, run_apart
 from tests.library.clusters import cluster

@@ -27,9 +27,9 @@ from bandstand.study.design import Design
 from bandstand.study.design_file import read_design
 from tests.children import PATIENCE, started
 from tests.cli.running import Outcome, assert_refused, environment, run
+from tests.lab.user_study.reported import all_files
 from tests.library.sounds import encoded, piece
 from tests.radio.study.sitting import add_songs
-from tests.reports.user_study.reported import all_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

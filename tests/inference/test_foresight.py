@@ -13,9 +13,9 @@ from bandstand.inference.exact_belief import Thought
 from bandstand.inference.foresight import ExpectedView, ForeseeingView
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.model.priors import radio_prior
-from bandstand.reports.scale.sitting import Library, Sitting, drawn_features
-from bandstand.reports.speed.world import STARS
 from bandstand.units import Minutes
+from bandstand_lab.speed.world import STARS
+from benchmarks.scale.sitting import Library, Sitting, drawn_features
 from tests.simulated import MONTH, simulated_history
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bandstand.domain import Songs
 from bandstand.radio.choice.learning import LONGEST
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
-from bandstand.simulation.listener import SimulatedListener, StarListener
 from bandstand.store.events import NewEvent
+from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:
     from bandstand.radio.choice.shelf import Shelf

@@ -10,11 +10,11 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bandstand.audio.synthesis.library import demo_library
 from bandstand.library.catalogue import refreshed
-from bandstand.reports.invented import NOW, add_listeners, invented_song
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
+from bandstand_demo.library import demo_library
+from benchmarks.invented import NOW, add_listeners, invented_song
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import update
 
-from bandstand.audio.synthesis.library import demo_library
 from bandstand.library.analysers import LocalAnalyser
 from bandstand.library.catalogue import refreshed
 from bandstand.library.scan import scan
@@ -33,14 +32,15 @@ from bandstand.store.connection import open_store
 from bandstand.store.schema import ACCOUNT
 from bandstand.web import cookies
 from bandstand.web.access import Access
+from bandstand_demo.library import demo_library
 from tests.page.evenings import DAY, DAYS, HOUR, RATINGS, Clock, Life, planned, somebody
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand.simulation.listener import StarListener
     from bandstand.store.connection import Store
+    from bandstand_lab.simulation.listener import StarListener
     from tests.web.serving import Server
 
 SEED = 7

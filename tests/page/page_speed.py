@@ -18,8 +18,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bandstand.reports.latencies import latencies_of
-from bandstand.reports.machine import machine
+from bandstand_lab.speed.machine import machine
+from benchmarks.latencies import latencies_of
 from tests.page.stopwatch import measure
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import pytest
 from playwright.sync_api import expect
 
 from bandstand.audio import tags
-from bandstand.reports.invented import NOW
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand.tracks import Tags
+from benchmarks.invented import NOW
 from tests.audio import making
 from tests.page.hostile import analysis_of, scanned
 from tests.page.pictures import HOSTILE, HTML, tagged

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
 from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.model.rank_frequency import zipf
 from bandstand.radio.log.ledger import fold
 from bandstand.radio.reasons.favourites import Favourites, Named
 from bandstand.radio.reasons.habits import counts, ratings_over_time, repeats, running_mean
 from bandstand.radio.reasons.leanings import Leaning, leanings
 from bandstand.radio.reasons.taste import Recovery, Taste, as_json, taste_of
 from bandstand.radio.reasons.taste_text import sentences
-from bandstand.statistics.zipf import zipf
 from tests.radio.choices import projected
 from tests.radio.logs import DAY, MINUTE, Log
 from tests.radio.tasting import ARTISTS, SONGS, liking, model, song_id, told

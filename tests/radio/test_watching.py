@@ -13,9 +13,9 @@ from bandstand.errors import StoreError
 from bandstand.radio.clock import system_clock
 from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching
-from bandstand.reports.invented import NOW, add_songs, invented_song
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
+from benchmarks.invented import NOW, add_songs, invented_song
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bandstand.reports.private_postgres import PrivatePostgres
+from benchmarks.private_postgres import PrivatePostgres
 
 
 class PostgresServer(PrivatePostgres):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 SOURCE = Path(bandstand.__file__).parent
 # Who may begin a transaction, and who may open a database.
 BEGINNERS = {"store/connection.py", "store/engines.py"}
-# Who makes a database of its own, with schemas in which there is no store yet.
-OWNERS = {"reports/private_postgres.py"}
 # Who may undo a part of a transaction that was begun as it should be.
 NESTERS = {"store/writer.py"}
 BEGINNING = re.compile(
@@ -51,7 +49,7 @@ def offences(where: str, code: str) -> Iterator[str]:
             case ast.Import(names=names) | ast.ImportFrom(names=names):
                 words = {alias.name.partition(".")[0] for alias in names}
                 words.add((getattr(node, "module", None) or "").partition(".")[0])
-                driven = words & DRIVERS and not (where.startswith("store/") or where in OWNERS)
+                driven = words & DRIVERS and not where.startswith("store/")
                 if driven or ("create_engine" in words and where not in BEGINNERS):
                     yield ", ".join(sorted(words))
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstand.errors import InvalidInputError
-from bandstand.statistics.paired import holm
-from bandstand.study.analysis import (
+from bandstand.study.design import PAPER_ALGORITHMS, Design
+from bandstand_lab.statistics.paired import holm
+from bandstand_lab.user_study.analysis import (
     Comparison,
     against,
     all_pairs,
     analyse,
     usual_first_step,
 )
-from bandstand.study.averages import curve, totals
-from bandstand.study.comparison import lasting_from
-from bandstand.study.design import PAPER_ALGORITHMS, Design
-from bandstand.study.simulated import planted, simulated_study
+from bandstand_lab.user_study.averages import curve, totals
+from bandstand_lab.user_study.comparison import lasting_from
+from bandstand_lab.user_study.simulated import planted, simulated_study
 from tests.study.small import ONE, OTHER, THIRD, drawn_stars, study
 
 RNG = np.random.default_rng(0)  # never used by studies of at most 15 people

@@ -15,7 +15,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design
 from bandstand.study.exchange import FILES, read_export, write_export
 from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
-from bandstand.study.simulated import simulated_study
+from bandstand_lab.user_study.simulated import simulated_study
 from tests.study.small import ONE, OTHER, THIRD, study
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bandstand.study.analysis import Comparison, analyse
 from bandstand.study.design import Design
-from bandstand.study.simulated import planted, simulated_study
+from bandstand_lab.user_study.analysis import Comparison, analyse
+from bandstand_lab.user_study.simulated import planted, simulated_study
 
 # Each of the checks below fails by chance at most this often.
 FAILURE_RATE = 1e-3

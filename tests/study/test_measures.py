@@ -14,8 +14,10 @@ from bandstand import Recommender, radio_prior
 from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
-from bandstand.statistics.rank_laws import Shape
-from bandstand.study.measures import (
+from bandstand.study.records import FrozenSongs
+from bandstand.units import MONTH
+from bandstand_lab.statistics.rank_laws import Shape
+from bandstand_lab.user_study.measures import (
     MOMENTS,
     novelty_curves,
     places,
@@ -23,8 +25,6 @@ from bandstand.study.measures import (
     uncertainty,
     uncertainty_along,
 )
-from bandstand.study.records import FrozenSongs
-from bandstand.units import MONTH
 from tests.study.small import ONE, OTHER, drawn_stars, record, study
 
 if TYPE_CHECKING:

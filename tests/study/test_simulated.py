@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, RefusedError
 from bandstand.study.design import Design
-from bandstand.study.simulated import simulated_study
+from bandstand_lab.user_study.simulated import simulated_study
 from tests.study.playing import World, audit
 from tests.study.small import ONE, OTHER, THIRD, catalogue
 

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bandstand.reports.invented import NOW, add_session, add_songs
 from bandstand.store import accounts
 from bandstand.store.connection import open_store
 from bandstand.web import cookies
 from bandstand.web.access import Access
+from benchmarks.invented import NOW, add_session, add_songs
 from tests.cli.running import environment
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from bandstand import __version__
+from bandstand.cli._lazy_group import Command, LazyGroup
 from bandstand.errors import BandstandError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -30,81 +30,55 @@ if TYPE_CHECKING:
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class _Command(NamedTuple):
-    home: str  # module:attribute
-    summary: str  # here as well, so that the list of commands imports none of them
-
-
 COMMANDS: Final = {
-    "backup": _Command("bandstand.cli.backup:backup", "Write a safety copy of the store."),
-    "bench": _Command(
-        "bandstand.cli.bench:bench", "Measure training times and one online step, as ratios."
+    "backup": Command("bandstand.cli.backup:backup", "Write a safety copy of the store."),
+    "bench": Command(
+        "bandstand_lab.cli.bench:bench", "Measure training times and one online step, as ratios."
     ),
-    "content": _Command(
-        "bandstand.cli.content:content", "Tell how well the sound of songs explains ratings."
+    "content": Command(
+        "bandstand_lab.cli.content:content", "Tell how well the sound of songs explains ratings."
     ),
-    "demo": _Command(
-        "bandstand.cli.demo:demo", "Try the radio with music that it composes itself."
-    ),
-    "export": _Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
-    "features": _Command(
+    "demo": Command("bandstand.cli.demo:demo", "Try the radio with music that it composes itself."),
+    "export": Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
+    "features": Command(
         "bandstand.cli.features:features", "Write the 159 raw descriptors of audio files."
     ),
-    "history": _Command(
-        "bandstand.cli.history:history", "Tell how often songs come back in listening histories."
+    "history": Command(
+        "bandstand_lab.cli.history:history",
+        "Tell how often songs come back in listening histories.",
     ),
-    "import": _Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
-    "playlist": _Command(
+    "import": Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
+    "playlist": Command(
         "bandstand.cli.playlist:playlist", "Write the next songs for a listener as a playlist."
     ),
-    "rebuild": _Command(
+    "rebuild": Command(
         "bandstand.cli.rebuild:rebuild", "Make anew what is derived from the listeners' logs."
     ),
-    "recommend": _Command(
+    "recommend": Command(
         "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
     ),
-    "reproduce": _Command(
-        "bandstand.cli.reproduce:reproduce", "Run every study of the paper and write one report."
+    "reproduce": Command(
+        "bandstand_lab.cli.reproduce:reproduce",
+        "Run every study of the paper and write one report.",
     ),
-    "restore": _Command("bandstand.cli.restore:restore", "Make a store of a backup."),
-    "scan": _Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
-    "serve": _Command("bandstand.cli.serve:serve", "Play music to everybody who may log in."),
-    "similar": _Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
-    "simulate": _Command(
-        "bandstand.cli.simulate:simulate", "Compare algorithms on simulated listeners."
+    "restore": Command("bandstand.cli.restore:restore", "Make a store of a backup."),
+    "scan": Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
+    "serve": Command("bandstand.cli.serve:serve", "Play music to everybody who may log in."),
+    "similar": Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
+    "simulate": Command(
+        "bandstand_lab.cli.simulate:simulate", "Compare algorithms on simulated listeners."
     ),
-    "study": _Command(
+    "study": Command(
         "bandstand.cli.study:study", "Compare algorithms blindly with people, and report it."
     ),
-    "user": _Command("bandstand.cli.user:user", "Add, list, change and remove accounts."),
-    "verify": _Command("bandstand.cli.verify:verify", "Check that the store is whole."),
+    "user": Command("bandstand.cli.user:user", "Add, list, change and remove accounts."),
+    "verify": Command("bandstand.cli.verify:verify", "Check that the store is whole."),
 }
 
 
-class _LazyGroup(click.Group):
-    """A group of commands, each imported when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of all commands."""
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command of that name from its home module."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute = COMMANDS[cmd_name].home.split(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what each command does."""
-        with formatter.section("Commands"):
-            names = self.list_commands(ctx)
-            formatter.write_dl([(name, COMMANDS[name].summary) for name in names])
-
-
 @click.group(
-    cls=_LazyGroup,
+    cls=LazyGroup,
+    homes=COMMANDS,
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},

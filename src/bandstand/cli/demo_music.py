@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 import click
 import numpy as np
 
-from bandstand.audio.synthesis.library import demo_library
 from bandstand.errors import BandstandError
 from bandstand.library.analysers import LocalAnalyser
 from bandstand.library.catalogue import refreshed
 from bandstand.library.first_look import first_look, glance
 from bandstand.library.walk import library_roots
 from bandstand.store import files
+from bandstand_demo.library import demo_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable

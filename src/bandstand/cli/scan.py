@@ -87,9 +87,9 @@ def _check_options(
 
 
 def _demo_folder() -> str:
-    from bandstand.audio.synthesis import demo_library  # noqa: PLC0415
     from bandstand.cli.progress import counting  # noqa: PLC0415
     from bandstand.store.location import user_data_folder  # noqa: PLC0415
+    from bandstand_demo import demo_library  # noqa: PLC0415
 
     folder = user_data_folder() / "demo-library"
     with counting("Composing") as progress:

@@ -8,17 +8,24 @@ from typing import Any, Final
 
 import click
 
+from bandstand.cli._lazy_group import Command, LazyGroup
 from bandstand.cli.options import opened_store, require_store, store_option
 from bandstand.cli.serve import run_server, server_options
 from bandstand.cli.study_invite import invite
-from bandstand.cli.study_report import report
 from bandstand.cli.study_store import named_study, same_study
 from bandstand.errors import InvalidInputError
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.group()
+@click.group(
+    cls=LazyGroup,
+    homes={
+        "report": Command(
+            "bandstand_lab.cli.study_report:report", "Write what a study has found, as one page."
+        )
+    },
+)
 def study() -> None:
     """Compare algorithms blindly with people, and report what they found.
 
@@ -27,7 +34,6 @@ def study() -> None:
 
 
 study.add_command(invite)
-study.add_command(report)
 
 
 @study.command()

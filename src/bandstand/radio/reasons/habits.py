@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand.model.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
 from bandstand.radio.log.evidence import FULL_LISTEN
-from bandstand.statistics.zipf import Zipf, plays_by_rank, repeat_share, zipf
 
 if TYPE_CHECKING:
     from bandstand.arrays import Vector

@@ -1,0 +1,1 @@
+"""Speed, scale and load, measured from a checkout; not part of the installed package."""

@@ -1,0 +1,1 @@
+"""The commands of the lab, one file each; `bandstand.cli` lists them."""

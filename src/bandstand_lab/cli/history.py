@@ -1,0 +1,70 @@
+"""`bandstand history`: what exports of listening histories say about repetition and novelty."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bandstand.cli.output_files import check_outputs, json_option, plot_option
+from bandstand.cli.progress import counting
+from bandstand.cli.replacing import replace_file
+
+if TYPE_CHECKING:
+    from bandstand_lab.histories.findings import Findings
+    from bandstand_lab.histories.values import Histories
+
+
+@click.command(short_help="Tell how often songs come back in listening histories.")
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("--each-file", is_flag=True, help="Every FILE is the history of somebody else.")
+@json_option
+@plot_option
+def history(
+    *, files: tuple[Path, ...], each_file: bool, json_file: str | None, plot_file: Path | None
+) -> None:
+    """Tell how often songs come back in listening histories.
+
+    FILE is an export of Spotify (both kinds), Last.fm or ListenBrainz, or a CSV file with a
+    column for the song and one for the time; also compressed (.gz), or an archive (.zip). What
+    it is, is found by its content. Nothing leaves this computer.
+    """
+    check_outputs(files, json_file=json_file, plot_file=plot_file)
+    # Here, so that --help does not wait for numpy.
+    from bandstand_lab import histories  # noqa: PLC0415
+
+    with counting("reading", lasting=False) as progress:
+        begun = 0
+
+        def on_file(_: str) -> None:
+            nonlocal begun
+            progress(begun, None)
+            begun += 1
+
+        found = histories.read(files, apart=each_file, on_file=on_file)
+    with counting("examining", lasting=False, of="listeners") as progress:
+        findings = histories.examine(found, on_listener=progress)
+    if plot_file is not None:
+        _draw(found, findings, plot_file)
+    _tell(found, findings, json_file)
+
+
+def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
+    from bandstand_lab.histories.plot import picture  # noqa: PLC0415
+
+    replace_file(str(plot_file), picture(found, findings, plot_file.suffix[1:].lower()))
+
+
+def _tell(found: Histories, findings: Findings, json_file: str | None) -> None:
+    from bandstand_lab.histories.document import document  # noqa: PLC0415
+    from bandstand_lab.histories.printed import print_tables  # noqa: PLC0415
+
+    if json_file is not None:
+        text = json.dumps(document(found, findings), allow_nan=False, indent=2)
+        replace_file(json_file, f"{text}\n".encode())
+    if json_file != "-":
+        print_tables(found, findings)

@@ -1,0 +1,126 @@
+"""`bandstand reproduce OUT`: every claim of the paper run again, in one report."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bandstand.cli.progress import counting
+
+if TYPE_CHECKING:
+    from bandstand_lab.report.page import Report
+
+_DATA = click.Path(exists=True, dir_okay=False, readable=True, resolve_path=True, path_type=Path)
+
+
+@click.command()
+@click.argument("out", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--quick", is_flag=True, help="Small samples, in minutes instead of hours.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Of everything that is drawn.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="STUDY",
+    help="Run this study only; may be given several times.",
+)
+@click.option(
+    "--history",
+    "histories",
+    multiple=True,
+    type=_DATA,
+    metavar="FILE",
+    help="A listening history, as `bandstand history` reads it; may be given several times.",
+)
+@click.option("--taste", type=_DATA, metavar="CSV", help="People's liking of genres, 1 to 5.")
+@click.option("--items", type=_DATA, metavar="CSV", help="With --ratings: features of the items.")
+@click.option("--ratings", type=_DATA, metavar="CSV", help="With --items: who rated which how.")
+@click.option("--features", type=_DATA, metavar="CSV", help="Features of the songs of a catalogue.")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
+@click.pass_context
+def reproduce(
+    ctx: click.Context,
+    /,
+    *,
+    out: Path,
+    quick: bool,
+    seed: int,
+    only: tuple[str, ...],
+    histories: tuple[Path, ...],
+    taste: Path | None,
+    items: Path | None,
+    ratings: Path | None,
+    features: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+) -> None:
+    """Run every claim of the paper again, and write one report into the folder OUT.
+
+    The report is OUT/index.html, which needs nothing else; raw numbers are beside it. However a
+    run ends, the same command goes on where it was.
+    """
+    if (items is None) != (ratings is None):
+        msg = "--items and --ratings go together"
+        raise click.UsageError(msg)
+    if find_spec("matplotlib") is None:
+        msg = "the report needs matplotlib, found none; install bandstand[report]"
+        raise click.ClickException(msg)
+    # Imported here: they take a while, and other commands do without.
+    from bandstand_lab.report.command import reproduce as run  # noqa: PLC0415
+    from bandstand_lab.report.registry import all_studies  # noqa: PLC0415
+    from bandstand_lab.report.study import Plan  # noqa: PLC0415
+
+    plan = Plan(
+        size="quick" if quick else "full",
+        seed=seed,
+        histories=histories,
+        taste=taste,
+        content=None if items is None or ratings is None else (items, ratings),
+        features=features,
+    )
+    try:
+        with counting("reproducing", lasting=False, of="jobs") as progress:
+            report = run(
+                out,
+                plan,
+                all_studies(),
+                only=only,
+                workers=workers,
+                scheduler=scheduler,
+                on_done=progress,
+            )
+    except KeyboardInterrupt:
+        click.echo("Interrupted; the same command goes on where this one was.", err=True)
+        raise
+    _tell(out, report)
+    ctx.exit(1 if report.problems else 0)
+
+
+def _tell(out: Path, report: Report) -> None:
+    """Print the verdicts, and where to read more; what failed goes to standard error."""
+    from bandstand_lab.report.page import counted, tally  # noqa: PLC0415
+
+    for chapter in report.chapters:
+        click.echo(chapter.title)
+        for finding in chapter.findings:
+            click.echo(f"  {finding.verdict}: {finding.paper}")
+    for ours in (False, True):
+        counts = tally(report.chapters, ours=ours)
+        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        if said or not ours:
+            number = counted(sum(counts.values()), ours=ours)
+            click.echo(f"{number}: {said}." if said else f"{number}.")
+    click.echo(f"The report is {out / 'index.html'}")
+    for problem in report.problems:
+        click.echo(f"Error: {problem}", err=True)

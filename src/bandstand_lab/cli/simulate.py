@@ -1,0 +1,212 @@
+"""`bandstand simulate`: which algorithm disappoints simulated listeners least.
+
+docs/simulate.md tells what is simulated and how to read what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from bandstand.cli.options import store_option
+from bandstand.cli.output_files import check_outputs, json_option, plot_option
+
+if TYPE_CHECKING:
+    from bandstand_lab.simulation.experiment import Experiment, Outcome
+    from bandstand_lab.simulation.report import Report
+
+_FILE: Final = click.Path(path_type=Path)
+# The paper's without its two slow ones, and the strongest of the simple ones.
+_ALGORITHMS: Final = (
+    *("random", "linucb-c", "linucb-cn", "greedy-cn", "greedy-cn-map"),
+    "bayes-ucb-cn-x",
+)
+
+
+def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """Return different steps, rising."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    steps = {int(part) for part in parts if part.isascii() and part.isdecimal()}
+    if len(steps) < len(parts):
+        msg = f"expected different numbers of songs, as in 50,100,200, got {value!r}"
+        raise click.BadParameter(msg, ctx, param)
+    return tuple(sorted(steps))
+
+
+@click.command()
+@click.option(
+    "--algorithm",
+    "asked",
+    multiple=True,
+    metavar="NAME",
+    help="Which to compare: give it several times, or names with commas, or `all`.  "
+    f"[default: {', '.join(_ALGORITHMS)}]",
+)
+@click.option(
+    "--songs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Songs to choose from; 10,000 unless given, 1,000 with --taste.",
+)
+@click.option(
+    "--features", type=click.IntRange(min=1), metavar="N", help="Of a song; 91 unless given."
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["entries", "norm"]),
+    help="Each feature has variance 1, or each song a mean squared norm of 1.  [default: entries]",
+)
+@click.option(
+    "--noise",
+    type=click.FloatRange(min=0),
+    metavar="SD",
+    help="Standard deviation of ratings; 1 unless given, 0.5 with --taste.",
+)
+@click.option("--catalogue", type=_FILE, metavar="CSV", help="The songs and features of a file.")
+@click.option("--library", is_flag=True, help="The songs of your library, as it was scanned.")
+@store_option
+@click.option(
+    "--taste", type=_FILE, metavar="CSV", help="Listeners from a survey of genres, 1 to 5."
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=200,
+    metavar="N",
+    show_default=True,
+    help="Songs for each listener.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=10,
+    metavar="N",
+    show_default=True,
+    help="Listeners, the same for every algorithm.",
+)
+@click.option(
+    "--clock",
+    type=click.Choice(["paper", "everyday"]),
+    default="paper",
+    show_default=True,
+    help="A song every 50 seconds, or sessions of 4-minute songs three times a day.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, metavar="N", show_default=True, help="Of all."
+)
+@click.option(
+    "--at",
+    "looked_at",
+    metavar="N,N,…",
+    callback=_steps,
+    help="After how many songs to compare.  [default: a quarter, half and all of them]",
+)
+@click.option(
+    "--reference", metavar="NAME", help="Compared with all others.  [default: bayes-ucb-cn-x]"
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
+@click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
+@json_option
+@plot_option
+@click.pass_context
+def simulate(
+    ctx: click.Context,
+    /,
+    *,
+    looked_at: tuple[int, ...] | None,
+    reference: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    json_file: str | None,
+    plot_file: Path | None,
+    **settings: Any,
+) -> None:
+    """Let algorithms play to simulated listeners, and compare how much they disappoint.
+
+    Regret is what a listener would have enjoyed more in the best songs of each moment. Every
+    algorithm meets the same listeners, songs and moods; the seed fixes all of them.
+    """
+    read = (settings["catalogue"], settings["taste"])
+    check_outputs(read, json_file=json_file, plot_file=plot_file)
+    # Here, so that --help does not wait for numpy and scipy.
+    from bandstand.parallel import check_one_place  # noqa: PLC0415
+    from bandstand_lab.simulation.report import (  # noqa: PLC0415
+        Report,
+        check_reference,
+        check_steps,
+    )
+
+    check_one_place(workers, scheduler)
+    if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
+        settings["library"] = True  # somebody who says where the library is means it
+    experiment = _experiment(**settings)
+    # Refused before the work, not after it.
+    check_steps(looked_at or (experiment.steps,), experiment.steps)
+    check_reference(reference or experiment.algorithms[-1], experiment.algorithms)
+    outcome = _run(experiment, workers, scheduler)
+    report = Report.of(experiment, outcome, steps=looked_at, reference=reference)
+    _write(report, json_file, plot_file)
+
+
+def _experiment(
+    *,
+    asked: tuple[str, ...],
+    runs: int,
+    steps: int,
+    seed: int,
+    clock: str,
+    **world: Any,
+) -> Experiment:
+    from bandstand_lab.cli.simulated_world import WorldOptions, world_of  # noqa: PLC0415
+    from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK  # noqa: PLC0415
+    from bandstand_lab.simulation.experiment import Experiment, check_algorithms  # noqa: PLC0415
+
+    names = _names(asked)
+    check_algorithms(names)  # refused before any file is read
+    return Experiment(
+        world=world_of(WorldOptions(**world)),
+        algorithms=names,
+        runs=runs,
+        steps=steps,
+        seed=seed,
+        clock=EVERYDAY if clock == "everyday" else PAPER_CLOCK,
+    )
+
+
+def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
+    from bandstand.algorithms.registry import ALGORITHMS  # noqa: PLC0415
+
+    if asked == ("all",):
+        return tuple(ALGORITHMS)
+    names = tuple(name.strip() for each in asked for name in each.split(","))
+    return names or _ALGORITHMS
+
+
+def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> Outcome:
+    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand_lab.simulation.experiment import run_experiment  # noqa: PLC0415
+
+    with counting("Simulating", lasting=False, of="runs") as progress:
+        progress(0, len(experiment.tasks))
+        return run_experiment(experiment, workers=workers, scheduler=scheduler, on_done=progress)
+
+
+def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
+    from bandstand.cli.replacing import replace_file  # noqa: PLC0415
+    from bandstand_lab.simulation.printed import print_report  # noqa: PLC0415
+
+    if json_file is not None:
+        text = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"
+        replace_file(json_file, text.encode())
+    if plot_file is not None:
+        from bandstand_lab.simulation.plot import picture  # noqa: PLC0415
+
+        replace_file(str(plot_file), picture(report, plot_file.suffix.lower().lstrip(".")))
+    # Last, so that the files are there whatever becomes of the screen.
+    if json_file != "-":
+        print_report(report)

@@ -1,0 +1,233 @@
+"""The figure of `bandstand history`: repeats, ranks, gaps, skips, and what follows for novelty."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    PercentFormatter,
+)
+
+from bandstand_lab.histories.document import rank_points
+from bandstand_lab.histories.words import duration, percent, recovery_cell
+from bandstand_lab.report.figures import CYCLE, GRID, INK, MUTED, new_figure, plain, style
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+    from bandstand.arrays import Vector
+    from bandstand.model.rank_frequency import Zipf
+    from bandstand_lab.histories.findings import Findings
+    from bandstand_lab.histories.gaps import GapSummary
+    from bandstand_lab.histories.recovery import Recovery
+    from bandstand_lab.histories.skips import SkipRates
+    from bandstand_lab.histories.values import Histories
+
+_PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
+_BLUE, _ORANGE, _GREEN = CYCLE[:3]
+_FEW: Final = 8  # listeners that are drawn with their names
+_MOST_LINES: Final = 30
+_SHORT_AXIS: Final = 20.0  # times its beginning: such an axis has hardly two decades' marks
+_PERCENT: Final = PercentFormatter(1.0, decimals=0, symbol=" %")
+_TICKS: Final = {
+    60.0: "1 min",
+    600.0: "10 min",
+    3_600.0: "1 hour",
+    21_600.0: "6 h",
+    86_400.0: "1 day",
+    604_800.0: "week",
+    2_592_000.0: "month",
+    31_536_000.0: "year",
+}
+
+
+def picture(histories: Histories, findings: Findings, ending: str) -> bytes:
+    """Return the figure as a file of the kind that `ending` names: png, svg or pdf."""
+    with style():
+        figure = new_figure(12.4, 7.6)
+        draw(figure, findings)
+        people = len(histories)
+        who = f"{people:,} listeners" if people > 1 else "one listener"
+        figure.suptitle(f"{histories.plays:,} plays of {who}", x=0.01, ha="left", fontsize=13)
+        content = io.BytesIO()
+        figure.savefig(content, format=ending, dpi=150)
+    return content.getvalue()
+
+
+def draw(figure: Figure, findings: Findings) -> None:
+    """Draw all panels: that of skips only where the histories tell of skips."""
+    rows: Any = figure.subfigures(2, 1)  # two, which its type does not know
+    above, below = rows
+    widths = (0.8, 1.3, 1.0) if findings.skips else (0.8, 2.3)
+    panels = above.subplots(1, len(widths), width_ratios=widths)
+    draw_repeats(panels[0], findings.repeat_shares)
+    single = [each.plays_by_rank for each in findings.listeners]
+    draw_ranks(panels[1], findings.plays_by_rank, single if len(single) > 1 else [], findings.zipf)
+    if findings.skips:
+        draw_skips(panels[2], findings.skips)
+    left, right = below.subplots(1, 2)
+    draw_gaps(left, findings.gaps)
+    draw_recovery(right, findings.recovery)
+
+
+def draw_repeats(axes: Axes, shares: Vector) -> None:
+    """Draw the share of repeats of each listener, and of many the paper's box plot."""
+    axes.axhline(_PAPER_SHARE, color=MUTED, linestyle=":", linewidth=1.2)
+    axes.text(1.48, _PAPER_SHARE, "paper", color=MUTED, ha="right", va="bottom", fontsize=8.5)
+    spread = np.random.default_rng(1).uniform(-0.12, 0.12, len(shares))
+    across = 1.0 + (spread if len(shares) > _FEW else np.zeros(len(shares)))
+    axes.plot(across, shares, "o", color=_BLUE, alpha=0.35 if len(shares) > _FEW else 1.0, ms=4)
+    if len(shares) >= 5:
+        names = ("whislo", "q1", "med", "q3", "whishi")
+        quantiles = np.quantile(shares, [0.05, 0.25, 0.5, 0.75, 0.95])
+        line = {"color": INK, "linewidth": 1.3}
+        axes.bxp(
+            [dict(zip(names, quantiles, strict=True))],
+            widths=0.42,
+            showfliers=False,
+            boxprops=line,
+            medianprops=line,
+            whiskerprops=line,
+            capprops=line,
+        )
+    middle = float(np.median(shares))
+    said = percent(middle) if len(shares) == 1 else f"median {percent(middle)}"
+    axes.set_title(f"Repeats: {said} of plays")
+    axes.set(xlim=(0.5, 1.5), ylim=(0, 1), ylabel="share of plays that are repeats")
+    axes.yaxis.set_major_formatter(_PERCENT)
+    axes.set_xticks([1.0], [f"{len(shares):,} listener{'s' if len(shares) > 1 else ''}"])
+    axes.grid(axis="y", color=GRID)
+
+
+def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf | None) -> None:
+    """Draw how often songs were played by their rank, and the line of Zipf's law."""
+    axes.set(xscale="log", yscale="log")
+    for each in single[:_MOST_LINES]:
+        ranks, plays = zip(*rank_points(each), strict=True)
+        axes.plot(ranks, plays, color=MUTED, alpha=0.35, linewidth=0.8)
+    ranks, plays = zip(*rank_points(together), strict=True)
+    label = "all listeners' songs (grey: single listeners)" if single else "songs"
+    axes.plot(ranks, plays, "o", color=_BLUE, markersize=3, label=label)
+    if law is not None:
+        ends = np.array([1.0, float(len(together))])
+        label = f"plays ∝ rank^−{law.exponent:.2f}, R² = {law.r_squared:.2f}"
+        axes.plot(ends, law.first * ends**-law.exponent, color=_ORANGE, linewidth=1.6, label=label)
+        axes.set_title(f"Few songs take most plays: slope −{law.exponent:.2f}")
+    else:
+        axes.set_title("Plays of songs by rank")
+    # With the whole line in it, the figure's upper right is empty and takes the legend.
+    axes.set_ylim(0.8, max(4 * max(plays), 1.6 * law.first if law else 0.0))
+    axes.set(xlabel="rank of the song", ylabel="plays")
+    _count_axis(axes.xaxis)
+    _count_axis(axes.yaxis)
+    axes.legend(loc="upper right", fontsize=8.5)
+    axes.grid(color=GRID)
+
+
+def draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
+    """Draw how long it took until songs came back."""
+    axes.set_title("Time until a song is played again")
+    if gaps is None:
+        _say(axes, "no song was played twice")
+        return
+    widths = gaps.edges[1:] - gaps.edges[:-1]
+    axes.set_xscale("log")
+    axes.bar(
+        gaps.edges[:-1],
+        gaps.counts / gaps.count,
+        widths,
+        align="edge",
+        color=_BLUE,
+        alpha=0.75,
+        edgecolor="white",
+        linewidth=0.5,
+    )
+    axes.axvline(gaps.median, color=INK, linewidth=1.3)
+    top = axes.get_ylim()[1]
+    axes.set_ylim(0, 1.12 * top)
+    axes.text(gaps.median * 1.12, 1.1 * top, f"median {duration(gaps.median)}", va="top")
+    _time_axis(axes, 1.0, "gap (shorter ones in the first bar)")
+    axes.set_ylabel("share of repeats")
+    axes.yaxis.set_major_formatter(_PERCENT)
+    axes.grid(axis="y", color=GRID)
+
+
+def draw_skips(axes: Axes, skips: SkipRates) -> None:
+    """Draw how often plays were cut short by when the song had been played before."""
+    rates = [rate for rate in skips.by_gap if rate.share is not None]
+    places = list(range(len(rates)))[::-1]
+    shares = [rate.share or 0.0 for rate in rates]
+    axes.barh(places, shares, color=_GREEN, alpha=0.8, height=0.62)
+    for place, share in zip(places, shares, strict=True):
+        axes.text(share, place, f" {percent(share)}", va="center", fontsize=8.5)
+    axes.set_yticks(places, [rate.after for rate in rates])
+    axes.set_xlim(0, max([*shares, 0.05]) * 1.25)
+    axes.xaxis.set_major_formatter(_PERCENT)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(f"Skips: {percent(skips.share)} of plays")
+    axes.set_xlabel("skipped, by when the song was last played")
+
+
+def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
+    """Draw how much likelier than by chance a song is some time after its play."""
+    if suggested is None:
+        axes.set_title("Novelty: too few repeats to say")
+        _say(axes, "needs some hundreds of repeats within two months")
+        return
+    axes.set_xscale("log")
+    axes.axhline(1.0, color=MUTED, linestyle=":", linewidth=1.2)
+    where = axes.get_yaxis_transform()
+    axes.text(0.01, 0.95, "chance", color=MUTED, va="top", fontsize=8.5, transform=where)
+    axes.plot(suggested.lags, suggested.closeness, "o", color=_BLUE, markersize=4, label="seen")
+    axes.plot(suggested.lags, suggested.fitted, color=_ORANGE, linewidth=1.6, label="fitted")
+    axes.set_title(_recovery_title(suggested))
+    _time_axis(axes, 1 / 60, "time between two plays")
+    axes.set_ylabel("same song, times as likely as by chance")
+    axes.set_ylim(0, 1.12 * float(max(suggested.closeness.max(), suggested.fitted.max())))
+    axes.legend(loc="upper right")
+    axes.grid(color=GRID)
+
+
+def _recovery_title(suggested: Recovery) -> str:
+    """Return what the figure shows; that a rest is not certain does not say there is none."""
+    said = recovery_cell(suggested)
+    if suggested.recovery_time is not None:
+        return f"A rest after each play: s = {said}"
+    bound = f": s is below {said.removeprefix('< ')}" if said.startswith("<") else ""
+    return f"A rest after a play is not certain{bound}"
+
+
+def _count_axis(axis: Axis) -> None:
+    """Label a logarithmic axis of counts, between the decades too where there is hardly one."""
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(NullFormatter())
+    if high < _SHORT_AXIS * low:
+        axis.set_minor_locator(LogLocator(subs=(2, 3, 5)))
+        axis.set_minor_formatter(FuncFormatter(plain))
+
+
+def _time_axis(axes: Axes, unit: float, label: str) -> None:
+    """Label a logarithmic axis of times, of which a second is `unit`."""
+    low, high = axes.get_xlim()
+    shown = {at * unit: text for at, text in _TICKS.items() if low <= at * unit <= high}
+    axes.set_xticks(list(shown), list(shown.values()))
+    axes.xaxis.set_minor_locator(FixedLocator([]))
+    axes.set_xlim(low, high)
+    axes.set_xlabel(label)
+
+
+def _say(axes: Axes, words: str) -> None:
+    axes.text(0.5, 0.5, words, ha="center", va="center", color=MUTED, transform=axes.transAxes)
+    axes.set_xticks([])
+    axes.set_yticks([])

@@ -1,0 +1,231 @@
+"""Runs what is missing of many jobs, and keeps each result as soon as it is there.
+
+A result is a file of its own, written whole, with a fingerprint of what was computed. Whoever
+starts again, for whatever reason the last run ended, computes only what has no such file. One
+job that fails is told and leaves the others alone; the next start tries it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand import __version__
+from bandstand.errors import BandstandError, InvalidInputError
+from bandstand.parallel import run_tasks, usable_cores
+from bandstand_lab.report.children import run_apart
+from bandstand_lab.report.files import as_bytes, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from bandstand_lab.report.folder import Folder
+    from bandstand_lab.report.study import Job, Json
+
+_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,150}")
+_LONGEST: Final = 400  # characters of a reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyJob:
+    """A job and the study that it belongs to."""
+
+    study: str
+    job: Job
+
+    def __post_init__(self) -> None:
+        """Refuse a key that is no name of a file."""
+        if not _KEY.fullmatch(self.job.key):
+            msg = f"a job's key must be good for a file's name, got {self.job.key!r}"
+            raise InvalidInputError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a job has left: its result, and how long it took."""
+
+    result: Json
+    seconds: float
+    finished: str  # moment, such that later ones sort after it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A job that ended without a result."""
+
+    study: str
+    key: str
+    reason: str
+
+
+def run_jobs(
+    jobs: Sequence[StudyJob],
+    folder: Folder,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    on_done: Callable[[int, int], None] = lambda *_: None,
+) -> list[Failure]:
+    """Return the jobs that failed, when all others have their results in the folder.
+
+    What measures time runs first, each in a process of its own with nothing beside it; then
+    the rest in parallel, the longest first. `on_done` hears how many of all are done.
+    """
+    missing = [each for each in jobs if kept(each, folder) is None]
+    alone = [each for each in missing if each.job.alone]
+    others = sorted((each for each in missing if not each.job.alone), key=_place_in_line)
+    failures: list[Failure] = []
+    done = len(jobs) - len(missing)
+    on_done(done, len(jobs))
+    for each, answer in _answers(alone, others, workers, scheduler):
+        failure = _keep(each, folder, answer)
+        failures += [] if failure is None else [failure]
+        done += 1
+        on_done(done, len(jobs))
+    return sorted(failures, key=lambda one: (one.study, one.key))
+
+
+def kept(each: StudyJob, folder: Folder) -> Kept | None:
+    """Return what an earlier run left of a job; None where it has to be computed."""
+    try:
+        record = json.loads(folder.result(each.study, each.job.key).read_bytes())
+        if record["fingerprint"] != fingerprint(each.job, folder.digests):
+            return None
+        return Kept(result=record["result"], seconds=record["seconds"], finished=record["finished"])
+    except (OSError, ValueError, KeyError, TypeError):  # none, or not one of ours
+        return None
+
+
+def fingerprint(job: Job, digests: Mapping[str, str]) -> str:
+    """Return what tells whether a result is the one that this job would have.
+
+    A file of the user's counts by what it holds, wherever it is.
+    """
+    what = [__version__, job.function, _by_content(job.arguments, digests)]
+    text = json.dumps(what, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def execute(call: tuple[str, Mapping[str, Json]]) -> dict[str, Json]:
+    """Return the result of "package.module:function" with these arguments, or why there is none.
+
+    The result is text already, so that it is the same whether or not it has travelled.
+    """
+    name, arguments = call
+    start = time.perf_counter()
+    try:
+        module, function = name.split(":")
+        with redirect_stdout(sys.stderr):  # what a job prints is no part of any answer
+            result = getattr(import_module(module), function)(**arguments)
+        text = as_bytes(result).decode()
+    except Exception as problem:  # noqa: BLE001  # whatever it is, the other jobs go on
+        trace = "".join(traceback.format_exception(problem))
+        return {"reason": _one_line(problem), "trace": trace}
+    return {"text": text, "seconds": time.perf_counter() - start}
+
+
+def _place_in_line(each: StudyJob) -> int:
+    """Return 0 for the longest: else everybody may wait for one that began last.
+
+    What samples takes many times as long as anything else, and what iterates is next.
+    """
+    words = set(_words(each.job.arguments))
+    if words & {"bayes-ucb-cn", "mcmc"}:
+        return 0
+    return 1 if words & {"bayes-ucb-cn-v", "bayes-ucb-cnd-v"} else 2
+
+
+def _words(value: Json) -> Iterator[str]:
+    match value:
+        case dict():
+            yield from (word for each in value.values() for word in _words(each))
+        case list() | tuple():
+            yield from (word for each in value for word in _words(each))
+        case str():
+            yield value
+        case _:
+            pass
+
+
+def _by_content(value: Json, digests: Mapping[str, str]) -> Json:
+    match value:
+        case dict():
+            return {key: _by_content(each, digests) for key, each in value.items()}
+        case list() | tuple():
+            return [_by_content(each, digests) for each in value]
+        case str() if value in digests:
+            return f"sha256:{digests[value]}"
+        case _:
+            return value
+
+
+def _answers(
+    alone: Sequence[StudyJob],
+    others: Sequence[StudyJob],
+    workers: int | None,
+    scheduler: str | None,
+) -> Iterator[tuple[StudyJob, dict[str, Json]]]:
+    """Yield each job with its answer, as they come."""
+    for each in alone:
+        yield each, run_apart(_call(each))
+    waiting = dict(enumerate(others))
+    try:
+        calls = [_call(each) for each in others]
+        for number, answer in run_tasks(execute, calls, workers=workers, scheduler=scheduler):
+            yield waiting.pop(number), answer
+    except BandstandError as problem:
+        # A process was ended from outside, by a lack of memory for instance. Whose fault it was
+        # cannot be told, so each of the rest gets a process of its own. A cluster is not ours.
+        if scheduler is not None or isinstance(problem, InvalidInputError):
+            raise
+        yield from _each_apart(waiting.values(), workers or usable_cores())
+
+
+def _each_apart(
+    jobs: Iterable[StudyJob], workers: int
+) -> Iterator[tuple[StudyJob, dict[str, Json]]]:
+    waiting = list(jobs)
+    with ThreadPoolExecutor(workers) as pool:
+        yield from zip(waiting, pool.map(run_apart, map(_call, waiting)), strict=True)
+
+
+def _call(each: StudyJob) -> tuple[str, dict[str, Any]]:
+    return each.job.function, dict(each.job.arguments)
+
+
+def _keep(each: StudyJob, folder: Folder, answer: Mapping[str, Json]) -> Failure | None:
+    """Write a result to its file; return the failure where there is none."""
+    place = folder.result(each.study, each.job.key)
+    trace = place.with_suffix(".error.txt")
+    if "text" not in answer:
+        write_whole(trace, answer.get("trace", answer["reason"]).encode())
+        return Failure(study=each.study, key=each.job.key, reason=answer["reason"])
+    record = {
+        "study": each.study,
+        "key": each.job.key,
+        "function": each.job.function,
+        "arguments": each.job.arguments,
+        "version": __version__,
+        "fingerprint": fingerprint(each.job, folder.digests),
+        "seconds": answer["seconds"],
+        "finished": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "result": json.loads(answer["text"]),
+    }
+    write_whole(place, as_bytes(record))
+    trace.unlink(missing_ok=True)
+    return None
+
+
+def _one_line(problem: Exception) -> str:
+    words = " ".join(str(problem).split())
+    said = words if isinstance(problem, BandstandError) else f"{type(problem).__name__}: {words}"
+    return said[:_LONGEST]

@@ -1,0 +1,193 @@
+"""Experiments: several algorithms, each followed for the same listeners.
+
+The seed fixes everything. What is drawn depends on the seed, the run and the step, never on the
+algorithm or on who works when (common random numbers): in one run all algorithms have the same
+songs, the same listener and the same noise of the n-th answer. Their regrets can therefore be
+compared run by run, and are the same to the last bit for any number of processes or machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bandstand.algorithms.registry import algorithm_named
+from bandstand.errors import InvalidInputError
+from bandstand.parallel import run_tasks
+from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
+from bandstand_lab.simulation.session import follow
+from bandstand_lab.simulation.streams import radio_seed
+from bandstand_lab.simulation.trace import Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bandstand.arrays import Matrix
+    from bandstand_lab.simulation.worlds import World
+
+
+def run_one(
+    world: World,
+    algorithm: str,
+    *,
+    run: int,
+    seed: int,
+    steps: int,
+    clock: Clock = PAPER_CLOCK,
+) -> Trace:
+    """Return what `algorithm` does in run number `run`, counted from 0.
+
+    >>> from bandstand_lab.simulation.worlds import GaussianWorld
+    >>> world = GaussianWorld(songs=20, features=3)
+    >>> trace = run_one(world, "random", run=0, seed=1, steps=5)
+    >>> len(trace), bool(trace.regret[-1] > 0)
+    (5, True)
+    """
+    meeting = world.meeting(run, seed)
+    radio = meeting.radio(algorithm, seed=radio_seed(seed, run))
+    played = follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run)
+    return Trace.of(algorithm, run, played)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One run of one algorithm, as it is sent to whoever does it."""
+
+    world: World
+    algorithm: str
+    run: int
+    seed: int
+    steps: int
+    clock: Clock
+
+
+def run_task(task: Task) -> Trace:
+    """Return the trace of one task."""
+    return run_one(
+        task.world,
+        task.algorithm,
+        run=task.run,
+        seed=task.seed,
+        steps=task.steps,
+        clock=task.clock,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Which algorithms play for how many listeners, and for how long."""
+
+    world: World
+    algorithms: tuple[str, ...]
+    runs: int
+    steps: int
+    seed: int = 0
+    clock: Clock = PAPER_CLOCK
+
+    def __post_init__(self) -> None:
+        """Refuse an experiment that says nothing."""
+        check_algorithms(self.algorithms)
+        for name, least in (("runs", 1), ("steps", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                msg = f"{name} must be a whole number of at least {least}, got {value!r}"
+                raise InvalidInputError(msg)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """All runs of all algorithms; those of one run are next to each other."""
+        return tuple(
+            Task(
+                world=self.world,
+                algorithm=algorithm,
+                run=run,
+                seed=self.seed,
+                steps=self.steps,
+                clock=self.clock,
+            )
+            for run in range(self.runs)
+            for algorithm in self.algorithms
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What came of an experiment: the traces of each algorithm, in the order of the runs."""
+
+    traces: Mapping[str, tuple[Trace, ...]]
+
+    @classmethod
+    def of(cls, traces: Iterable[Trace]) -> Outcome:
+        """Return all traces by algorithm, in whatever order they were done."""
+        by_name: dict[str, list[Trace]] = {}
+        for trace in traces:
+            by_name.setdefault(trace.algorithm, []).append(trace)
+        ordered = {
+            name: tuple(sorted(found, key=lambda trace: trace.run))
+            for name, found in by_name.items()
+        }
+        _check_runs(ordered)
+        return cls(traces=ordered)
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The names of all algorithms."""
+        return tuple(self.traces)
+
+    def regret(self, algorithm: str) -> Matrix:
+        """Return the regret after each step of each run: (runs, steps)."""
+        return self.table(algorithm, "regret")
+
+    def table(self, algorithm: str, what: str) -> Matrix:
+        """Return one of the arrays of all traces of an algorithm: (runs, steps)."""
+        if algorithm not in self.traces:
+            names = ", ".join(self.traces)
+            msg = f"the algorithm must be one that was run ({names}), got {algorithm!r}"
+            raise InvalidInputError(msg)
+        table: Matrix = np.stack([getattr(trace, what) for trace in self.traces[algorithm]])
+        return table
+
+
+def run_experiment(
+    experiment: Experiment,
+    *,
+    workers: int | None = 1,
+    scheduler: str | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Return what comes of an experiment, the same for any `workers` and on any cluster.
+
+    `workers` is the number of processes, None for one on each processor; `scheduler` is the
+    address of a Dask cluster that works instead. `on_done` hears how many of all tasks are
+    done, whenever one is.
+    """
+    tasks = experiment.tasks
+    traces: dict[int, Trace] = {}
+    for place, trace in run_tasks(run_task, tasks, workers=workers, scheduler=scheduler):
+        traces[place] = trace
+        if on_done is not None:
+            on_done(len(traces), len(tasks))
+    return Outcome.of(traces[place] for place in range(len(tasks)))
+
+
+def check_algorithms(names: tuple[str, ...]) -> None:
+    """Refuse names that are unknown, or there twice, or none at all."""
+    if not names:
+        msg = "an experiment must have at least one algorithm, got none"
+        raise InvalidInputError(msg)
+    for name in names:
+        algorithm_named(name)
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        msg = f"algorithms must differ, got {twice!r} twice"
+        raise InvalidInputError(msg)
+
+
+def _check_runs(traces: Mapping[str, tuple[Trace, ...]]) -> None:
+    """Refuse traces that cannot be compared run by run."""
+    shapes = {tuple((trace.run, len(trace)) for trace in found) for found in traces.values()}
+    if len(shapes) > 1:
+        msg = "all algorithms must have the same runs of the same length, got different ones"
+        raise InvalidInputError(msg)

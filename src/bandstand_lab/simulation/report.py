@@ -1,0 +1,239 @@
+"""The result of an experiment in numbers: regret, how fast it grows, and who differs from whom.
+
+Differences are taken listener by listener (common random numbers) and tested by Student's t; all
+p-values of one report are one family, corrected by Holm's method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.algorithms.registry import DEFAULT
+from bandstand.errors import InvalidInputError
+from bandstand.model.slopes import second_half_slopes
+from bandstand_lab.speed.machine import machine
+from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
+from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
+
+if TYPE_CHECKING:
+    from bandstand.arrays import Vector
+    from bandstand_lab.simulation.experiment import Experiment, Outcome
+
+# The second half must have two points for a line.
+_FEWEST_STEPS: Final = 3
+SIGNIFICANT: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How much more regret `algorithm` has than `reference` after `step` songs."""
+
+    algorithm: str
+    reference: str
+    step: int
+    estimate: PairedDifference
+    corrected_p_value: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison, ready to be written."""
+        return {
+            "algorithm": self.algorithm,
+            "reference": self.reference,
+            "step": self.step,
+            "mean": self.estimate.mean,
+            "standard_error": self.estimate.standard_error,
+            "interval": list(self.estimate.interval()),
+            "degrees_of_freedom": self.estimate.degrees_of_freedom,
+            "p_value": self.estimate.p_value,
+            "corrected_p_value": self.corrected_p_value,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report:
+    """An experiment, what came of it, and at which steps it is looked at."""
+
+    experiment: Experiment
+    outcome: Outcome
+    steps: tuple[int, ...]
+    reference: str
+
+    @classmethod
+    def of(
+        cls,
+        experiment: Experiment,
+        outcome: Outcome,
+        *,
+        steps: tuple[int, ...] | None = None,
+        reference: str | None = None,
+    ) -> Report:
+        """Return a report that looks at `steps` and compares all algorithms with `reference`.
+
+        Unless given, it looks at a quarter, a half and the end, and compares with the default
+        algorithm, or the last one where that was not run.
+        """
+        names = experiment.algorithms
+        chosen = reference or (DEFAULT if DEFAULT in names else names[-1])
+        looked_at = default_steps(experiment.steps) if steps is None else steps
+        check_reference(chosen, names)
+        check_steps(looked_at, experiment.steps)
+        return cls(experiment=experiment, outcome=outcome, steps=looked_at, reference=chosen)
+
+    def regret(self, algorithm: str, step: int) -> MeanEstimate:
+        """Return the mean regret over listeners after `step` songs, counted from 1."""
+        return mean_estimate(self._regrets(algorithm, step))
+
+    def slope(self, algorithm: str) -> MeanEstimate | None:
+        """Return the slope of the second half on logarithmic axes: k of regret ~ n^k.
+
+        None where there is no slope: too few songs, or a listener who was never disappointed.
+        """
+        slopes = self.slopes(algorithm)
+        return None if slopes is None else mean_estimate(slopes)
+
+    def slopes(self, algorithm: str) -> Vector | None:
+        """Return the slope for each listener, or None where one of them has none."""
+        curves = self.outcome.regret(algorithm)
+        steps = curves.shape[1]
+        if steps < _FEWEST_STEPS or not (curves[:, steps // 2] > 0).all():
+            return None
+        return second_half_slopes(curves)
+
+    @property
+    def best(self) -> str:
+        """The algorithm with the least mean regret at the end."""
+        last = self.experiment.steps
+        return min(self.experiment.algorithms, key=lambda name: self.regret(name, last).mean)
+
+    def not_clearly_worse(self) -> list[str]:
+        """Return the others that cannot be told from the best one at the end."""
+        found = self._compared(self.best, (self.experiment.steps,))
+        return [each.algorithm for each in found if each.corrected_p_value >= SIGNIFICANT]
+
+    def differences(self) -> tuple[Difference, ...]:
+        """Return what each algorithm has more than the reference; nothing for one listener."""
+        return self._compared(self.reference, self.steps)
+
+    def _compared(self, reference: str, steps: tuple[int, ...]) -> tuple[Difference, ...]:
+        if self.experiment.runs < 2:
+            return ()
+        others = [name for name in self.experiment.algorithms if name != reference]
+        pairs = [(name, step) for step in steps for name in others]
+        found = [
+            paired_difference(self._regrets(name, step), self._regrets(reference, step))
+            for name, step in pairs
+        ]
+        corrected = holm([each.p_value for each in found])
+        return tuple(
+            Difference(
+                algorithm=name,
+                reference=reference,
+                step=step,
+                estimate=estimate,
+                corrected_p_value=p_value,
+            )
+            for (name, step), estimate, p_value in zip(pairs, found, corrected, strict=True)
+        )
+
+    def _regrets(self, algorithm: str, step: int) -> Vector:
+        regrets: Vector = self.outcome.regret(algorithm)[:, step - 1]
+        return regrets
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything, ready to be written.
+
+        `times` and `machine` differ from one run of the program to the next; all else follows
+        from the seed, to the last bit.
+        """
+        names = self.experiment.algorithms
+        return {
+            "experiment": _plain(self.experiment),
+            "regret": [
+                {"algorithm": name, "step": step, **_as_json(self.regret(name, step))}
+                for name in names
+                for step in self.steps
+            ],
+            "slopes": [self._slope_as_json(name) for name in names],
+            "differences": [each.as_json() for each in self.differences()],
+            "curves": {name: self._curve(name) for name in names},
+            "runs": [
+                trace.as_json(times=False) for name in names for trace in self.outcome.traces[name]
+            ],
+            "times": {name: self._times(name) for name in names},
+            "machine": machine(),
+        }
+
+    def _slope_as_json(self, algorithm: str) -> dict[str, Any]:
+        slopes = self.slopes(algorithm)
+        if slopes is None:
+            return {"algorithm": algorithm, "mean": None, "runs": None}
+        return {
+            "algorithm": algorithm,
+            **_as_json(mean_estimate(slopes)),
+            "runs": slopes.tolist(),
+        }
+
+    def _curve(self, algorithm: str) -> dict[str, Any]:
+        curve = mean_curve(self.outcome.regret(algorithm))
+        error = curve.standard_error
+        return {
+            "mean": curve.mean.tolist(),
+            "standard_error": None if error is None else error.tolist(),
+        }
+
+    def _times(self, algorithm: str) -> dict[str, float]:
+        """Return processor seconds of a step, in the median."""
+        return {
+            f"{what}_seconds_median": float(
+                np.median(self.outcome.table(algorithm, f"{what}_seconds"))
+            )
+            for what in ("choose", "learn")
+        }
+
+
+def default_steps(steps: int) -> tuple[int, ...]:
+    """Return a quarter, a half and all of the steps.
+
+    >>> default_steps(200), default_steps(2)
+    ((50, 100, 200), (1, 2))
+    """
+    return tuple(sorted({max(steps // 4, 1), max(steps // 2, 1), steps}))
+
+
+def check_steps(looked_at: tuple[int, ...], steps: int) -> None:
+    """Refuse to look where nothing happened."""
+    bad = [step for step in looked_at if not 1 <= step <= steps]
+    if bad or not looked_at:
+        got = bad[0] if bad else "none"
+        msg = f"the steps to look at must be from 1 to {steps}, got {got}"
+        raise InvalidInputError(msg)
+
+
+def check_reference(reference: str, names: tuple[str, ...]) -> None:
+    """Refuse to compare with an algorithm that was not run."""
+    if reference not in names:
+        msg = f"the reference must be one of {', '.join(names)}, got {reference!r}"
+        raise InvalidInputError(msg)
+
+
+def _plain(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "world": experiment.world.describe(),
+        "algorithms": list(experiment.algorithms),
+        "runs": experiment.runs,
+        "steps": experiment.steps,
+        "seed": experiment.seed,
+        "clock": asdict(experiment.clock),
+    }
+
+
+def _as_json(estimate: MeanEstimate) -> dict[str, Any]:
+    interval = estimate.interval()
+    return {
+        "mean": estimate.mean,
+        "standard_error": estimate.standard_error,
+        "interval": None if interval is None else list(interval),
+    }

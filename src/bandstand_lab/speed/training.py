@@ -1,0 +1,261 @@
+"""The paper's efficiency study: how long it takes to learn from N ratings.
+
+In every round a new simulated listener answers N times, and every method learns from the same
+answers, one after the other. So each round gives one ratio for each pair of methods.
+
+The reference is a Metropolis-within-Gibbs sampler of 5,000 steps, which is what one would
+write first. It may be run with fewer steps and scaled up, since every step costs the same;
+then the result says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.model.slopes import straight_line
+from bandstand_lab.speed.learners import (
+    LABELS,
+    METHODS,
+    REFERENCE,
+    REFERENCE_STEPS,
+    converged,
+    iterations,
+    learners,
+)
+from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed_again, undisturbed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bandstand_lab.speed.world import World
+
+_ASKED_SIZE: Final = 1_000
+# From here on there are several ratings for each of 91 features, and growth is what counts.
+LARGE: Final = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRun:
+    """How one method fared with one listener."""
+
+    seconds: float
+    converged: bool | None = None  # None where a method does not say
+    iterations: int | None = None  # None where there are none
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was measured; `TrainingRun(**…)` takes it back."""
+        return {
+            "seconds": self.seconds,
+            "converged": self.converged,
+            "iterations": self.iterations,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingTime:
+    """How long one method took to learn from so many ratings, in each round."""
+
+    world: str
+    method: str
+    ratings: int
+    seconds: Spread
+    converged_share: float | None  # None where a method does not say
+    iterations: Spread | None = None  # None where there are none
+    measured_steps: int | None = None  # of the reference
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether fewer steps were run than the time is for."""
+        return self.measured_steps not in {None, REFERENCE_STEPS}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was measured."""
+        steps = {}
+        if self.measured_steps is not None:
+            steps = {"measured_steps": self.measured_steps, "scaled": self.is_scaled}
+        return {
+            "world": self.world,
+            "method": self.method,
+            "ratings": self.ratings,
+            "seconds": self.seconds.as_json(),
+            "converged_share": self.converged_share,
+            "iterations": None if self.iterations is None else self.iterations.as_json(),
+            **steps,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingStudy:
+    """All training times of one world."""
+
+    times: tuple[TrainingTime, ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of ratings, rising."""
+        return sorted({time.ratings for time in self.times})
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that were measured."""
+        return list(dict.fromkeys(time.method for time in self.times))
+
+    def time(self, method: str, ratings: int) -> TrainingTime:
+        """Return all about one method at one size."""
+        return next(
+            time for time in self.times if time.method == method and time.ratings == ratings
+        )
+
+    def seconds(self, method: str, ratings: int) -> Spread:
+        """Return the time of one method at one size."""
+        return self.time(method, ratings).seconds
+
+    def iterations(self, method: str, ratings: int) -> float:
+        """Return the median number of iterations; 1 of a method that has none."""
+        counts = self.time(method, ratings).iterations
+        return 1.0 if counts is None else max(counts.median, 1.0)
+
+    def seconds_each(self, method: str, ratings: int) -> float:
+        """Return the time of one iteration."""
+        return self.seconds(method, ratings).median / self.iterations(method, ratings)
+
+    def ratio(self, above: str, below: str, ratings: int) -> Spread:
+        """Return how many times as long `above` took as `below`, round by round."""
+        return paired_ratio(self.seconds(above, ratings).runs, self.seconds(below, ratings).runs)
+
+    def growth(self, method: str, fewest: int = 0) -> float | None:
+        """Return the exponent k of time ~ N^k, from sizes of at least `fewest`; None from one."""
+        sizes = [size for size in self.sizes if size >= fewest]
+        medians = [self.seconds(method, size).median for size in sizes]
+        line = straight_line(np.log(sizes), np.log(medians))
+        return None if line is None else line.slope
+
+    def growth_by_round(self, method: str, fewest: int = 0) -> Spread | None:
+        """Return the exponent in each round; None where fewer than two sizes are that large."""
+        sizes = [size for size in self.sizes if size >= fewest]
+        if len(sizes) < 2:
+            return None
+        columns = [self.seconds(method, size).runs for size in sizes]
+        rounds = zip(*columns, strict=True)
+        return Spread(runs=tuple(_slope(sizes, times) for times in rounds))
+
+
+def _slope(sizes: Sequence[int], times: Sequence[float]) -> float:
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def asked_size(sizes: Sequence[int]) -> int:
+    """Return the size that figures are promised for, or the nearest one that is measured.
+
+    >>> asked_size((100, 900, 3_000))
+    900
+    """
+    return min(sizes, key=lambda size: abs(math.log(size / _ASKED_SIZE)))
+
+
+def measure_training(
+    world: World,
+    *,
+    sizes: Sequence[int],
+    rounds: int,
+    columns: int,
+    seed: int,
+    on_run: Callable[[str], None],
+    methods: Sequence[str] = METHODS,
+    sampler_steps: int = REFERENCE_STEPS,
+) -> TrainingStudy:
+    """Return the training times of `methods` in `world`; `on_run` hears of every run."""
+    runs: dict[tuple[str, int], list[TrainingRun]] = defaultdict(list)
+    warm_up(world, columns, seed, methods)
+    for turn in range(rounds):
+        for size in sizes:
+            one = train_once(
+                world,
+                ratings=size,
+                turn=turn,
+                columns=columns,
+                seed=seed,
+                on_run=on_run,
+                methods=methods,
+                sampler_steps=sampler_steps,
+            )
+            for method, run in one.items():
+                runs[method, size].append(run)
+    return study_of(world.name, runs, sampler_steps=sampler_steps)
+
+
+def train_once(
+    world: World,
+    *,
+    ratings: int,
+    turn: int,
+    columns: int,
+    seed: int,
+    on_run: Callable[[str], None],
+    methods: Sequence[str] = METHODS,
+    sampler_steps: int = REFERENCE_STEPS,
+) -> dict[str, TrainingRun]:
+    """Return what each method made of the answers of one new listener."""
+    history = world.history(ratings, columns, np.random.default_rng([seed, ratings, turn]))
+    tasks = learners(world.prior_for(columns), columns, sampler_steps, seed)
+    scale = {REFERENCE: REFERENCE_STEPS / sampler_steps}
+    runs = {}
+    for method in in_turn(methods, turn):
+        on_run(f"{LABELS[method]}, {ratings} ratings")
+        with undisturbed():
+            seconds, result = timed_again(partial(tasks[method], history))
+        runs[method] = TrainingRun(
+            seconds=seconds * scale.get(method, 1.0),
+            converged=converged(result),
+            iterations=iterations(method, result),
+        )
+    return runs
+
+
+def study_of(
+    world: str,
+    runs: Mapping[tuple[str, int], Sequence[TrainingRun]],
+    *,
+    sampler_steps: int = REFERENCE_STEPS,
+) -> TrainingStudy:
+    """Return the study of all runs by method and number of ratings, in order of the rounds."""
+    return TrainingStudy(
+        times=tuple(
+            TrainingTime(
+                world=world,
+                method=method,
+                ratings=size,
+                seconds=Spread(runs=tuple(run.seconds for run in group)),
+                converged_share=_share([run.converged for run in group]),
+                iterations=_spread([run.iterations for run in group]),
+                measured_steps=sampler_steps if method == REFERENCE else None,
+            )
+            for (method, size), group in sorted(
+                runs.items(), key=lambda item: (METHODS.index(item[0][0]), item[0][1])
+            )
+        )
+    )
+
+
+def warm_up(world: World, columns: int, seed: int, methods: Sequence[str] = METHODS) -> None:
+    """Run everything once, so that no first round pays for loading a library."""
+    history = world.history(20, columns, np.random.default_rng([seed, 3]))
+    tasks = learners(world.prior_for(columns), columns, 10, seed, effective_draws=100)
+    for method in methods:
+        tasks[method](history)
+
+
+def _share(answers: Sequence[bool | None]) -> float | None:
+    known = [answer for answer in answers if answer is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _spread(counts: Sequence[int | None]) -> Spread | None:
+    known = tuple(float(count) for count in counts if count is not None)
+    return Spread(runs=known) if known else None

@@ -1,0 +1,260 @@
+"""What the paper looks at beside ratings: uncertainty, repetition, learnt novelty.
+
+uncertainty  1/S Σ_k SD[p(U_k | D_n)] over all songs, by the exact model, whichever algorithm
+             chose them, at the moment of the n-th rating
+repetition   how often the same song came back in an arm, and whether plays by rank follow
+             Zipf's law
+novelty      β't, the curve that the variational engine learns from a person's ratings, with
+             one standard deviation; in units of its own value for an unheard song, since
+             only the product with the content factor is known. The prior of the slopes keeps
+             it low after a short time whatever was rated, so beside it stands what the same
+             engine makes of the same plays of one who never tires
+
+Every arm is looked at as its algorithm met it: elapsed times count within the arm. What a model
+is told is what the study's own models are told: stars, at the moment they were given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.algorithms.recommender import Answer, Recommender
+from bandstand.arrays import frozen
+from bandstand.domain import Songs
+from bandstand.errors import InvalidInputError
+from bandstand.model.priors import radio_prior
+from bandstand.model.rank_frequency import plays_by_rank, repeat_share, zipf
+from bandstand.units import MONTH
+from bandstand_lab.statistics.rank_laws import Shape, compare_laws
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.model.rank_frequency import Zipf
+    from bandstand.study.records import FrozenSongs, Record, StudyData
+    from bandstand_lab.statistics.rank_laws import Ranking
+
+EXACT: Final = "bayes-ucb-cn-x"
+VARIATIONAL: Final = "bayes-ucb-cn-v"
+MOMENTS: Final = (1, 5, 10, 20, 50, 100, 200)
+LONGEST_SHOWN: Final = 2.0**11  # minutes, as in the paper
+_SHORTEST_SHOWN: Final = 2.0**-3
+_PLACES: Final = 85  # six in each doubling of the time
+# With fewer repeats than this share of all plays there is nothing to rank.
+FEWEST_REPEATS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncertainty:
+    """The mean uncertainty of one algorithm's listeners after so many ratings."""
+
+    algorithm: str
+    moments: Indices  # ratings; those that anybody has reached
+    people: tuple[int, ...]
+    values: Matrix  # people × moments, in stars; NaN where a person has not got so far
+    counts: Indices  # people at each moment
+    mean: Vector
+    standard_error: Vector  # NaN where there is only one person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """How songs come back in one person's arm."""
+
+    participant: int
+    algorithm: str
+    plays_by_rank: Vector
+    repeat_share: float  # the paper's proportion: 1 − different songs / plays
+    line: Zipf | None  # through log plays over log rank; None for few songs
+    laws: Ranking
+
+    @property
+    def shape(self) -> Shape:
+        """Whether plays are nearest to Zipf's law; open where hardly any song has come back."""
+        return Shape.OPEN if self.repeat_share < FEWEST_REPEATS else self.laws.shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoveltyCurve:
+    """What was learnt from one person's arm about novelty; 1 is an unheard song."""
+
+    participant: int
+    algorithm: str
+    minutes: Vector
+    mean: Vector
+    standard_deviation: Vector
+    # The same if every song had been rated with the person's average: only where the learnt
+    # curve parts from this one do the ratings speak, and elsewhere the prior.
+    untired_mean: Vector
+    untired_standard_deviation: Vector
+    repeats: Vector  # minutes after which songs came back: only there the data speak
+
+    def parting(self) -> Vector:
+        """Return by how many standard deviations of both the two curves differ."""
+        spread = np.hypot(self.standard_deviation, self.untired_standard_deviation)
+        return np.asarray((self.mean - self.untired_mean) / spread)
+
+
+def uncertainty(
+    data: StudyData, algorithm: str, *, moments: Sequence[int] = MOMENTS
+) -> Uncertainty | None:
+    """Return how uncertain the exact model is along an algorithm's arms; None if nobody began."""
+    arms = _arms(data, algorithm)
+    if not arms:
+        return None
+    longest = max(len(records) for records in arms.values())
+    reached = np.array([n for n in sorted(set(moments)) if 1 <= n <= longest], dtype=np.intp)
+    rows = [
+        uncertainty_along(data.catalogue, records, reached.tolist()) for records in arms.values()
+    ]
+    values = np.array(rows).reshape(len(rows), len(reached))
+    counts, mean, error = _mean_of_present(values)
+    return Uncertainty(
+        algorithm=algorithm,
+        moments=reached,
+        people=tuple(arms),
+        values=frozen(values),
+        counts=counts,
+        mean=mean,
+        standard_error=error,
+    )
+
+
+def uncertainty_along(
+    catalogue: FrozenSongs, records: Sequence[Record], moments: Sequence[int]
+) -> Vector:
+    """Return the uncertainty after each of so many ratings of one arm; NaN beyond the last."""
+    radio = _radio(catalogue, EXACT)
+    answers = list(_answers(records))
+    found = np.full(len(moments), np.nan)
+    told = 0
+    for place, moment in enumerate(moments):
+        if told < moment <= len(answers):
+            radio.replay(answers[told:moment])
+            told = moment
+            spread: Any = radio.predict().standard_deviation()
+            found[place] = spread.mean()
+    return found
+
+
+def repetition(data: StudyData, algorithm: str) -> tuple[Repetition, ...]:
+    """Return how songs came back for each person who has begun the algorithm's arm."""
+    return tuple(
+        _repetition(person, algorithm, [record.song for record in records], len(data.catalogue))
+        for person, records in _arms(data, algorithm).items()
+    )
+
+
+def novelty_curves(data: StudyData, algorithm: str) -> tuple[NoveltyCurve, ...]:
+    """Return what the variational engine learns about novelty from each person's ratings.
+
+    An arm from which it learns nothing at all has no curve.
+    """
+    curves = (
+        _novelty_curve(data.catalogue, person, algorithm, records)
+        for person, records in _arms(data, algorithm).items()
+    )
+    return tuple(curve for curve in curves if curve is not None)
+
+
+def places() -> Vector:
+    """Return the minutes at which novelty is told: from 2⁻³ to 2¹¹, evenly in the logarithm."""
+    return np.geomspace(_SHORTEST_SHOWN, LONGEST_SHOWN, _PLACES)
+
+
+def _arms(data: StudyData, algorithm: str) -> dict[int, tuple[Record, ...]]:
+    """Return the arms of one algorithm by the number of the person."""
+    if algorithm not in data.design.algorithms:
+        known = ", ".join(data.design.algorithms)
+        msg = f"an algorithm must be one of the study's ({known}), got {algorithm}"
+        raise InvalidInputError(msg)
+    return {
+        person: records for (person, name), records in data.by_arm().items() if name == algorithm
+    }
+
+
+def _radio(catalogue: FrozenSongs, algorithm: str) -> Recommender:
+    """Return a model that has learnt nothing yet, as each arm of a study begins."""
+    return Recommender(
+        features=catalogue.features,
+        ids=catalogue.ids,
+        raw=True,
+        prior=radio_prior(catalogue.features.shape[1]),
+        algorithm=algorithm,
+    )
+
+
+def _answers(records: Sequence[Record]) -> Iterator[Answer]:
+    """Yield what a model is told; a clock that was set back does not turn time round."""
+    latest = 0
+    for record in records:
+        latest = max(latest, record.rated_at)
+        yield Answer(song=record.song, rating=float(record.stars), time=Decimal(latest) / 1_000)
+
+
+def _repetition(person: int, algorithm: str, songs: Sequence[str], library: int) -> Repetition:
+    ranked = plays_by_rank(songs)
+    return Repetition(
+        participant=person,
+        algorithm=algorithm,
+        plays_by_rank=frozen(ranked),
+        repeat_share=repeat_share(songs),
+        line=zipf(ranked),
+        laws=compare_laws(ranked, library=library),
+    )
+
+
+def _novelty_curve(
+    catalogue: FrozenSongs, person: int, algorithm: str, records: Sequence[Record]
+) -> NoveltyCurve | None:
+    answers = list(_answers(records))
+    average = float(np.mean([answer.rating for answer in answers]))
+    radio = _radio(catalogue, VARIATIONAL)
+    learnt = _learnt_novelty(radio, answers)
+    untired = _learnt_novelty(
+        _radio(catalogue, VARIATIONAL), [replace(answer, rating=average) for answer in answers]
+    )
+    if learnt is None or untired is None:
+        return None
+    elapsed = radio.history.elapsed
+    return NoveltyCurve(
+        participant=person,
+        algorithm=algorithm,
+        minutes=frozen(places()),
+        mean=learnt[0],
+        standard_deviation=learnt[1],
+        untired_mean=untired[0],
+        untired_standard_deviation=untired[1],
+        repeats=frozen(np.sort(elapsed[elapsed < MONTH])),
+    )
+
+
+def _learnt_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vector, Vector] | None:
+    """Return β't and its deviation in units of an unheard song; None where that is worth 0."""
+    radio.replay(answers)
+    at = np.append(places(), MONTH)
+    features = radio.catalogue.features
+    same = np.broadcast_to(features[0], (len(at), features.shape[1]))
+    prediction: Any = radio.engine.predict(radio.belief, Songs.of(features=same, elapsed=at))
+    mean, deviation = prediction.factor_means[1], prediction.factor_deviations[1]
+    unheard = float(mean[-1])
+    if unheard == 0:
+        return None
+    return frozen(mean[:-1] / unheard), frozen(deviation[:-1] / abs(unheard))
+
+
+def _mean_of_present(values: Matrix) -> tuple[Indices, Vector, Vector]:
+    """Return for each column how many rows have a number there, their mean and its error."""
+    present = ~np.isnan(values)
+    counts = present.sum(axis=0)
+    mean = np.where(present, values, 0.0).sum(axis=0) / counts
+    squares = np.square(np.where(present, values, mean) - mean).sum(axis=0)
+    several = counts > 1
+    error = np.full(len(mean), np.nan)
+    error[several] = np.sqrt(squares[several] / (counts[several] - 1) / counts[several])
+    return counts, frozen(mean), frozen(error)

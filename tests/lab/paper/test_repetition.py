@@ -1,0 +1,372 @@
+"""The playlist study: cuts of histories, plays, measures, and verdicts that follow from them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from bandstand.model.novelty import novelty
+from bandstand_lab.paper.repetition import STUDY
+from bandstand_lab.paper.repetition.findings import (
+    distance_findings,
+    others_finding,
+    product_finding,
+    stand_ins,
+)
+from bandstand_lab.paper.repetition.jobs import rows_of
+from bandstand_lab.paper.repetition.measures import (
+    Played,
+    between_people,
+    distance_to_people,
+    measured,
+)
+from bandstand_lab.paper.repetition.people import Person, most_played, people, stretches
+from bandstand_lab.paper.repetition.plays import best_songs, played, played_by_sampling
+from bandstand_lab.paper.repetition.settings import EXACT, OTHERS, PRODUCT, SAMPLED, WEEKS
+from bandstand_lab.report.study import Plan, Verdict
+from bandstand_lab.simulation.clock import Clock
+from bandstand_lab.statistics.rank_laws import Shape
+from tests.lab.paper.drawn import assert_whole
+
+if TYPE_CHECKING:
+    from bandstand.arrays import Vector
+
+LIBRARY = 300
+PLAYS = 900
+
+
+def zipfian(seed: int, exponent: float = 1.0) -> Vector:
+    return _drawn(np.arange(1.0, LIBRARY + 1) ** -exponent, seed)
+
+
+def rotating(seed: int) -> Vector:
+    """Plays of a few songs in turn, as a radio with a novelty makes them."""
+    return _drawn((np.arange(LIBRARY) < 40) * np.linspace(1.5, 0.5, LIBRARY), seed)
+
+
+def _drawn(shares: Vector, seed: int) -> Vector:
+    counts = np.random.default_rng(seed).multinomial(PLAYS, shares / shares.sum())
+    return np.asarray(np.sort(counts[counts > 0])[::-1], dtype=np.float64)
+
+
+def algorithm(name: str, counts: list[Vector], somebody: list[Person] | None = None) -> Played:
+    far = [distance_to_people(each, somebody or []) for each in counts]
+    return Played(
+        algorithm=name,
+        runs=tuple(measured(each, library=LIBRARY) for each in counts),
+        distances={"file": tuple(each for each in far if each is not None)} if somebody else {},
+    )
+
+
+def person(counts: Vector) -> Person:
+    return Person(
+        source="file",
+        name="somebody",
+        plays=PLAYS,
+        songs=LIBRARY,
+        stretches=(counts,),
+        in_library=(counts,),
+    )
+
+
+# ── Real people ──────────────────────────────────────────────────────────────────────────
+
+
+def test_stretches_are_as_long_as_asked_and_do_not_overlap() -> None:
+    parts = stretches(np.arange(1_000), 170)
+    assert [len(part) for part in parts] == [170] * 4
+    assert (parts[0][0], parts[-1][-1]) == (0, 999)
+    assert len(np.unique(np.concatenate(parts))) == 4 * 170
+    assert stretches(np.arange(5), 6) == []
+
+
+def test_a_library_of_all_songs_leaves_out_nothing() -> None:
+    items = np.array([4, 4, 1, 9, 1, 4])
+    assert most_played(items, 3).tolist() == items.tolist()
+    assert most_played(items, 1).tolist() == [4, 4, 4]
+
+
+def test_people_are_read_from_a_file_and_those_with_few_plays_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "plays.csv"
+    rows = [f"ann,{1_700_000_000 + 300 * play},{play % 4},200000" for play in range(40)]
+    rows += [f"ben,{1_700_000_000 + 300 * play},{play},200000" for play in range(5)]
+    file.write_text("\n".join(["listener,epoch_s,track,ms_played", *rows]) + "\n")
+    found = people([str(file)], plays=20, library=2)
+    (ann,) = (Person.from_json(each) for each in found["people"])
+    assert found["shorter"] == 1
+    assert (ann.plays, ann.songs) == (40, 4)
+    assert [part.tolist() for part in ann.stretches] == [[5.0] * 4] * 2
+    assert [part.tolist() for part in ann.in_library] == [[10.0, 10.0]]
+
+
+def spotify(file: Path, day: int, plays: int) -> str:
+    entries = [
+        f'{{"endTime": "2025-0{day}-01 {play // 60:02}:{play % 60:02}", "artistName": "A", '
+        f'"trackName": "song {play % 3}", "msPlayed": 200000}}'
+        for play in range(plays)
+    ]
+    file.write_text(f"[{','.join(entries)}]")
+    return str(file)
+
+
+def test_files_that_do_not_say_whose_they_are_are_one_persons(tmp_path: Path) -> None:
+    named = tmp_path / "named.csv"
+    rows = [f"ann,{1_700_000_000 + 300 * play},{play % 4}" for play in range(40)]
+    named.write_text("\n".join(["listener,epoch_s,track", *rows]) + "\n")
+    one = spotify(tmp_path / "StreamingHistory_music_0.json", 1, 30)
+    two = spotify(tmp_path / "StreamingHistory_music_1.json", 2, 30)
+    found = people([one, str(named), two], plays=35, library=10)
+    assert [(each["source"], each["plays"]) for each in found["people"]] == [
+        ("named.csv", 40),
+        ("StreamingHistory_music_0.json and 1 more", 60),
+    ]
+    assert found["shorter"] == 0
+
+
+def test_where_hardly_a_song_comes_back_nothing_can_be_told() -> None:
+    hardly = measured(np.array([2.0, *[1.0] * 98]), library=LIBRARY)
+    assert hardly.laws.shape is Shape.OTHER
+    assert hardly.shape is Shape.OPEN
+
+
+def test_equal_people_are_no_distance_apart() -> None:
+    counts = zipfian(1)
+    assert between_people([person(counts), person(counts)]) == [0.0, 0.0]
+    assert between_people([person(counts)]) == []
+    assert distance_to_people(counts, [person(counts)]) == 0.0
+    assert distance_to_people(counts, []) is None
+
+
+# ── Plays ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_whoever_knows_the_taste_plays_the_favourite_when_novelty_is_back_at_once() -> None:
+    rows = best_songs(np.array([1.0, 3.0, 2.0]), 1e-3, 20, Clock())
+    assert rows.tolist() == [1] * 20
+
+
+def test_whoever_knows_the_taste_plays_all_songs_in_turn_when_novelty_never_comes_back() -> None:
+    rows = best_songs(np.array([1.0, 1.02, 1.01]), 1e9, 9, Clock())
+    assert rows.tolist() == [1, 2, 0] * 3
+
+
+def test_a_known_taste_lets_each_song_wait_until_it_is_worth_as_much_as_the_others() -> None:
+    """T = −s ln(1 − level/Uc): after its gap every song in the rotation is worth the same."""
+    rng = np.random.default_rng(4)
+    liking, recovery = rng.standard_normal(400), 200.0
+    clock = Clock(song_seconds=60.0, songs_per_session=10**6, pause_seconds=0.0)
+    rows = best_songs(liking, recovery, 3_000, clock)
+    songs = [song for song in np.unique(rows[1_000:]) if (rows[1_000:] == song).sum() > 5]
+    gaps = np.array([np.diff(np.flatnonzero(rows == song))[5:].mean() for song in songs])
+    level = liking[songs] * novelty(gaps, recovery)
+    assert len(songs) > 20
+    assert level.std() / level.mean() < 0.05
+    assert liking[songs].std() / liking[songs].mean() > 0.1  # it is not that all are liked alike
+    assert gaps.std() / gaps.mean() > 0.3
+
+
+def test_the_same_seed_plays_the_same_songs() -> None:
+    one = played("weeks", "thompson-cn-x", 0, 3, 25)
+    assert one == played("weeks", "thompson-cn-x", 0, 3, 25)
+    assert one != played("weeks", "thompson-cn-x", 1, 3, 25)
+
+
+def test_pieces_of_the_sampling_algorithm_go_on_from_what_the_exact_one_played() -> None:
+    piece = played_by_sampling("weeks", 0, 3, first=20, plays=4)["rows"]
+    before = played("weeks", EXACT, 0, 3, 20)["rows"]
+    assert len(piece) == 4
+    assert all(0 <= row < WEEKS.songs for row in piece)
+    assert not set(piece) & set(before[-5:])  # what was just heard has no novelty
+
+
+def test_pieces_are_put_together_in_their_order() -> None:
+    results = {
+        "weeks-00-bayes-ucb-cn.00100": {"rows": [3]},
+        "weeks-00-bayes-ucb-cn.00000": {"rows": [1, 2]},
+        "weeks-00-bayes-ucb-cn-x.all": {"rows": [9]},
+        "weeks-01-bayes-ucb-cn.00000": {"rows": [8]},
+    }
+    assert rows_of(results, WEEKS, SAMPLED, 0) == [1, 2, 3]
+    assert rows_of(results, WEEKS, EXACT, 0) == [9]
+    assert rows_of(results, WEEKS, "random", 0) == []
+
+
+# ── Verdicts ─────────────────────────────────────────────────────────────────────────────
+
+PAPER_IS_RIGHT = {name: algorithm(name, [zipfian(s) for s in range(3)]) for name in PRODUCT} | {
+    name: algorithm(name, [rotating(s) for s in range(3)]) for name in OTHERS
+}
+PAPER_IS_WRONG = {name: algorithm(name, [rotating(s) for s in range(3)]) for name in PRODUCT} | {
+    name: algorithm(name, [zipfian(s) for s in range(3)]) for name in OTHERS
+}
+
+
+def test_the_claims_hold_where_the_plays_are_as_the_paper_says() -> None:
+    assert product_finding(PAPER_IS_RIGHT, "here").verdict is Verdict.HOLDS
+    assert others_finding(PAPER_IS_RIGHT, "here").verdict is Verdict.HOLDS
+
+
+def test_the_claims_fail_where_the_plays_are_the_other_way_round() -> None:
+    assert product_finding(PAPER_IS_WRONG, "here").verdict is Verdict.FAILS
+    assert others_finding(PAPER_IS_WRONG, "here").verdict is Verdict.FAILS
+
+
+def test_the_claims_hold_partly_where_one_algorithm_differs() -> None:
+    mixed = {**PAPER_IS_RIGHT, "greedy-cn": PAPER_IS_WRONG["greedy-cn"]}
+    assert product_finding(mixed, "here").verdict is Verdict.PARTLY
+    mixed = {**PAPER_IS_RIGHT, "linucb-c": PAPER_IS_WRONG["linucb-c"]}
+    assert others_finding(mixed, "here").verdict is Verdict.PARTLY
+
+
+def test_a_claim_without_any_of_its_algorithms_cannot_be_told() -> None:
+    assert product_finding({}, "here").verdict is Verdict.OPEN
+
+
+def test_the_exact_algorithm_stands_in_for_the_sampled_one_where_that_was_not_run() -> None:
+    both = dict.fromkeys([*PRODUCT, EXACT], PAPER_IS_RIGHT[SAMPLED])
+    assert SAMPLED in stand_ins(PRODUCT, both)
+    assert EXACT in stand_ins(PRODUCT, both, paired=True)
+    without = {name: played for name, played in both.items() if name != SAMPLED}
+    assert stand_ins(PRODUCT, without) == ("greedy-cn", EXACT, "bayes-ucb-cn-v")
+
+
+def near_people(names: tuple[str, ...], *, near: bool) -> dict[str, Played]:
+    somebody = [person(zipfian(50)), person(zipfian(51))]
+    make = zipfian if near else rotating
+    return {name: algorithm(name, [make(s) for s in range(3)], somebody) for name in names}
+
+
+def test_the_product_algorithms_are_nearer_to_people_only_if_they_are() -> None:
+    product = (EXACT, "greedy-cn", "bayes-ucb-cn-v")
+    right = near_people(product, near=True) | near_people(OTHERS, near=False)
+    wrong = near_people(product, near=False) | near_people(OTHERS, near=True)
+    mixed = right | {"random": wrong["random"]}
+    verdicts = [
+        distance_findings(each, {"file": [0.1]}, {"file": 90.0})[0].verdict
+        for each in (right, wrong, mixed)
+    ]
+    assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.PARTLY]
+
+
+def at_distances(product: list[float], others: dict[str, list[float]]) -> dict[str, Played]:
+    """Return algorithms at planted distances to people, one for each listener."""
+    runs = tuple(measured(zipfian(run), library=LIBRARY) for run in range(len(product)))
+    far = dict.fromkeys((EXACT, "greedy-cn", "bayes-ucb-cn-v"), product) | others
+    return {
+        name: Played(algorithm=name, runs=runs, distances={"file": tuple(each)})
+        for name, each in far.items()
+    }
+
+
+MIDDLE = [0.50, 0.51, 0.52, 0.51, 0.50]
+NEAR = [0.20, 0.22, 0.21, 0.20, 0.23]
+FAR = [0.80, 0.82, 0.81, 0.80, 0.83]
+UNCLEAR = [0.20, 0.83, 0.30, 0.72, 0.59]
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict", "told"),
+    [
+        ((FAR, FAR, FAR), Verdict.HOLDS, "nearer in 9 and clearly farther in 0"),
+        ((NEAR, NEAR, NEAR), Verdict.FAILS, "nearer in 0 and clearly farther in 9"),
+        ((NEAR, UNCLEAR, UNCLEAR), Verdict.FAILS, "nearer in 0 and clearly farther in 3"),
+        ((FAR, NEAR, NEAR), Verdict.PARTLY, "nearer in 3 and clearly farther in 6"),
+        ((FAR, UNCLEAR, FAR), Verdict.PARTLY, "nearer in 6 and clearly farther in 0"),
+        ((UNCLEAR, UNCLEAR, UNCLEAR), Verdict.OPEN, "nearer in 0 and clearly farther in 0"),
+        ((MIDDLE, MIDDLE, MIDDLE), Verdict.OPEN, "nearer in 0 and clearly farther in 0"),
+    ],
+)
+def test_the_verdict_on_distances_follows_from_both_directions(
+    others: tuple[list[float], ...], verdict: Verdict, told: str
+) -> None:
+    results = at_distances(MIDDLE, dict(zip(OTHERS, others, strict=True)))
+    (finding,) = distance_findings(results, {"file": [0.1]}, {"file": 90.0})
+    assert finding.verdict is verdict
+    assert f"Of 9 comparisons the product algorithm is clearly {told}." in finding.measured
+    assert "takes these people as given" in finding.why
+
+
+def test_people_are_told_of_with_both_libraries() -> None:
+    finding = product_finding(
+        PAPER_IS_RIGHT,
+        "here",
+        people=[Shape.ZIPF, Shape.OTHER],
+        people_in_twice=[Shape.OPEN, Shape.OTHER],
+    )
+    assert "1 are nearer to Zipf's law, 1 to another and 0 open" in finding.why
+    assert "with twice as many songs 0 are nearer to Zipf's law" in finding.why
+
+
+def test_without_people_the_distance_cannot_be_told() -> None:
+    (finding,) = distance_findings(PAPER_IS_RIGHT, {}, {})
+    assert finding.verdict is Verdict.OPEN
+    assert "--history" in finding.why
+
+
+# ── Jobs and chapter ─────────────────────────────────────────────────────────────────────
+
+
+def fabricated(plan: Plan) -> dict[str, Any]:
+    """Return results as jobs would give them, in no time."""
+    rng = np.random.default_rng(2)
+    results: dict[str, Any] = {}
+    for job in STUDY.jobs(plan):
+        counts = rng.zipf(1.8, 400).clip(1, 90)
+        if job.key.startswith("people"):
+            parts = [sorted(counts.tolist(), reverse=True)]
+            one = {"plays": 900, "songs": 500, "stretches": parts, "in_library": parts}
+            somebody = [
+                {"source": Path(file).name, "name": str(number), **one}
+                for file in job.arguments["files"]
+                for number in range(2)
+            ]
+            results[job.key] = {"people": somebody, "shorter": 7}
+        elif job.key == "recovery-times":
+            results[job.key] = [
+                {"minutes": minutes, "plays_by_rank": [30] * 20 + [1] * 9}
+                for minutes in job.arguments["recovery_times"]
+            ]
+        else:
+            rows = np.repeat(np.arange(400), counts)[: job.arguments["plays"]]
+            results[job.key] = {"rows": rows.tolist()}
+    return results
+
+
+@pytest.mark.parametrize("size", ["quick", "full"])
+@pytest.mark.parametrize("histories", [(), (Path("a.csv"), Path("b.csv"))])
+def test_every_job_can_be_called_and_has_a_key_of_its_own(
+    size: Any, histories: tuple[Path, ...]
+) -> None:
+    jobs = STUDY.jobs(Plan(size=size, seed=5, histories=histories))
+    assert len({job.key for job in jobs}) == len(jobs)
+    for job in jobs:
+        module, name = job.function.split(":")
+        inspect.signature(getattr(importlib.import_module(module), name)).bind(**job.arguments)
+
+
+def test_the_full_size_has_as_many_plays_and_songs_as_was_promised() -> None:
+    jobs = STUDY.jobs(Plan(size="full"))
+    assert WEEKS.songs <= 1_000
+    by_sampling = [job for job in jobs if job.key.startswith("weeks-00-bayes-ucb-cn.")]
+    assert sum(job.arguments["plays"] for job in by_sampling) >= 3_000
+    others = [job for job in jobs if job.key.startswith("weeks-") and job not in by_sampling]
+    assert all(job.arguments["plays"] >= 3_000 for job in others)
+    assert WEEKS.days(3_000) > 14
+
+
+@pytest.mark.parametrize("size", ["quick", "full"])
+@pytest.mark.parametrize("histories", [(), (Path("a.csv"), Path("b.csv"))])
+def test_the_chapter_is_whole_with_and_without_histories(
+    size: Any, histories: tuple[Path, ...]
+) -> None:
+    plan = Plan(size=size, seed=5, histories=histories)
+    chapter = STUDY.chapter(plan, fabricated(plan))
+    assert_whole(chapter)
+    assert ("MCMC, which costs" in chapter.method) == (size == "full")
+    if not histories:
+        assert Verdict.OPEN in [finding.verdict for finding in chapter.findings]

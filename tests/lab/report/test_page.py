@@ -1,0 +1,200 @@
+"""The report as text: everything is said, and everything is escaped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bandstand_lab.report.chapter_page import chapter_html
+from bandstand_lab.report.chapters import Written, file_name_of, table_names
+from bandstand_lab.report.markup import paragraphs
+from bandstand_lab.report.page import Report, StudyTime, page, tally
+from bandstand_lab.report.study import (
+    BEYOND,
+    Cell,
+    Chapter,
+    Drawing,
+    Finding,
+    Plan,
+    Table,
+    Verdict,
+)
+
+EVIL = '<script>alert("1")</script><img src=x onerror=alert(1)> & \' `</code><script>`'
+LONG = f"plain `code` and {'more ' * 10}words"  # as EVIL is, which changes how cells are set
+
+
+def report(text: str = "plain", verdicts: tuple[Verdict, ...] = tuple(Verdict)) -> Report:
+    """Return a report in which `text` is in every place that takes words."""
+    chapter = Chapter(
+        introduction=text,
+        method=text,
+        findings=tuple(
+            Finding(paper=text, place=text, measured=text, verdict=verdict, why=text)
+            for verdict in verdicts
+        ),
+        tables=(Table(title=text, columns=(text, "n"), rows=((text, 1), ("b", None)), note=text),),
+        drawings=(Drawing(name="figure", caption=text, draw=lambda _: None),),
+    )
+    written = Written(
+        name="study",
+        title=text,
+        chapter=chapter,
+        pictures={"figure": b"\x89PNG"},
+        files=(f"data/study/{file_name_of(text)}.csv",),
+        problems=(text,),
+    )
+    return Report(
+        plan=Plan(size="quick", seed=2, histories=(Path(text.replace("/", "")),)),
+        chapters=(written,),
+        absent=(text,),
+        machine={"python": text},
+        times=(StudyTime(title=text, jobs=2, seconds=61.0),),
+        finished="2026-01-02 03:04:05 UTC",
+    )
+
+
+class Tags(HTMLParser):
+    """Which elements a page has, and whether each is closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in {"meta", "img"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def tags_of(text: str) -> Tags:
+    tags = Tags(text)
+    assert tags.open == []
+    return tags
+
+
+def test_what_looks_like_html_is_only_words() -> None:
+    harmless, evil = (tags_of(page(report(text)).decode()) for text in (LONG, EVIL))
+    assert "script" not in {tag for tag, _ in evil.seen}
+    assert [tag for tag, _ in harmless.seen] == [tag for tag, _ in evil.seen]
+    assert [set(names) for _, names in harmless.seen] == [set(names) for _, names in evil.seen]
+
+
+def test_a_page_that_does_not_escape_is_found_out() -> None:
+    escaped = page(report("MARK")).decode()
+    careless = escaped.replace("MARK", "<script></script>")
+    assert "script" in {tag for tag, _ in Tags(careless).seen}
+    assert len(Tags(careless).seen) > len(Tags(escaped).seen)
+
+
+def test_nothing_is_fetched_from_anywhere() -> None:
+    text = page(report()).decode()
+    for tag, names in tags_of(text).seen:
+        assert tag not in {"script", "link", "iframe", "object", "base"}
+        for name in ("src", "href"):
+            address = names.get(name) or ""
+            assert re.match(r"$|#|data:image/png;base64,|data/|findings\.json|run\.json", address)
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "default-src 'none'" in text.replace("&#x27;", "'")
+
+
+def test_every_claim_is_on_top_with_its_verdict() -> None:
+    text = page(report()).decode()
+    summary = text.split('id="summary"')[1].split("</section>")[0]
+    for verdict in Verdict:
+        assert f"{verdict}</span>" in summary
+    assert "4 claims of the paper, and what became of them" in summary
+    assert "our own" not in summary
+
+
+def test_questions_of_our_own_are_not_counted_among_the_papers_claims() -> None:
+    given = report()
+    (written,) = given.chapters
+    assert written.chapter is not None
+    theirs = written.chapter.findings
+    chapter = replace(written.chapter, findings=(*theirs, replace(theirs[0], place=BEYOND)))
+    chapters = (replace(written, chapter=chapter),)
+    text = page(replace(given, chapters=chapters)).decode()
+    assert "4 claims of the paper, and what became of them" in text
+    assert "And 1 question of our own" in text
+    assert text.count("<dt>The paper</dt>") == 4
+    assert text.count("<dt>Our question</dt>") == 1
+    assert sum(tally(chapters).values()) == 4
+    assert sum(tally(chapters, ours=True).values()) == 1
+
+
+@pytest.mark.parametrize(("rows", "said"), [(24, False), (25, True)])
+def test_a_table_that_goes_on_below_its_window_says_so(rows: int, said: bool) -> None:  # noqa: FBT001
+    table = Table(title="Long", columns=("n",), rows=tuple((row,) for row in range(rows)))
+    chapter = Chapter(introduction="", method="", tables=(table,))
+    text = chapter_html(1, Written(name="long", title="Long", chapter=chapter))
+    assert (f"{rows} rows; scroll, or the " in text) == said
+
+
+def test_every_link_within_the_page_leads_somewhere() -> None:
+    seen = tags_of(page(report()).decode()).seen
+    places = {names.get("id") for _, names in seen}
+    inside = [names["href"] for _, names in seen if (names.get("href") or "").startswith("#")]
+    assert inside
+    assert {str(address)[1:] for address in inside} <= places
+
+
+def test_the_page_says_how_to_repeat_it() -> None:
+    text = page(report()).decode()
+    assert "bandstand reproduce OUT --quick --seed 2 --history plain" in text
+    assert "1 min 1 s" in text
+
+
+def test_a_picture_has_words_for_those_who_do_not_see_it() -> None:
+    (image,) = (
+        names for tag, names in tags_of(page(report("A rising line")).decode()).seen if tag == "img"
+    )
+    assert image["alt"] == "A rising line"
+
+
+def test_a_report_without_chapters_is_a_page_too() -> None:
+    empty = Report(
+        plan=Plan(size="full"), chapters=(), absent=(), machine={}, times=(), finished=""
+    )
+    text = page(empty).decode()
+    tags_of(text)
+    assert "No claim was examined" in text
+    assert "quick size" not in text
+
+
+def test_tables_of_the_same_title_have_different_files() -> None:
+    tables = [Table(title=title, columns=(), rows=()) for title in ("A b", "A  B", "a b", "!")]
+    names = table_names(tables)
+    assert names == ["a-b.csv", "a-b~2.csv", "a-b~3.csv", "table.csv"]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", " \n \n "])
+def test_no_words_are_no_paragraph(text: str) -> None:
+    assert paragraphs(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_right"),
+    [
+        ((1, None, 2.5), True),
+        (("0.12 ± 0.03", "−4 to 5", "75%", "", "–", "< 0.001", None), True),
+        (("0.12 ± 0.03", "none"), False),
+        ((), True),
+    ],
+)
+def test_columns_of_numbers_are_on_the_right(cells: tuple[Cell, ...], is_right: bool) -> None:  # noqa: FBT001
+    table = Table(title="T", columns=("a",), rows=tuple((cell,) for cell in cells))
+    chapter = Chapter(introduction="", method="", tables=(table,))
+    written = Written(name="s", title="S", chapter=chapter)
+    assert ('<th scope="col" class="number">a</th>' in chapter_html(1, written)) == is_right

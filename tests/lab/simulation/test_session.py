@@ -1,0 +1,143 @@
+"""One radio and one listener: regret, common random numbers, and what the radio is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from bandstand.algorithms.recommender import Recommender
+from bandstand.errors import InvalidInputError
+from bandstand.units import MONTH
+from bandstand_lab.simulation.clock import EVERYDAY, Clock
+from bandstand_lab.simulation.session import Step, follow
+from tests.lab.simulation.worlds import paper_world, star_world
+
+
+def steps_of(algorithm: str = "bayes-ucb-cn-x", *, steps: int = 25, seed: int = 0) -> list[Step]:
+    radio, listener = paper_world(seed, algorithm=algorithm)
+    return list(follow(radio, listener, steps=steps, seed=seed))
+
+
+def test_the_regret_is_the_sum_of_what_was_missed() -> None:
+    steps = steps_of()
+    missed = [step.shortfall for step in steps]
+    assert min(missed) >= 0
+    np.testing.assert_allclose([step.regret for step in steps], np.cumsum(missed))
+
+
+def test_the_best_song_has_no_shortfall() -> None:
+    """A catalogue of one song leaves nothing to be missed."""
+    radio, listener = paper_world(songs=1)
+    assert [step.regret for step in follow(radio, listener, steps=5)] == [0.0] * 5
+
+
+def test_the_radio_learns_each_answer_and_nothing_else() -> None:
+    radio, listener = paper_world()
+    steps = list(follow(radio, listener, steps=10))
+    assert radio.history.ratings.tolist() == [step.rating for step in steps]
+    assert radio.history.elapsed.tolist() == [step.elapsed for step in steps]
+
+
+def test_a_song_is_as_new_as_the_clock_says() -> None:
+    radio, listener = paper_world(songs=3)
+    heard: dict[int, float] = {}
+    for step in follow(radio, listener, steps=30):
+        since = MONTH if step.row not in heard else (step.moment - heard[step.row]) / 60
+        assert step.elapsed == pytest.approx(since)
+        heard[step.row] = step.moment
+    assert len(heard) == 3
+
+
+def test_songs_are_named_by_their_ids() -> None:
+    radio, listener = paper_world(songs=3)
+    named = Recommender(features=radio.catalogue.features, raw=True, ids=["a", "b", "c"])
+    for step in follow(named, listener, steps=5):
+        assert step.song == "abc"[step.row]
+
+
+def test_steps_and_moments_follow_the_clock() -> None:
+    clock = Clock(song_seconds=10.0, songs_per_session=2, pause_seconds=100.0)
+    radio, listener = paper_world()
+    steps = list(follow(radio, listener, steps=4, clock=clock))
+    assert [step.number for step in steps] == [1, 2, 3, 4]
+    assert [step.moment for step in steps] == [0.0, 10.0, 120.0, 130.0]
+
+
+# ── Common random numbers ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("algorithm", ["random", "greedy-cn-x", "linucb-c", "thompson-cn-x"])
+def test_every_algorithm_meets_the_same_noise(algorithm: str) -> None:
+    ours, theirs = steps_of(), steps_of(algorithm)
+    np.testing.assert_allclose(
+        [step.rating - step.expected_rating for step in ours],
+        [step.rating - step.expected_rating for step in theirs],
+        atol=1e-12,
+    )
+
+
+def test_the_same_seed_gives_the_same_session() -> None:
+    assert steps_of(seed=3) == steps_of(seed=3)
+
+
+def test_other_seeds_and_other_listeners_have_other_noise() -> None:
+    noises = []
+    for seed, number in ((0, 0), (0, 1), (1, 0)):
+        radio, listener = paper_world()
+        (step,) = follow(radio, listener, steps=1, seed=seed, number=number)
+        noises.append(step.rating - step.expected_rating)
+    assert len(set(noises)) == 3
+
+
+def test_sessions_that_run_alongside_do_not_disturb_each_other() -> None:
+    alone = steps_of(), steps_of("random")
+    radio, listener = paper_world()
+    other, _ = paper_world(algorithm="random")
+    together = zip(
+        follow(radio, listener, steps=25), follow(other, listener, steps=25), strict=True
+    )
+    assert tuple(map(list, zip(*together, strict=True))) == alone
+
+
+def test_a_session_can_be_continued() -> None:
+    radio, listener = paper_world()
+    first = list(follow(radio, listener, steps=10))
+    second = list(follow(radio, listener, steps=15))
+    whole = steps_of()
+    assert first == whole[:10]
+    for part, full in zip(second, whole[10:], strict=True):
+        assert part.regret + first[-1].regret == pytest.approx(full.regret)
+        assert replace(part, regret=full.regret) == full
+
+
+# ── What comes of it ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_default_algorithm_has_much_less_regret_than_random_songs(seed: int) -> None:
+    regrets = [
+        steps_of(name, steps=60, seed=seed)[-1].regret for name in ("bayes-ucb-cn-x", "random")
+    ]
+    assert regrets[0] < 0.6 * regrets[1]
+
+
+def test_favourites_come_back_when_they_are_new_again() -> None:
+    radio, listener = star_world(songs=100)
+    steps = list(follow(radio, listener, steps=80, clock=EVERYDAY))
+    assert len({step.row for step in steps}) < 75
+    assert all(one.row != other.row for one, other in pairwise(steps))
+
+
+def test_no_steps_are_no_session() -> None:
+    radio, listener = paper_world()
+    assert list(follow(radio, listener, steps=0)) == []
+
+
+def test_a_radio_without_songs_is_refused() -> None:
+    _, listener = paper_world()
+    radio = Recommender(features=np.zeros((0, 4)), raw=True)
+    with pytest.raises(InvalidInputError, match="at least one song to be followed, got none"):
+        next(follow(radio, listener, steps=1))

@@ -1,0 +1,154 @@
+"""What is called clear, in which direction, and what follows for the paper's claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandstand_lab.report.study import Verdict
+from bandstand_lab.user_study.analysis import Analysis, analyse
+from bandstand_lab.user_study.answer import answer
+from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours
+from bandstand_lab.user_study.comparison_findings import findings
+from bandstand_lab.user_study.comparisons import comparisons_chapter
+from bandstand_lab.user_study.ratings import ratings_chapter
+from tests.lab.paper.drawn import assert_whole
+from tests.lab.user_study.reported import real, simulated, uneven
+from tests.study.small import ONE, OTHER, study
+
+if TYPE_CHECKING:
+    from bandstand.study.records import StudyData
+
+LOW, HIGH = [1, 2, 2, 3, 1, 2], [4, 4, 5, 3, 5, 4]
+
+
+def analysed(data: StudyData) -> Analysis:
+    return analyse(data, rng=np.random.default_rng(1))
+
+
+def two(people: int, first: list[int], second: list[int], *, reverse: bool = False) -> StudyData:
+    """Return a study of two algorithms, each person's ratings turned round a little."""
+    algorithms = (OTHER, ONE) if reverse else (ONE, OTHER)
+    stars = {
+        (person, name): [*given[person % len(given) :], *given[: person % len(given)]]
+        for person in range(1, people + 1)
+        for name, given in ((ONE, first), (OTHER, second))
+    }
+    return study(stars, algorithms=algorithms, ratings_per_arm=6)
+
+
+def test_the_figures_are_those_of_an_independent_calculation() -> None:
+    data = real(simulated(9))
+    analysis = analysed(data)
+    table, raw = comparisons_chapter(data, analysis).tables
+    ratings = {
+        key: np.mean([each.stars for each in records]) for key, records in data.by_arm().items()
+    }
+    for row, alone, each in zip(table.rows, raw.rows, analysis.comparisons, strict=True):
+        ones, others = (
+            [ratings[person, name] for person in data.people] for name in (each.first, each.second)
+        )
+        test = stats.ttest_rel(ones, others)
+        assert alone[raw.columns.index("p")] == pytest.approx(test.pvalue)
+        low, high = test.confidence_interval()
+        interval = row[table.columns.index("95 % interval")]
+        assert interval == f"{low:+.2f} to {high:+.2f}".replace("-", "−")
+
+
+def test_the_average_after_n_songs_is_the_mean_over_people_of_their_means() -> None:
+    data = uneven(real(simulated(4)))
+    numbers = ratings_chapter(data, analysed(data)).data["greedy-cn"]
+    arms = [each for (_, name), each in data.by_arm().items() if name == "greedy-cn"]
+    for place, n in enumerate(numbers["n"]):
+        means = [np.mean([each.stars for each in arm[:n]]) for arm in arms if len(arm) >= n]
+        assert numbers["people"][place] == len(means)
+        assert numbers["mean"][place] == pytest.approx(np.mean(means))
+        error = stats.sem(means) if len(means) > 1 else None
+        assert numbers["standard_error"][place] == pytest.approx(error)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_who_is_rated_higher_is_said_whichever_way_the_pair_was_tested(
+    reverse: bool,  # noqa: FBT001
+) -> None:
+    data = two(7, LOW, HIGH, reverse=reverse)
+    analysis = analysed(data)
+    assert "Bayes-UCB-CN (exact) was rated clearly higher than Greedy-CN." in answer(data, analysis)
+    assert findings(data, analysis)[0].verdict is Verdict.HOLDS
+    worse = two(7, HIGH, LOW, reverse=reverse)
+    assert findings(worse, analysed(worse))[0].verdict is Verdict.FAILS
+    assert "Greedy-CN was rated clearly higher than Bayes" in answer(worse, analysed(worse))
+
+
+def test_of_fewer_than_six_people_nothing_is_called_clear() -> None:
+    for people in (2, FEWEST_PEOPLE - 1, FEWEST_PEOPLE):
+        data = two(people, LOW, HIGH)
+        (found,) = analysed(data).comparisons
+        assert found.p_last_holm < 0.001
+        assert favours(found, 0.05) == (-1 if found.first == ONE else 1) * (people >= 6)
+
+
+def test_the_same_ratings_of_simulated_people_judge_nothing() -> None:
+    data = two(7, LOW, HIGH)
+    (real_one,) = findings(data, analysed(data))
+    (made_up,) = findings(replace(data, simulated=True), analysed(data))
+    assert real_one.verdict is Verdict.HOLDS
+    assert made_up.verdict is Verdict.OPEN
+    assert made_up.measured == real_one.measured
+    assert "simulated" in made_up.why
+
+
+def test_without_a_difference_nothing_is_clear() -> None:
+    data = two(8, LOW, LOW)
+    assert findings(data, analysed(data))[0].verdict is Verdict.OPEN
+    assert "Of no two algorithms can it be told which is better" in answer(data, analysed(data))
+
+
+def test_averages_that_are_the_same_are_said_to_be() -> None:
+    data = two(8, LOW, LOW)
+    assert "was the same with both algorithms, 1.83 stars." in answer(data, analysed(data))
+    assert "highest" not in answer(data, analysed(data))
+    assert "highest" in answer(two(8, LOW, HIGH), analysed(two(8, LOW, HIGH)))
+
+
+def test_a_pair_that_differs_at_some_n_only_is_named_in_the_answer() -> None:
+    # Everybody prefers the second at first, and the first afterwards.
+    early, late = [1, 1, 1, 5, 5, 5], [5, 5, 5, 1, 1, 1]
+    stars = {
+        (person, name): given
+        for person in range(1, 9)
+        for name, given in ((ONE, early), (OTHER, late))
+    }
+    data = study(stars, ratings_per_arm=6)
+    found = answer(data, analysed(data))
+    assert "in the end the differences are no larger than chance" in found
+    assert "not in the end: Bayes-UCB-CN (exact) above Greedy-CN." in found
+
+
+def test_what_all_pairs_share_is_said_once() -> None:
+    data, other = real(simulated(7)), uneven(real(simulated(7)))
+    table, longer = (comparisons_chapter(each, analysed(each)).tables[0] for each in (data, other))
+    assert table.note.startswith("Every pair: 7 people, n = 6.")
+    assert "people" not in table.columns
+    assert ("people" in longer.columns) != longer.note.startswith("Every pair")
+
+
+def test_one_pair_is_not_called_all_of_them() -> None:
+    data = two(7, LOW, LOW)
+    chapter = comparisons_chapter(data, analysed(data))
+    said = chapter.method + " ".join(each.caption for each in chapter.drawings)
+    assert "all 1 pair" not in said
+    assert "of 1 pair" not in said
+    assert "tests begin at n = 1," not in said
+
+
+@pytest.mark.parametrize("data", [real(simulated()), uneven(real(simulated(7)))])
+def test_the_chapter_is_whole(data: StudyData) -> None:
+    chapter = comparisons_chapter(data, analysed(data))
+    assert_whole(chapter)
+    assert "Holm" in chapter.method
+    assert "max-T" in chapter.method

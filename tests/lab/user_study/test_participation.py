@@ -1,0 +1,121 @@
+"""Broken rules and late answers are found from the ratings, and nobody is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bandstand_lab.report.study import Cell, Verdict
+from bandstand_lab.user_study.analysis import analyse
+from bandstand_lab.user_study.answer import answer
+from bandstand_lab.user_study.participation import participation_chapter, pseudonyms
+from bandstand_lab.user_study.rules import broken_rules
+from tests.lab.paper.drawn import assert_whole
+from tests.lab.user_study.reported import real, simulated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bandstand.study.records import Record, StudyData
+
+RULES = ("listening", "rest", "gap", "parts")
+HOUR = 3_600_000
+
+
+def whole() -> StudyData:
+    data = simulated(3, ratings=25)
+    return real(data)
+
+
+def changed(data: StudyData, change: Callable[[Record], Record]) -> StudyData:
+    return replace(data, records=tuple(change(each) for each in data.records))
+
+
+def broken(data: StudyData) -> dict[str, Cell]:
+    """Return how often each rule was broken."""
+    return {str(row[0]).split()[0]: row[-1] for row in broken_rules(data).rows}
+
+
+def test_simulated_people_keep_all_rules() -> None:
+    assert broken(whole()) == dict.fromkeys(RULES, 0)
+
+
+def early(each: Record) -> Record:
+    at_once = (each.participant, each.place, each.number) == (1, 1, 7)
+    return replace(each, known=False, rated_at=each.offered_at + 29_999) if at_once else each
+
+
+def restless(each: Record) -> Record:
+    """The second twenty a minute sooner."""
+    sooner = 60_000 if each.place == 2 and each.number > 20 else 0
+    return replace(each, offered_at=each.offered_at - sooner, rated_at=each.rated_at - sooner)
+
+
+def hurried(each: Record) -> Record:
+    """The second part one hour sooner."""
+    sooner = HOUR if each.place == 2 else 0
+    return replace(each, offered_at=each.offered_at - sooner, rated_at=each.rated_at - sooner)
+
+
+def long_day(each: Record) -> Record:
+    """The third part right after the gap, though it is the third within 24 hours."""
+    sooner = 11 * HOUR if each.place == 3 else 0
+    return replace(each, offered_at=each.offered_at - sooner, rated_at=each.rated_at - sooner)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "times"),
+    [(early, "listening", 1), (restless, "rest", 3), (hurried, "gap", 3), (long_day, "parts", 3)],
+)
+def test_a_broken_rule_is_counted(
+    change: Callable[[Record], Record], rule: str, times: int
+) -> None:
+    assert broken(changed(whole(), change)) == dict.fromkeys(RULES, 0) | {rule: times}
+
+
+def test_a_choice_that_took_longer_than_the_answer_ends_blindness_by_timing() -> None:
+    data = whole()
+    assert participation_chapter(data).findings[0].verdict is Verdict.HOLDS
+    late = changed(
+        data,
+        lambda each: (
+            replace(each, choose_seconds=3.01) if each.number == 5 and each.place == 1 else each
+        ),
+    )
+    (finding,) = participation_chapter(late).findings
+    assert finding.verdict is Verdict.FAILS
+    assert finding.measured.startswith("3 of 225 choices took longer, up to 3.0 s")
+    assert "Blindness by timing was not kept" in finding.measured
+    for given, said in ((data, False), (late, True)):
+        found = answer(given, analyse(given, rng=np.random.default_rng(1)))
+        assert ("Blindness by timing was not kept" in found) == said
+
+
+def test_without_times_blindness_cannot_be_told() -> None:
+    data = changed(whole(), lambda each: replace(each, choose_seconds=None))
+    chapter = participation_chapter(data)
+    assert chapter.findings[0].verdict is Verdict.OPEN
+    assert chapter.drawings == ()
+
+
+def test_orders_and_ratings_add_up() -> None:
+    data = whole()
+    people, orders, parts, _ = participation_chapter(data).tables
+    assert [row[-2] for row in people.rows] == [75, 75, 75]
+    assert all(sum(int(str(cell)) for cell in row[1:]) == 3 for row in orders.rows)
+    assert sum(int(str(row[2])) for row in parts.rows) == len(data.records)
+
+
+def test_people_are_called_by_their_numbers() -> None:
+    data = whole()
+    later = (replace(each, number=each.number + 4) for each in data.participants)
+    assert list(pseudonyms(replace(data, participants=tuple(later))).values()) == ["P5", "P6", "P7"]
+
+
+def test_the_chapter_is_whole() -> None:
+    assert_whole(participation_chapter(whole()))
+    nobody = replace(whole(), records=(), participants=())
+    assert participation_chapter(nobody).findings == ()
