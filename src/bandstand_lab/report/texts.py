@@ -1,0 +1,87 @@
+"""The words of a study: a TOML file of Jinja2 templates beside it, filled with its numbers.
+
+    title = "…"                       introduction = "…"      method = "…"
+    [findings.NAME]                   paper, place, measured, why
+    [tables.NAME]                     title, note
+    [figures.NAME]                    caption
+
+A study computes numbers and verdicts; its file says what they mean, in whole sentences. A name
+that a template uses and the study does not give is an error, never a gap in the text.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand_lab.report.study import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from jinja2 import Environment
+
+    from bandstand_lab.report.study import Verdict
+
+_PARTS: Final = ("paper", "place", "measured", "why")
+
+
+class Texts:
+    """The templates of one study.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "small.toml")
+    >>> _ = file.write_text('method = "{{ runs }} runs, {{ share | percent }} of them short."')
+    >>> Texts(file)("method", runs=3, share=0.5)
+    '3 runs, 50 % of them short.'
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._templates: dict[str, Any] | None = None  # read when first used
+
+    def __call__(self, name: str, **values: Any) -> str:
+        """Return the text of that name ("method", "tables.times.note"), filled with `values`."""
+        found: Any = self._read()
+        for part in name.split("."):
+            found = found[part]
+        return " ".join(_environment().from_string(found).render(values).split())
+
+    def finding(self, name: str, verdict: Verdict, **values: Any) -> Finding:
+        """Return the finding of that name: its four texts share `values`."""
+        texts = {part: self(f"findings.{name}.{part}", **values) for part in _PARTS}
+        return Finding(verdict=verdict, **texts)
+
+    def _read(self) -> dict[str, Any]:
+        if self._templates is None:
+            self._templates = tomllib.loads(self._file.read_text(encoding="utf-8"))
+        return self._templates
+
+
+@cache
+def _environment() -> Environment:
+    # Imported here: the jobs of a study do without.
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415
+
+    # The page escapes what it shows; here a text is a text.
+    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    environment.filters.update(percent=_percent, signed_percent=_signed_percent, listed=_listed)
+    return environment
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _signed_percent(change: float) -> str:
+    """Return a relative change in per cent; what rounds to nothing has no sign."""
+    rounded = f"{100 * change:+.0f}"
+    return "0 %" if rounded in {"+0", "-0"} else f"{rounded} %".replace("-", "−")
+
+
+def _listed(items: Iterable[object]) -> str:
+    """Return the items with commas and an "and", or "none"."""
+    words = [str(item) for item in items]
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part) or "none"
