@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.audio.array_archive import packed, unpacked
+from bandstand._util.array_archive import packed, unpacked
 from bandstand.audio.feature_maps import Fourier
 from bandstand.audio.projection import Projection, fit
 from bandstand.errors import InvalidInputError

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.algorithms.playlist import PlaylistRequest, plan_playlist
 from bandstand.algorithms.randomness import randomness
 from bandstand.algorithms.registry import DEFAULT, algorithm_named
@@ -21,7 +22,6 @@ from bandstand.errors import InvalidInputError
 from bandstand.model.allowed import Allowed
 from bandstand.model.priors import paper_prior, radio_prior
 from bandstand.model.scaling import Standardiser
-from bandstand.moments import Moment, minutes_between, seconds_of
 from bandstand.units import Minutes
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand._util.array_archive import packed, unpacked
 from bandstand.arrays import frozen
 from bandstand.audio import feature_maps
-from bandstand.audio.array_archive import packed, unpacked
 from bandstand.audio.descriptors import NAMES, VERSION
 from bandstand.audio.principal import divided, extremes, moments, portions, principal_components
 from bandstand.errors import InvalidInputError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from typing import IO, TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 
@@ -32,21 +32,6 @@ def write_header(file: BinaryIO, dtype: str, shape: tuple[int, ...]) -> None:
     """Write the header to the beginning of a file whose rows are written."""
     file.seek(0)
     file.write(_header(dtype, shape))
-
-
-def to_disk(file: IO[bytes]) -> None:
-    """Return when everything that was written to `file` is on the disk."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def folder_to_disk(folder: Path) -> None:
-    """Return when the names in `folder` are on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def mapped(path: Path, dtype: str, shape: tuple[int, ...]) -> AnyArray:

@@ -24,11 +24,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from bandstand._util.atomic_files import sync, sync_folder
 from bandstand.catalog.array_file import (
-    folder_to_disk,
     leave_room,
     mapped,
-    to_disk,
     write_header,
 )
 from bandstand.errors import InvalidInputError
@@ -152,12 +151,12 @@ def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -
             songs, last = songs + len(keys), bytes(keys[-1]) if len(keys) else last
         write_header(features, _FLOAT, (songs, columns + 1))
         write_header(ids, _ID, (songs,))
-        to_disk(features)
-        to_disk(ids)
+        sync(features)
+        sync(ids)
     with (place / _STAMP).open("xb") as file:
         file.write(_stamp_text(songs, columns, stamp).encode())
-        to_disk(file)
-    folder_to_disk(place)
+        sync(file)
+    sync_folder(place)
 
 
 def _put_in_place(unfinished: Path, folder: Path) -> Catalogue:
@@ -168,7 +167,7 @@ def _put_in_place(unfinished: Path, folder: Path) -> Catalogue:
     before = _finished(folder)
     number = int(before[0].name) + 1 if before else 1
     unfinished.rename(folder / f"{number:0{_DIGITS}d}")
-    folder_to_disk(folder)
+    sync_folder(folder)
     for old in before:
         shutil.rmtree(old, ignore_errors=True)
     return catalogue

@@ -39,7 +39,7 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
     """
     # Here, so that --help does not wait for numpy.
     from bandstand.cli.feature_table import as_csv, show  # noqa: PLC0415
-    from bandstand.cli.replacing import check_place, replace_file  # noqa: PLC0415
+    from bandstand.cli.output_files import check_place, replace_file  # noqa: PLC0415
 
     for name in files:
         _check_file(name)
@@ -84,9 +84,9 @@ def _refuse_music(out: str) -> None:
 
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
+    from bandstand._util.parallel import usable_cores  # noqa: PLC0415
     from bandstand.library.analyse import request  # noqa: PLC0415
     from bandstand.library.analysers import LocalAnalyser  # noqa: PLC0415
-    from bandstand.parallel import usable_cores  # noqa: PLC0415
 
     paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
     wanted = list(dict.fromkeys(paths.values()))

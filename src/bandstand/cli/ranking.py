@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandstand._util.timestamps import minutes_between
 from bandstand.algorithms.recommender import Answer, Recommender
 from bandstand.model.ranking import best_rows
-from bandstand.moments import minutes_between
 from bandstand.policies import BayesUcb
 from bandstand.units import MONTH
 

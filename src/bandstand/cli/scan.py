@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from bandstand._util.words import counted
 from bandstand.cli.options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _check_known(store: Store, root: bytes) -> None:
     if not known:
         raise _no_music(root)
     click.echo(
-        f"Warning: {shown(root)} holds no music now; its {_many(known, 'file')} are kept as "
+        f"Warning: {shown(root)} holds no music now; its {counted(known, 'file')} are kept as "
         "missing. Is the disk mounted?",
         err=True,
     )
@@ -214,16 +215,16 @@ def _report(
 def _in_words(report: dict[str, Any]) -> str:
     news = [f"{report[name]:,} {name}" for name in _NEWS if report[name]]
     rest = [f"{report[name]:,} {name}" for name in ("unchanged", "failed")]
-    files, songs = _many(report["found"], "file"), _many(report["songs"], "song")
+    files, songs = counted(report["found"], "file"), counted(report["songs"], "song")
     speed = report["found"] / max(report["seconds"], 1e-3)
     what = ", ".join([*(news or ["nothing new"]), *rest])
     lines = [
         f"{files} in {report['seconds']:,.1f} s ({speed:,.0f}/s): {what}.",
-        f"The catalogue has {songs} with {_many(report['features'], 'feature')} each.",
+        f"The catalogue has {songs} with {counted(report['features'], 'feature')} each.",
     ]
     if report["songs"] > 2 * report["fitted_on"] > 0:
         lines.append(
-            f"The projection was fitted on {_many(report['fitted_on'], 'song')}; "
+            f"The projection was fitted on {counted(report['fitted_on'], 'song')}; "
             "`bandstand scan --refit` fits it to all of them."
         )
     if "not on this system" in (report["isolation"] or ""):
@@ -232,12 +233,3 @@ def _in_words(report: dict[str, Any]) -> str:
         lines += ["", "Failed:"]
         lines += [f"  {failure['path']}\n    {failure['reason']}" for failure in report["failures"]]
     return "\n".join(lines)
-
-
-def _many(number: int, what: str) -> str:
-    """Return a number of things.
-
-    >>> _many(1, "file"), _many(2_000, "file")
-    ('1 file', '2,000 files')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import InvalidInputError
 from bandstand.library.analyse import TASK, checked
 from bandstand.library.reasons import NO_FFMPEG, has_ffmpeg
-from bandstand.parallel import usable_cores
 from bandstand.sandbox import Answer, Failure, Limits, Pool
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from bandstand._util.parallel import connected
 from bandstand.audio.descriptors import VERSION
 from bandstand.errors import BandstandError
 from bandstand.library.analysers import Asked, LocalAnalyser, Outcome, judged
-from bandstand.parallel.cluster import connected
 from bandstand.sandbox import Answer, Failure
 
 if TYPE_CHECKING:

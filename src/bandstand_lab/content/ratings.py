@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.errors import InvalidInputError
-from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
-from bandstand.tables import (
+from bandstand._util.csv_tables import (
     check_columns,
     checked_id,
     known_id,
@@ -20,6 +17,9 @@ from bandstand.tables import (
     refuse,
     shown,
 )
+from bandstand.arrays import frozen
+from bandstand.errors import InvalidInputError
+from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandstand._util.parallel import run_tasks
 from bandstand.algorithms.registry import algorithm_named
 from bandstand.errors import InvalidInputError
-from bandstand.parallel import run_tasks
 from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
 from bandstand_lab.simulation.session import follow
 from bandstand_lab.simulation.streams import radio_seed

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandstand.audio.array_archive import packed
+from bandstand._util.array_archive import packed
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.study.frozen import from_bytes, to_bytes

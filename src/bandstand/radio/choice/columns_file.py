@@ -25,8 +25,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand._util.atomic_files import sync
 from bandstand.arrays import read_only
-from bandstand.catalog.array_file import to_disk
 from bandstand.catalog.matrix import ID_LENGTH
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.spellings import NOTHING, Names
@@ -121,7 +121,7 @@ def _written(file: IO[bytes], known: KnownSongs) -> mmap.mmap:
     for part in _parts(known):
         file.write(part)
         file.write(bytes(-file.tell() % _ALIGNED))
-    to_disk(file)
+    sync(file)
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 

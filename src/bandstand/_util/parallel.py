@@ -7,7 +7,9 @@ module.
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import warnings
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -15,14 +17,55 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel.cluster import connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from distributed import Client
+
+
+_CONNECT_SECONDS: Final = 10.0  # seconds
+
+
+def connected(address: str, timeout_seconds: float = _CONNECT_SECONDS) -> Client:
+    """Return a client of the cluster whose scheduler listens at `address`; it has a worker."""
+    try:
+        from distributed import Client  # noqa: PLC0415  # only where a cluster is used
+    except ImportError as problem:
+        msg = "a cluster needs the package distributed; install bandstand[dask]"
+        raise BandstandError(msg) from problem
+    # What goes wrong is told by our own sentences, not by stack traces in between.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        _check_listening(address, timeout_seconds)
+        client = Client(address, timeout=timeout_seconds, set_as_default=False)
+    except (OSError, OverflowError, ValueError) as problem:
+        msg = f"a Dask scheduler was expected at {address}, got: {problem}"
+        raise InvalidInputError(msg) from problem
+    try:
+        client.wait_for_workers(1, timeout=timeout_seconds)
+    except TimeoutError as problem:
+        client.close()
+        msg = f"the Dask cluster at {address} must have a worker, found none"
+        raise InvalidInputError(msg) from problem
+    return client
+
+
+def _check_listening(address: str, timeout_seconds: float) -> None:
+    """Refuse an address where nobody listens, before a client is made for it.
+
+    A client that finds nobody tries again until its time is over, and leaves a thread behind
+    that can block the next one.
+    """
+    from distributed.comm import get_address_host_port  # noqa: PLC0415
+
+    socket.create_connection(get_address_host_port(address), timeout=timeout_seconds).close()
+
+
 # Per thread of a cluster, so that none waits for the next, and what tasks bring is not all there
 # at once.
-_AHEAD: Final = 3
+_TASKS_PER_THREAD: Final = 3
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -122,8 +165,8 @@ def _on_cluster(
     with connected(address) as client:
         under_way = as_completed(loop=client.loop)
         while True:
-            with _loss_told(address):
-                room = _AHEAD * max(1, sum(client.nthreads().values())) - count
+            with _loss_reported(address):
+                room = _TASKS_PER_THREAD * max(1, sum(client.nthreads().values())) - count
                 for number, task in islice(waiting, max(0, room)):
                     under_way.add(client.submit(_numbered, function, number, task, pure=False))
                     count += 1
@@ -134,13 +177,13 @@ def _on_cluster(
                 result: Any = None if problem is not None else future.result()
                 future.release()
             if problem is not None:
-                raise _told(problem, address)
+                raise _task_error(problem, address)
             count -= 1
             yield result
 
 
 @contextmanager
-def _loss_told(address: str) -> Iterator[None]:
+def _loss_reported(address: str) -> Iterator[None]:
     try:
         yield
     except (OSError, CancelledError) as problem:
@@ -148,7 +191,7 @@ def _loss_told(address: str) -> Iterator[None]:
         raise BandstandError(msg) from problem
 
 
-def _told(problem: BaseException, address: str) -> BaseException:
+def _task_error(problem: BaseException, address: str) -> BaseException:
     """Return what to raise for a task that failed: its own error, unless its workers ended."""
     from distributed import KilledWorker  # noqa: PLC0415  # only where a cluster is used
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand._util import parallel
+from bandstand._util.parallel import check_one_place, run_tasks, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel import check_one_place, run_tasks, tasks, usable_cores
 from tests.library.clusters import cluster
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def test_a_cluster_gets_a_few_tasks_at_a_time(one_worker: Cluster) -> None:
 
     run = run_tasks(operator.neg, Watched(range(50)), scheduler=one_worker.address)
     for done, _ in enumerate(run):
-        assert len(sent) <= done + tasks._AHEAD
+        assert len(sent) <= done + parallel._TASKS_PER_THREAD
     assert len(sent) == 50
 
 

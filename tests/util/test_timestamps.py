@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstand._util.timestamps import minutes_between, seconds_of
 from bandstand.errors import InvalidInputError
-from bandstand.moments import minutes_between, seconds_of
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
