@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.signal import resample_poly
 
-from bandstand.audio.clip import CLIP_SAMPLES
-from bandstand.audio.descriptors import NAMES, describe
-from bandstand.audio.projection import fit
 from bandstand.errors import InvalidInputError
+from bandstand.music.audio.descriptors import NAMES, describe
+from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES
+from bandstand.music.audio.projection import fit
 from bandstand_demo import Piece, pieces, render
 from bandstand_demo.loudness import loudness
 from bandstand_demo.pieces import PER_STYLE

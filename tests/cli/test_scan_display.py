@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bandstand.cli.scan_display import in_words, showing
-from bandstand.radio.scanning.scan_progress import Board, Progress
+from bandstand.music.library.scan_progress import Board, Progress
 from bandstand.store.scans import ScanCounts
 
 if TYPE_CHECKING:

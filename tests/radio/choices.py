@@ -10,14 +10,14 @@ import numpy as np
 
 from bandstand.algorithms.registry import algorithm_named
 from bandstand.algorithms.situation import Catalogue, Listening
-from bandstand.audio.projection import Projection, fit
 from bandstand.domain import History
 from bandstand.model.priors import radio_prior
+from bandstand.music.audio.projection import Projection, fit
 from bandstand.radio.choice.dial import policy_with
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why import Reasons
 from bandstand.units import Minutes
-from tests.audio.libraries import library
+from tests.music.audio.descriptor_tables import library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandstand.algorithms.registry import DEFAULT
-from bandstand.catalog.matrix import Catalogue
+from bandstand.music.catalogue.matrix import Catalogue
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import shelf_of
 from bandstand.radio.log.ledger import fold

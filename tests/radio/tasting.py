@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.catalog.matrix import Catalogue
+from bandstand.music.catalogue.matrix import Catalogue
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import Shelf, shelf_of
 from bandstand.radio.log.ledger import fold

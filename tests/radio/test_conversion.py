@@ -15,14 +15,14 @@ import av
 import numpy as np
 import pytest
 
-from bandstand.audio.programs import ffmpeg_with
-from bandstand.audio.trackers import PLAYERS
 from bandstand.errors import StoreFullError, UnreadableAudioError
+from bandstand.music.audio.ffmpeg import ffmpeg_with
+from bandstand.music.audio.tracker_support import PLAYERS
 from bandstand.radio.media import conversion
 from bandstand.radio.media.conversion import LIMITS, BusyError, Conversions
 from bandstand.radio.media.file_cache import FileCache
-from tests.audio.making import make, melody
-from tests.audio.test_trackers import protracker
+from tests.music.audio.audio_files import make, melody
+from tests.music.audio.test_trackers import protracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from bandstand.inference.recovery_grid import RecoveryGrid
 from bandstand.model.priors import radio_prior
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why import OTHER, SOUND, Reasons, Why, as_json, explained
-from tests.audio.test_loadings import made_by_hand
+from tests.music.audio.test_loadings import made_by_hand
 from tests.radio.choices import choices, projected
 
 if TYPE_CHECKING:

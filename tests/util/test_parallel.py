@@ -14,12 +14,12 @@ import pytest
 from bandstand._util import parallel
 from bandstand._util.parallel import check_one_place, run_tasks, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from tests.library.clusters import cluster
+from tests.music.library.dask_cluster import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.library.clusters import Cluster
+    from tests.music.library.dask_cluster import Cluster
 
 
 def _square(value: int) -> int:

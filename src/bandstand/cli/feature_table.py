@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bandstand.audio.descriptors import NAMES
 from bandstand.cli.ranking_table import in_columns
-from bandstand.library.walk import shown
+from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.library.walk import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

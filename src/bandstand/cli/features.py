@@ -74,7 +74,7 @@ def _check_file(name: str) -> None:
 
 def _refuse_music(out: str) -> None:
     """Refuse to write over music: `--csv *.flac` is easily typed, and the first file would go."""
-    from bandstand.library.walk import MUSIC, shown  # noqa: PLC0415
+    from bandstand.music.library.walk import MUSIC, shown  # noqa: PLC0415
 
     place = os.fsencode(out)
     if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):  # noqa: PTH110, PTH122
@@ -85,8 +85,8 @@ def _refuse_music(out: str) -> None:
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
     from bandstand._util.parallel import usable_cores  # noqa: PLC0415
-    from bandstand.library.analyse import request  # noqa: PLC0415
-    from bandstand.library.analysers import LocalAnalyser  # noqa: PLC0415
+    from bandstand.music.library.analyse import request  # noqa: PLC0415
+    from bandstand.music.library.analysers import LocalAnalyser  # noqa: PLC0415
 
     paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
     wanted = list(dict.fromkeys(paths.values()))
@@ -122,6 +122,6 @@ def _tell(bad: list[tuple[str, str]], total: int) -> None:
 
 
 def _shown(name: str) -> str:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     return shown(os.fsencode(name))

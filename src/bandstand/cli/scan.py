@@ -13,9 +13,9 @@ from bandstand._util.words import counted
 from bandstand.cli.options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
-    from bandstand.catalog.matrix import Catalogue
-    from bandstand.library.analysers import Analyser, LocalAnalyser
-    from bandstand.library.cluster import ClusterAnalyser
+    from bandstand.music.catalogue.matrix import Catalogue
+    from bandstand.music.library.analysers import Analyser, LocalAnalyser
+    from bandstand.music.library.cluster import ClusterAnalyser
     from bandstand.store.connection import Store
     from bandstand.store.scans import ScanCounts
 
@@ -58,7 +58,7 @@ def scan(
     ever written to the folders. Ends with a report of every file that failed and why.
     """
     # Imported here, so that other commands start without it.
-    from bandstand.library.walk import library_roots  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
 
     _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
@@ -101,7 +101,7 @@ def _demo_folder() -> str:
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
     """Return how many files each folder has for us."""
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.library.walk import walk  # noqa: PLC0415
+    from bandstand.music.library.walk import walk  # noqa: PLC0415
 
     totals = dict.fromkeys(roots, 0)
     with counting("Counting", lasting=False) as progress:
@@ -113,7 +113,7 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
 
 def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
     """Refuse what cannot go well, before anything is changed."""
-    from bandstand.library.catalogue import check_projection  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import check_projection  # noqa: PLC0415
 
     if not refit:
         check_projection(store)
@@ -126,7 +126,7 @@ def _check_known(store: Store, root: bytes) -> None:
 
     Those are kept and marked as missing: a disk that is not mounted is an empty folder.
     """
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
     from bandstand.store import files  # noqa: PLC0415
 
     with store.reading() as connection:
@@ -141,7 +141,7 @@ def _check_known(store: Store, root: bytes) -> None:
 
 
 def _no_music(root: bytes) -> click.UsageError:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
     return click.UsageError(msg)
@@ -149,10 +149,10 @@ def _no_music(root: bytes) -> click.UsageError:
 
 def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
     if scheduler is not None:
-        from bandstand.library import cluster  # noqa: PLC0415
+        from bandstand.music.library import cluster  # noqa: PLC0415
 
         return cluster.ClusterAnalyser(scheduler)
-    from bandstand.library import analysers  # noqa: PLC0415
+    from bandstand.music.library import analysers  # noqa: PLC0415
 
     return analysers.LocalAnalyser(workers=workers)
 
@@ -161,7 +161,7 @@ def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.library.scan import scan as scan_library  # noqa: PLC0415
+    from bandstand.music.library.scan import scan as scan_library  # noqa: PLC0415
 
     with counting("Scanning") as progress:
         return scan_library(
@@ -175,7 +175,7 @@ def _scanned(
 
 
 def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> Catalogue | None:
-    from bandstand.library.catalogue import refreshed  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import refreshed  # noqa: PLC0415
 
     return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
 
@@ -191,7 +191,7 @@ def _report(
     catalogue: Catalogue | None,
     seconds: float,
 ) -> dict[str, Any]:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
     from bandstand.store import files, projections  # noqa: PLC0415
 
     with store.reading() as connection:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.audio.descriptors import NAMES, VERSION
-from bandstand.audio.projection import Projection
+from bandstand.music.audio.descriptors import NAMES, VERSION
+from bandstand.music.audio.projection import Projection
 from bandstand.store import projections, songs
 
 if TYPE_CHECKING:

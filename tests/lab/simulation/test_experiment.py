@@ -21,7 +21,7 @@ from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experim
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.trace import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
-from tests.library.clusters import cluster
+from tests.music.library.dask_cluster import cluster
 
 if TYPE_CHECKING:
     from bandstand.arrays import Vector

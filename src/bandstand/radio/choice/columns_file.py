@@ -27,7 +27,7 @@ import numpy as np
 
 from bandstand._util.atomic_files import sync
 from bandstand.arrays import read_only
-from bandstand.catalog.matrix import ID_LENGTH
+from bandstand.music.catalogue.matrix import ID_LENGTH
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.spellings import NOTHING, Names
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.arrays import frozen, read_only
-from bandstand.catalog.array_file import let_go
 from bandstand.errors import InvalidInputError
 from bandstand.inference.song_table import SongTable
-from bandstand.library import catalogue as library_catalogue
+from bandstand.music.catalogue import refresh as library_catalogue
+from bandstand.music.catalogue.array_file import let_go
 from bandstand.radio.choice import columns_file, names
 from bandstand.radio.choice.columns_file import KnownSongs
 from bandstand.radio.choice.name_index import NO_ROWS, NameIndex
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from bandstand.algorithms.situation import Catalogue
     from bandstand.arrays import AnyArray, Indices
-    from bandstand.catalog.matrix import Catalogue as StoredCatalogue
+    from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
 

@@ -13,8 +13,8 @@ from bandstand.domain import FEATURE_LIMIT
 
 if TYPE_CHECKING:
     from bandstand.arrays import AnyArray
-    from bandstand.catalog.matrix import Catalogue as StoredCatalogue
-    from bandstand.catalog.matrix import Features, Ids
+    from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
+    from bandstand.music.catalogue.matrix import Features, Ids
 
 _BLOCK: Final = 16_384  # songs
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bandstand.arrays import AnyArray
-    from bandstand.catalog.matrix import Ids
+    from bandstand.music.catalogue.matrix import Ids
     from bandstand.store.song_facts import Facts
 
 # No song counts for longer, whatever its file pretends.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.arrays import Indices
-    from bandstand.catalog.matrix import Ids
+    from bandstand.music.catalogue.matrix import Ids
 
 
 class SongIds(Sequence[str]):

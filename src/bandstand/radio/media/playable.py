@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from bandstand.audio.formats import certain_format
-from bandstand.audio.id3 import behind_tag, tag_size
-from bandstand.audio.source import Source
+from bandstand.music.audio.formats import certain_format
+from bandstand.music.audio.id3 import behind_tag, tag_size
+from bandstand.music.audio.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

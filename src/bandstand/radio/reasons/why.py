@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.audio import loadings
+from bandstand.music.audio import loadings
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why_text import sentence
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bandstand.arrays import Vector
-    from bandstand.audio.projection import Projection
     from bandstand.model.prediction import Prediction
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen, How
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bandstand._util.words import ago, counted_in_words
-from bandstand.audio.loadings import GROUPS
+from bandstand.music.audio.loadings import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

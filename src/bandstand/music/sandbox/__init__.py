@@ -1,0 +1,29 @@
+"""Limited child processes: JSON in, JSON out, whatever the data does to the code that reads it.
+
+Pool              some children that serve requests with one task, `module:function`
+Limits            how much memory, time and freedom each of them has
+Answer, Failure   what comes back for a request
+
+A decoder of strangers' files may loop, eat all memory, crash, or be taken over by a file made
+for that. So it works in a child that has no network, changes no file, starts no program, and
+ends when its time is over; whatever happens there costs one request its answer, and no more.
+
+What is not promised: a child serves many requests, so a file that takes its child over can also
+falsify the answers to the requests that follow in that same child, until it is replaced. Nor is
+reading restricted: a child may open whatever this user may read, but can tell nobody except in
+its answer. Who asks must therefore examine the answers.
+
+The files, from the outside in:
+
+    pool      crew      errand     the parent: many requests, the children, one request
+    worker                         the parent's end of one child
+    messages  outcomes             what travels between them
+    child     confinement          the child: serve, and first give up what is not needed
+    rlimits   privileges   seccomp   syscalls
+"""
+
+from bandstand.music.sandbox.limits import Limits
+from bandstand.music.sandbox.outcomes import Answer, Failure
+from bandstand.music.sandbox.pool import Pool
+
+__all__ = ["Answer", "Failure", "Limits", "Pool"]
