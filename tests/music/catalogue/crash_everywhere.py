@@ -15,15 +15,16 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from bandstand._util import atomic_files
 from bandstand.music.catalogue import array_file, matrix
 from tests.music.catalogue.small_catalogues import mark, write_marked
 
 if TYPE_CHECKING:
     from types import FrameType
 
-WATCHED = {array_file.__file__, matrix.__file__, shutil.__file__}
+WATCHED = {array_file.__file__, atomic_files.__file__, matrix.__file__, shutil.__file__}
 
 
 def dying_after(lines: int) -> Any:
