@@ -34,7 +34,7 @@ def connected(address: str, timeout_seconds: float = _CONNECT_SECONDS) -> Client
     except ImportError as problem:
         msg = "a cluster needs the package distributed; install bandstand[dask]"
         raise BandstandError(msg) from problem
-    # What goes wrong is told by our own sentences, not by stack traces in between.
+    # Errors are reported in our own sentences, without stack traces of the library.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -53,10 +53,10 @@ def connected(address: str, timeout_seconds: float = _CONNECT_SECONDS) -> Client
 
 
 def _check_listening(address: str, timeout_seconds: float) -> None:
-    """Refuse an address where nobody listens, before a client is made for it.
+    """Refuse an address at which no server listens, before a client is made for it.
 
-    A client that finds nobody tries again until its time is over, and leaves a thread behind
-    that can block the next one.
+    A client that finds no server retries until its timeout, and leaves a thread behind that can
+    block the next one.
     """
     from distributed.comm import get_address_host_port  # noqa: PLC0415
 
@@ -150,7 +150,7 @@ def _in_processes(
         raise
     except KeyboardInterrupt:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that something was begun in vain is known
+            warnings.simplefilter("ignore")  # joblib warns of the tasks that are cut short
             results.close()
         raise
 

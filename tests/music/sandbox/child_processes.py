@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
 from bandstand.music.sandbox.limits import DEFAULT_LIMITS
+from bandstand.music.sandbox.pool import Workers
 from bandstand.music.sandbox.worker import Worker
-from bandstand.music.sandbox.workers import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ TASKS = "tests.music.sandbox.tasks:"
 _PATIENCE = 30.0
 
 
-class WatchedCrew(Crew):
+class WatchedWorkers(Workers):
     """Workers as they are, with or without their filter, and a list of all that ever started."""
 
     def __init__(self, task: str, limits: Limits, *, filtered: bool) -> None:
@@ -37,18 +37,18 @@ class WatchedCrew(Crew):
 
 
 class WatchedPool(Pool):
-    """A pool with a watched crew."""
+    """A pool with watched workers."""
 
     def __init__(
         self, task: str, *, workers: int, limits: Limits = DEFAULT_LIMITS, filtered: bool
     ) -> None:
         super().__init__(task, workers=workers, limits=limits)
-        self._crew: WatchedCrew = WatchedCrew(task, limits, filtered=filtered)
+        self._workers: WatchedWorkers = WatchedWorkers(task, limits, filtered=filtered)
 
     @property
     def groups(self) -> list[int]:
         """Return the process groups of all children that ever started."""
-        return self._crew.groups
+        return self._workers.groups
 
 
 def pool(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.music.sandbox import Answer, Failure, Limits
+from bandstand.music.sandbox.confinement import OWN_ALARM_SECONDS
 from bandstand.music.sandbox.messages import encoded
-from bandstand.music.sandbox.rlimits import OWN_ALARM_SECONDS
 from tests.music.sandbox.child_processes import (
     eventually,
     failure,
@@ -90,7 +90,7 @@ def test_a_child_stops_itself_while_nobody_looks_at_the_results() -> None:
     with pool("sleep", workers=2, limits=Limits(wall_seconds=2)) as made:
         run = made.run([(0, {"seconds": 0}), (1, {"seconds": 600})])
         next(run)
-        (idle,) = made._crew._idle
+        (idle,) = made._workers._idle
         busy = set(made.groups) - {idle.process_id}
         assert eventually(lambda: not any(map(living, busy)))
         assert failure(next(run)[1]) == ("timed out", "took longer than 2 s and was stopped")

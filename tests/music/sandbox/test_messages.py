@@ -35,7 +35,7 @@ def test_messages_arrive_as_they_were_sent_in_pieces_of_any_size(
     sent: list[dict[str, Any]], size: int
 ) -> None:
     data = b"".join(map(encoded, sent))
-    incoming = Incoming(most=1 << 20)
+    incoming = Incoming(max_size=1 << 20)
     received = []
     for start in range(0, len(data), size):
         incoming.add(data[start : start + size])
@@ -90,10 +90,10 @@ def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
 
 
 def test_a_message_that_announces_too_much_is_refused_before_it_arrives() -> None:
-    incoming = Incoming(most=100)
+    incoming = Incoming(max_size=100)
     incoming.add(b"\0\0\0\x65")
     with pytest.raises(TooLargeError):
         incoming.take()
-    incoming = Incoming(most=101)
+    incoming = Incoming(max_size=101)
     incoming.add(b"\0\0\0\x65")
     assert incoming.take() is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.music.sandbox import Answer, Failure, Limits
-from bandstand.music.sandbox.outcomes import LONGEST_REASON, ended, plain, reported
+from bandstand.music.sandbox.outcomes import MAX_REASON_LENGTH, ended, plain, reported
 
 LIMITS = Limits()
 
@@ -78,8 +78,8 @@ def test_a_reply_is_an_answer_or_a_reason() -> None:
     )
 
 
-@given(st.text(st.characters(exclude_categories=()), max_size=2 * LONGEST_REASON))
+@given(st.text(st.characters(exclude_categories=()), max_size=2 * MAX_REASON_LENGTH))
 def test_a_reason_is_one_bounded_line_that_a_terminal_shows(text: str) -> None:
     assert plain(text).isprintable()
-    assert 0 < len(plain(text)) <= LONGEST_REASON
+    assert 0 < len(plain(text)) <= MAX_REASON_LENGTH
     assert plain(plain(text)) == plain(text)

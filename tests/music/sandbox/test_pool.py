@@ -8,7 +8,7 @@ import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.sandbox import Answer, Limits, Pool
-from bandstand.music.sandbox import workers as crew
+from bandstand.music.sandbox import pool as pool_module
 from tests.music.sandbox.child_processes import (
     eventually,
     failure,
@@ -30,7 +30,7 @@ LIMITED = Limits(wall_seconds=2)
 def test_nothing_to_do_starts_nobody() -> None:
     with pool("echo", workers=3) as made:
         assert list(made.run([])) == []
-        assert made._crew._members == set()
+        assert made._workers._members == set()
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -87,7 +87,7 @@ def test_children_live_on_for_the_next_run() -> None:
 
 
 def test_a_child_is_replaced_after_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "REQUESTS_PER_CHILD", 3)
+    monkeypatch.setattr(pool_module, "MAX_REQUESTS_PER_CHILD", 3)
     with pool("who") as made:
         seen = [value(result)["process"] for result in outcomes(made, [{}] * 7)]
     assert seen[0] == seen[1] == seen[2] != seen[3]
@@ -127,7 +127,7 @@ def test_whoever_stops_early_leaves_nobody_at_work(how: str) -> None:
                 with pytest.raises(InvalidInputError, match="this one is closed"):
                     next(run)
         assert not any(map(living, made.groups))
-        assert made._crew._members == set()
+        assert made._workers._members == set()
 
 
 def test_jobs_that_cannot_be_listed_end_the_run_and_nothing_else() -> None:
@@ -247,14 +247,14 @@ def test_a_child_that_does_not_even_die_holds_up_nobody(monkeypatch: pytest.Monk
     changed = monkeypatch.context()
     with nothing_left(), pool("sleep", limits=LIMITED) as made, changed as patched:
         patched.setattr(os, "killpg", lambda *_: None)
-        patched.setattr("bandstand.music.sandbox.worker._SECONDS_TO_DIE", 0.1)
+        patched.setattr("bandstand.music.sandbox.worker._MAX_KILL_SECONDS", 0.1)
         slow, quick = outcomes(made, [{"seconds": 600.0}, {"seconds": 0.0}])
-        (lingering,) = made._crew._lingering
+        (lingering,) = made._workers._lingering
         kill(lingering.process_id, 9)
         assert eventually(lambda: not living(lingering.process_id))
     assert failure(slow)[0] == "timed out"
     assert value(quick) == {"seconds": 0.0}
-    assert made._crew._lingering == []
+    assert made._workers._lingering == []
 
 
 def test_one_job_needs_no_loop() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bandstand.music.sandbox import syscalls
+from bandstand.music.sandbox import seccomp
 from bandstand.music.sandbox.seccomp import (
     ALLOW,
     KILL,
@@ -23,9 +23,9 @@ from bandstand.music.sandbox.seccomp import (
 
 OWN, PARENT = 4321, 1234
 ALWAYS_REFUSED = (
-    syscalls.NETWORK | syscalls.CHANGES | syscalls.OTHERS | syscalls.IDENTITY | syscalls.MACHINE
+    seccomp.NETWORK | seccomp.CHANGES | seccomp.OTHERS | seccomp.IDENTITY | seccomp.WHOLE_MACHINE
 )
-KNOWN = ALWAYS_REFUSED | syscalls.WRITING | syscalls.PROGRAMS | syscalls.UNSEEN | syscalls.EXAMINED
+KNOWN = ALWAYS_REFUSED | seccomp.WRITING | seccomp.PROGRAMS | seccomp.UNSEEN | seccomp.EXAMINED
 WRITING_FLAGS = [os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC, os.O_TMPFILE & ~os.O_DIRECTORY]
 NEW_NAMESPACES = [1 << 17, *(1 << bit for bit in range(25, 31))]
 THREAD_FLAGS = 0x3D0F00
@@ -87,7 +87,7 @@ def test_calls_of_a_foreign_machine_end_the_process(
     assert verdict(built(machine, **free), audit, number, values) == KILL
 
 
-@given(machines, st.integers(syscalls.LAST_KNOWN + 1, 2**32 - 1), arguments)
+@given(machines, st.integers(seccomp.LAST_KNOWN + 1, 2**32 - 1), arguments)
 def test_calls_that_are_newer_than_the_list_do_not_exist(
     machine: Machine, number: int, values: list[int]
 ) -> None:
@@ -109,7 +109,7 @@ def test_what_is_refused_is_refused_whatever_the_arguments_and_the_freedoms(
     assert judged(machine, name, *values, **free) == REFUSE
 
 
-@given(machines, st.sampled_from(sorted(syscalls.UNSEEN)), arguments, freedoms)
+@given(machines, st.sampled_from(sorted(seccomp.UNSEEN)), arguments, freedoms)
 def test_calls_that_hide_their_meaning_do_not_exist(
     machine: Machine, name: str, values: list[int], free: Freedoms
 ) -> None:
@@ -186,7 +186,7 @@ def test_descriptors_are_asked_about_but_not_used_to_change_other_things(machine
         assert judged(machine, "fcntl", 3, command) == REFUSE
 
 
-@given(machines, st.integers(0, syscalls.LAST_KNOWN), arguments, freedoms)
+@given(machines, st.integers(0, seccomp.LAST_KNOWN), arguments, freedoms)
 def test_every_call_meets_a_verdict_and_unnamed_ones_pass(
     machine: Machine, number: int, values: list[int], free: Freedoms
 ) -> None:

@@ -2,24 +2,19 @@
 
 Pool              some children that serve requests with one task, `module:function`
 Limits            how much memory, time and freedom each of them has
-Answer, Failure   what comes back for a request
+Answer, Failure   the outcomes of a request
 
 A decoder of strangers' files may loop, eat all memory, crash, or be taken over by a file made
 for that. So it works in a child that has no network, changes no file, starts no program, and
 ends when its time is over; whatever happens there costs one request its answer, and no more.
 
-What is not promised: a child serves many requests, so a file that takes its child over can also
-falsify the answers to the requests that follow in that same child, until it is replaced. Nor is
-reading restricted: a child may open whatever this user may read, but can tell nobody except in
-its answer. Who asks must therefore examine the answers.
+Not promised: a child serves many requests, so a file that takes its child over can also falsify
+the answers to the requests that follow in that same child, until it is replaced. Reading is not
+restricted either: a child may open whatever this user may read, but can pass it on only in its
+answer. The caller must therefore examine the answers.
 
-The files, from the outside in:
-
-    pool      crew      errand     the parent: many requests, the children, one request
-    worker                         the parent's end of one child
-    messages  outcomes             what travels between them
-    child     confinement          the child: serve, and first give up what is not needed
-    rlimits   privileges   seccomp   syscalls
+`pool`, `request` and `worker` run in the parent, `child`, `confinement` and `seccomp` in the
+child; `messages` and `outcomes` travel between them.
 """
 
 from bandstand.music.sandbox.limits import Limits

@@ -1,4 +1,4 @@
-"""How much a child may use, and the words for it."""
+"""Limits of a child, as values and in words."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
+from bandstand._util.words import megabytes
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 # A failure with the longest reason must fit into the smallest reply.
-_SMALLEST_REPLY: Final = 8192
+_MIN_REPLY_BYTES: Final = 8192
 # Standard streams, two pipes, and a few for the work itself.
-_FEWEST_FILES: Final = 16
+_MIN_OPEN_FILES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +35,15 @@ class Limits:
     open_files: int = 64
     reply_bytes: int = 1 << 20
     may_start_programs: bool = False
-    niceness: int = 0  # how far the child stands back for other processes: 0 not at all, 19 most
+    niceness: int = 0  # how far the child yields to other processes: 0 not at all, 19 most
 
     def __post_init__(self) -> None:
         """Refuse limits that nothing could work under."""
         least = {
             "memory_bytes": 1,
             "written_bytes": 0,
-            "open_files": _FEWEST_FILES,
-            "reply_bytes": _SMALLEST_REPLY,
+            "open_files": _MIN_OPEN_FILES,
+            "reply_bytes": _MIN_REPLY_BYTES,
             "niceness": 0,
         }
         for name, value in least.items():
@@ -55,7 +56,7 @@ class Limits:
                 raise InvalidInputError(msg)
 
     def as_json(self) -> dict[str, float]:
-        """Return the limits as a child is told them.
+        """Return the limits as they are sent to a child.
 
         >>> Limits(**Limits(open_files=20).as_json()) == Limits(open_files=20)
         True
@@ -64,15 +65,6 @@ class Limits:
 
 
 DEFAULT_LIMITS: Final = Limits()
-
-
-def megabytes(size: int) -> str:
-    """Return a size in words.
-
-    >>> megabytes(1 << 30), megabytes(1 << 19)
-    ('1024 MB', '0.5 MB')
-    """
-    return f"{size / (1 << 20):g} MB"
 
 
 def seconds(time: float) -> str:
@@ -89,8 +81,8 @@ def in_words(limits: Limits, measures: Collection[str]) -> str:
     words = _words(limits)
     there = [text for name, text in words.items() if name in measures]
     missing = [text for name, text in words.items() if name not in measures]
-    told = ", ".join(["a process of its own", *there])
-    return f"{told}; not on this system: {', '.join(missing)}" if missing else told
+    text = ", ".join(["a process of its own", *there])
+    return f"{text}; not on this system: {', '.join(missing)}" if missing else text
 
 
 def _words(limits: Limits) -> dict[str, str]:

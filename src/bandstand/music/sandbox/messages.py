@@ -1,4 +1,4 @@
-"""What travels between parent and child: a length in four bytes, then that many of JSON.
+"""Messages between parent and child: a length in four bytes, then that many bytes of JSON.
 
 JSON and never pickle, since a child may have been taken over by what it read. All text is
 ASCII with escapes, so that file names that are no valid Unicode travel too.
@@ -18,11 +18,11 @@ _LENGTH: Final = struct.Struct(">I")
 
 
 class MalformedError(Exception):
-    """A message is not what was agreed upon."""
+    """A message has another form than agreed."""
 
 
 class TooLargeError(Exception):
-    """A message is larger than was agreed upon."""
+    """A message is larger than agreed."""
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:
@@ -55,7 +55,7 @@ def decoded(text: bytes) -> dict[str, Any]:
 class Incoming:
     r"""The bytes that arrived, until they are a whole message.
 
-    >>> incoming = Incoming(most=100)
+    >>> incoming = Incoming(max_size=100)
     >>> incoming.add(b"\0\0\0\2{")
     >>> incoming.take() is None
     True
@@ -64,8 +64,8 @@ class Incoming:
     {}
     """
 
-    def __init__(self, *, most: int) -> None:
-        self._most = most
+    def __init__(self, *, max_size: int) -> None:
+        self._max_size = max_size
         self._data = bytearray()
 
     def add(self, data: bytes) -> None:
@@ -77,7 +77,7 @@ class Incoming:
         if len(self._data) < _LENGTH.size:
             return None
         (size,) = _LENGTH.unpack_from(self._data)
-        if size > self._most:
+        if size > self._max_size:
             raise TooLargeError
         end = _LENGTH.size + size
         if len(self._data) < end:

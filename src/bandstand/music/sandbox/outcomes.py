@@ -1,4 +1,4 @@
-"""What comes back for a request: an answer, or a failure with its reason in plain words."""
+"""Outcomes of a request: an answer, or a failure with its reason in plain words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from bandstand.music.sandbox.limits import megabytes, seconds
+from bandstand._util.words import megabytes
+from bandstand.music.sandbox.limits import seconds
 
 if TYPE_CHECKING:
     from bandstand.music.sandbox.limits import Limits
@@ -20,13 +21,13 @@ Kind = Literal[
     "too large",  # the answer
     "malformed",  # the answer
 ]
-LONGEST_REASON: Final = 500
+MAX_REASON_LENGTH: Final = 500
 ENDED_FROM_OUTSIDE: Final = (
     "the decoder was ended from outside, perhaps since the machine's memory was short"
 )
 
-# What native code says before it gives up for want of memory.
-_WANT_OF_MEMORY: Final = (
+# Native code prints one of these before it gives up for want of memory.
+_MEMORY_COMPLAINTS: Final = (
     "bad_alloc",
     "cannot allocate memory",
     "memory allocation",
@@ -58,14 +59,14 @@ Outcome = Answer | Failure
 def reported(reply: dict[str, Any], *, number: int, limits: Limits) -> Outcome:
     """Return what a child's reply to request `number` says."""
     match reply:
-        case {"number": int(told), "value": dict(value), **rest} if told == number and not rest:
+        case {"number": int(echoed), "value": dict(value), **rest} if echoed == number and not rest:
             return Answer(value=value)
-        case {"number": int(told), "failure": "out of memory"} if told == number:
+        case {"number": int(echoed), "failure": "out of memory"} if echoed == number:
             return out_of_memory(limits)
-        case {"number": int(told), "failure": "too large"} if told == number:
+        case {"number": int(echoed), "failure": "too large"} if echoed == number:
             return too_large(limits)
-        case {"number": int(told), "failure": str(kind), "reason": str(reason)} if (
-            told == number and kind in get_args(Kind)
+        case {"number": int(echoed), "failure": str(kind), "reason": str(reason)} if (
+            echoed == number and kind in get_args(Kind)
         ):
             return Failure(reason=plain(reason), kind=cast("Kind", kind))
         case _:
@@ -79,7 +80,7 @@ def ended(status: int | None, complaint: str, limits: Limits) -> Failure:
         return Failure(reason=f"used more than {time} of processor time", kind="timed out")
     if status == -signal.SIGALRM:
         return out_of_time(limits)
-    if any(words in complaint.lower() for words in _WANT_OF_MEMORY):
+    if any(words in complaint.lower() for words in _MEMORY_COMPLAINTS):
         return out_of_memory(limits)
     if status == -signal.SIGKILL:
         return Failure(reason=ENDED_FROM_OUTSIDE, kind="crashed")
@@ -117,7 +118,7 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[2Jb\nc")
     'a�[2Jb�c'
     """
-    shown = "".join(letter if letter.isprintable() else "�" for letter in text[:LONGEST_REASON])
+    shown = "".join(letter if letter.isprintable() else "�" for letter in text[:MAX_REASON_LENGTH])
     return shown or "no reason was given"
 
 

@@ -1,4 +1,4 @@
-"""One request on its way: sent to a child, waited for, and what became of it."""
+"""One request: sent to a child, waited for, turned into an outcome."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 # From a slow drive, with nothing in the cache, libraries take long to load.
-_SECONDS_TO_START: Final = 60.0
+_MAX_START_SECONDS: Final = 60.0
 # A reply that has begun to arrive in time may arrive completely.
-_SECONDS_TO_SEND: Final = 2.0
-_SECONDS_TO_END: Final = 1.0
+_MAX_SEND_SECONDS: Final = 2.0
+_MAX_END_SECONDS: Final = 1.0
 
 
 class LostChildError(Exception):
-    """A child ended through no fault of the request, which another child should be asked."""
+    """A child ended through no fault of the request, which goes to another child."""
 
 
-class Errand(Generic[K]):
-    """One request, with the worker that was asked and the moment when it is too late."""
+class Request(Generic[K]):
+    """One request, the worker that has it, and its deadline."""
 
     def __init__(
-        self, key: K, request: Mapping[str, Any], *, worker: Worker, limits: Limits
+        self, key: K, content: Mapping[str, Any], *, worker: Worker, limits: Limits
     ) -> None:
         self.key = key
-        self.request = request
+        self.content = content
         self.worker = worker
         self._limits = limits
-        self._is_excused = False
+        self._is_extended = False
         worker.served += 1
         try:
-            worker.send({"number": worker.served, "request": request})
+            worker.send({"number": worker.served, "request": content})
         except MalformedError as problem:
             msg = f"a request must be plain data that JSON can carry, got: {problem}"
             raise InvalidInputError(msg) from problem
         self.deadline = time.monotonic() + (
-            _SECONDS_TO_START if worker.measures is None else limits.wall_seconds
+            _MAX_START_SECONDS if worker.measures is None else limits.wall_seconds
         )
 
     def advance(self) -> Outcome | None:
-        """Return what became of the request, None if it is still worked on."""
+        """Return the outcome of the request, None while it is under way."""
         try:
             self.worker.flush()
             while (message := self.worker.receive()) is not None:
@@ -72,17 +72,17 @@ class Errand(Generic[K]):
         return None
 
     def overdue(self) -> Outcome | None:
-        """Return a failure, and end the worker, if the time is over."""
+        """End the worker and return a failure if the deadline has passed."""
         now = time.monotonic()
         if now < self.deadline:
             return None
-        if self.worker.is_sending and not self._is_excused:
-            self._is_excused = True
-            self.deadline = now + _SECONDS_TO_SEND
+        if self.worker.is_sending and not self._is_extended:
+            self._is_extended = True
+            self.deadline = now + _MAX_SEND_SECONDS
             return None
         self.worker.end()
         if self.worker.measures is None:
-            msg = f"it was not ready after {_SECONDS_TO_START:g} s"
+            msg = f"it was not ready after {_MAX_START_SECONDS:g} s"
             raise LostChildError(msg)
         return outcomes.out_of_time(self._limits)
 
@@ -96,7 +96,7 @@ class Errand(Generic[K]):
         return outcome
 
     def _ended(self) -> Outcome:
-        status = self.worker.end(patience=_SECONDS_TO_END)
+        status = self.worker.end(wait_seconds=_MAX_END_SECONDS)
         failure = outcomes.ended(status, self.worker.complaint, self._limits)
         if self.worker.measures is None:
             last_words = self.worker.complaint.strip().rpartition("\n")[2]
@@ -123,12 +123,12 @@ def greet(worker: Worker, message: Mapping[str, Any]) -> None:
 
 def await_greeting(worker: Worker) -> tuple[str, ...]:
     """Return the measures that a child found in force, waiting for them if it must."""
-    until = time.monotonic() + _SECONDS_TO_START
+    until = time.monotonic() + _MAX_START_SECONDS
     with selectors.DefaultSelector() as selector:
         selector.register(worker.replies, selectors.EVENT_READ)
         while worker.measures is None:
             if not selector.select(max(0.0, until - time.monotonic())):
-                msg = f"a child process must start within {_SECONDS_TO_START:g} s, and did not"
+                msg = f"a child process must start within {_MAX_START_SECONDS:g} s, and did not"
                 raise BandstandError(msg)
             try:
                 message = worker.receive()

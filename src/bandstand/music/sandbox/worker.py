@@ -1,4 +1,4 @@
-"""The parent's end of one child: start it, talk to it without ever waiting, end it."""
+"""The parent's end of one child: starts it, talks to it without ever waiting, ends it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _ONE_THREAD: Final = {
     "MKL_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",  # each arena takes 64 MB of address space, which is limited
 }
-_AT_ONCE: Final = 1 << 16
-_COMPLAINT: Final = 2000
+_READ_BYTES: Final = 1 << 16
+_MAX_COMPLAINT_LENGTH: Final = 2000
 # A process that reads from a dead network drive does not even die at once.
-_SECONDS_TO_DIE: Final = 2.0
-_SECONDS_FOR_ORPHANS: Final = 1.0
+_MAX_KILL_SECONDS: Final = 2.0
+_MAX_ORPHAN_SECONDS: Final = 1.0
 
 
 class Worker:
@@ -55,7 +55,7 @@ class Worker:
     def __init__(self, task: str, limits: Limits, *, filtered: bool = True) -> None:
         self._limits = limits
         self._thread = threading.current_thread()
-        self._incoming = Incoming(most=limits.reply_bytes)
+        self._incoming = Incoming(max_size=limits.reply_bytes)
         self._outgoing = b""
         self.measures: tuple[str, ...] | None = None
         self.served = 0
@@ -69,7 +69,7 @@ class Worker:
             os.set_blocking(complaints, False)
             for end in (self.requests, self.replies, self._complaints):
                 os.set_blocking(end, False)
-            told = {
+            settings = {
                 "task": task,
                 "limits": limits.as_json(),
                 "requests": requests,
@@ -77,7 +77,7 @@ class Worker:
                 "parent": os.getpid(),
                 "filtered": filtered,
             }
-            self._process = _start(told, complaints, programs=limits.may_start_programs)
+            self._process = _start(settings, complaints, programs=limits.may_start_programs)
             self._pipes = ours.pop_all()
 
     @property
@@ -106,13 +106,13 @@ class Worker:
             os.read(self.replies, 1)
         except BlockingIOError:
             return not self.is_sending and not self.is_orphaned
-        # It ended, or it spoke unasked.
+        # It ended, or it wrote without a request.
         return False
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send a message; what the pipe does not take at once is sent by `flush`."""
         self._outgoing += encoded(message)
-        self._hear_complaints()
+        self._read_complaints()
         self.complaint = ""
         self.flush()
 
@@ -131,63 +131,63 @@ class Worker:
         """Return the next message, None if it is not complete; EOFError if the child is gone."""
         while (message := self._incoming.take()) is None:
             try:
-                data = os.read(self.replies, _AT_ONCE)
+                data = os.read(self.replies, _READ_BYTES)
             except BlockingIOError:
                 return None
             if not data:
                 raise EOFError
             self._incoming.add(data)
-        self._hear_complaints()
+        self._read_complaints()
         return message
 
-    def end(self, *, patience: float = 0.0) -> int | None:
+    def end(self, *, wait_seconds: float = 0.0) -> int | None:
         """End the child and all that it started, and return its status; None if it lingers.
 
-        With patience it may first end by itself, so that its status tells why.
+        It may first end by itself within `wait_seconds`, so that its status says why.
         """
         if self.is_ended:
             return self.reap(0)
         self.is_ended = True
-        if patience:
-            self.reap(patience)
+        if wait_seconds:
+            self.reap(wait_seconds)
         # The number of an ended process is not given away while its group has members.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        status = self.reap(_SECONDS_TO_DIE)
+        status = self.reap(_MAX_KILL_SECONDS)
         if self._limits.may_start_programs:
             self._reap_orphans()
-        self._hear_complaints()
+        self._read_complaints()
         self._pipes.close()
         return status
 
     def interrupt(self) -> None:
-        """Kill the child, from any thread; whoever waits for its answer sees that it has ended."""
+        """Kill the child, from any thread; a pending receive sees that it has ended."""
         if not self.is_ended:
             self._process.kill()
 
-    def reap(self, patience: float) -> int | None:
+    def reap(self, wait_seconds: float) -> int | None:
         """Return the status of the child once it has ended, None if it takes longer."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._process.wait(patience)
+            return self._process.wait(wait_seconds)
         return None
 
     def _reap_orphans(self) -> None:
         """Wait for what the child left behind, where this process inherits it.
 
-        That is so for the first process of a container, where nobody else would wait for it.
+        That is so for the first process of a container; no other process would wait for it.
         """
-        until = time.monotonic() + _SECONDS_FOR_ORPHANS
+        until = time.monotonic() + _MAX_ORPHAN_SECONDS
         with contextlib.suppress(ChildProcessError):
             while time.monotonic() < until:
                 if os.waitpid(-self._process.pid, os.WNOHANG) == (0, 0):
                     time.sleep(0.005)
 
-    def _hear_complaints(self) -> None:
-        """Empty the pipe of standard error, and keep the end of what was said."""
+    def _read_complaints(self) -> None:
+        """Empty the pipe of standard error, and keep the end of what it held."""
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._complaints, _AT_ONCE):
-                said = data[-_COMPLAINT:].decode("utf-8", "replace")
-                self.complaint = (self.complaint + said)[-_COMPLAINT:]
+            while data := os.read(self._complaints, _READ_BYTES):
+                text = data[-_MAX_COMPLAINT_LENGTH:].decode("utf-8", "replace")
+                self.complaint = (self.complaint + text)[-_MAX_COMPLAINT_LENGTH:]
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
@@ -198,16 +198,18 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return ends
 
 
-def _start(told: Mapping[str, Any], complaints: int, *, programs: bool) -> subprocess.Popen[bytes]:
+def _start(
+    settings: Mapping[str, Any], complaints: int, *, programs: bool
+) -> subprocess.Popen[bytes]:
     utf8 = ("-X", "utf8=1") if sys.flags.utf8_mode else ()
     # The same packages as here, also where they were found by other ways than installation.
     path = [str(Path(entry).absolute()) for entry in sys.path]
     return subprocess.Popen(  # noqa: S603 - our own interpreter, and a list, never a shell
-        [sys.executable, *_PYTHON_FLAGS, *utf8, "-c", _BOOT, json.dumps(told), *path],
+        [sys.executable, *_PYTHON_FLAGS, *utf8, "-c", _BOOT, json.dumps(settings), *path],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=complaints,
-        pass_fds=(told["requests"], told["replies"]),
+        pass_fds=(settings["requests"], settings["replies"]),
         cwd="/",
         env=_environment(programs=programs),
         start_new_session=True,
