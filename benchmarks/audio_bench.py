@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
-from bandstand.music.audio.descriptors import describe
+from bandstand.music.audio.decode import Recording, read
 from bandstand.music.audio.descriptors.definition import CLIP_SECONDS, SAMPLE_RATE
-from bandstand.music.audio.recording import Recording, read
+from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.tracker_support import NeedsProgramError
 from bandstand.music.library.opening import open_beneath
 from bandstand.music.library.walk import library_roots, walk

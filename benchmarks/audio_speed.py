@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.music.audio.descriptors import describe
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
+from bandstand.music.audio.descriptors.summary import describe
 from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed, undisturbed
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.arrays import frozen
-from bandstand.music.audio.descriptors import NAMES, VERSION
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.store import accounts, events, sessions
 from bandstand.store.recording import record_analyses

@@ -10,8 +10,8 @@ import pytest
 from scipy.signal import resample_poly
 
 from bandstand.errors import InvalidInputError
-from bandstand.music.audio.descriptors import NAMES, describe
-from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES
+from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, NAMES
+from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.projection import fit
 from bandstand_demo import Piece, pieces, render
 from bandstand_demo.loudness import loudness

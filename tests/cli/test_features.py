@@ -15,7 +15,8 @@ import pytest
 
 from bandstand.cli import main
 from bandstand.cli.features import features
-from bandstand.music.audio.descriptors import NAMES, describe
+from bandstand.music.audio.descriptors.definition import NAMES
+from bandstand.music.audio.descriptors.summary import describe
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
 from tests.music.audio.audio_files import make

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.cli import scan as command
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.feature_maps import NAMES as FEATURE_MAPS
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.scan import scan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store import files, projections, songs
 from bandstand.store.connection import open_store

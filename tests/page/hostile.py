@@ -21,8 +21,8 @@ import numpy as np
 
 from bandstand.arrays import frozen
 from bandstand.errors import BandstandError
-from bandstand.music.audio.descriptors import VERSION
-from bandstand.music.audio.text import clean
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.audio.tags import clean
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store import accounts, events, playlists, sessions
 from bandstand.store.connection import open_store

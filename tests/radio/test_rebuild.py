@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from bandstand.errors import StoreError
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.algorithms.situation import Catalogue
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.choice.shelf import load_shelf, shelf_from, shelf_of
 from bandstand.radio.choice.song_columns import SongColumns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hypothesis import strategies as st
 
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.store import files, scans
 from bandstand.store.moving import move
 from bandstand.store.recording import record_analyses, record_problem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from bandstand.cli.ranking_table import in_columns
-from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.library.walk import shown
 
 if TYPE_CHECKING:

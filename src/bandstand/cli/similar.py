@@ -78,7 +78,7 @@ def _real(path: str) -> str:
 
 
 def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]:
-    from bandstand.music.audio.descriptors import VERSION  # noqa: PLC0415
+    from bandstand.music.audio.descriptors.definition import VERSION  # noqa: PLC0415
     from bandstand.music.catalogue.neighbours import nearest  # noqa: PLC0415
     from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
     from bandstand.store import songs  # noqa: PLC0415

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.music.audio.descriptors import NAMES, VERSION
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.projection import Projection
 from bandstand.store import projections, songs
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.audio.descriptors.definition import NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path

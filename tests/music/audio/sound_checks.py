@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.fft
 
-from bandstand.music.audio.recording import Recording, read
+from bandstand.music.audio.decode import Recording, read
 from tests.music.audio.audio_files import melody
 
 if TYPE_CHECKING:

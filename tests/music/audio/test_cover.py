@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.cover import LARGEST, embedded_cover
-from bandstand.music.audio.picture_size import media_type
+from bandstand.music.audio.pictures import MAX_COVER_BYTES, embedded_cover, media_type
 from tests.music.audio.audio_files import apic, id3, make, picture
 from tests.music.audio.sound_checks import read_file
 
@@ -72,9 +71,12 @@ def test_the_kind_is_what_the_bytes_say_and_not_the_tag(sound: bytes) -> None:
 
 
 def test_a_cover_that_is_too_large_is_left_alone(sound: bytes) -> None:
-    image = picture() + bytes(LARGEST)
+    image = picture() + bytes(MAX_COVER_BYTES)
     assert cover_of(id3(apic(image)) + sound) is None
-    assert cover_of(id3(apic(image[:LARGEST])) + sound) == ("image/jpeg", image[:LARGEST])
+    assert cover_of(id3(apic(image[:MAX_COVER_BYTES])) + sound) == (
+        "image/jpeg",
+        image[:MAX_COVER_BYTES],
+    )
 
 
 def test_a_file_that_is_no_sound_is_refused() -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from bandstand.music.audio.containers import Source, tag_size
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES
 from bandstand.music.audio.duration import claimed_length, counted_length
-from bandstand.music.audio.id3 import tag_size
-from bandstand.music.audio.source import Source
 from tests.music.audio.audio_files import FILMS, FORMATS, chunk, make, melody, wav
 from tests.music.audio.sound_checks import loudness, read_bytes, read_file, seconds_into_the_melody
 
@@ -241,7 +240,7 @@ def test_an_mp3_header_that_does_not_fit_the_file_is_not_believed(
 
 def test_counting_ends_after_so_many_packets(tmp_path: Path) -> None:
     with make(tmp_path / "a.ac3", seconds=20).open("rb") as file:
-        length = counted_length(Source(file), packet_limit=100)
+        length = counted_length(Source(file), max_packets=100)
     assert length.counted == pytest.approx(100 * 1536 / 44_100, abs=0.01)
     assert length.whole > length.counted
 

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from bandstand.music.audio.descriptors import (
-    FRAME_NAMES,
-    NAMES,
-    describe,
-    frame_descriptors,
-    frames,
-)
-from bandstand.music.audio.descriptors.definition import FRAME
+from bandstand.music.audio.descriptors import frames
+from bandstand.music.audio.descriptors.definition import FRAME, FRAME_NAMES, NAMES
+from bandstand.music.audio.descriptors.summary import describe, frame_descriptors
 
 if TYPE_CHECKING:
     from pathlib import Path

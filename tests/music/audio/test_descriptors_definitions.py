@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.music.audio.descriptors import FRAME_NAMES, frame_descriptors
+from bandstand.music.audio.descriptors.definition import FRAME_NAMES
+from bandstand.music.audio.descriptors.summary import frame_descriptors
 
 if TYPE_CHECKING:
     from bandstand.arrays import Vector

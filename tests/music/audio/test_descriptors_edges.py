@@ -11,17 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandstand.errors import InvalidInputError
-from bandstand.music.audio.descriptors import (
+from bandstand.music.audio.descriptors import frames, spectral
+from bandstand.music.audio.descriptors.definition import (
+    CLIP_SAMPLES,
+    FRAME,
     FRAME_NAMES,
     NAMES,
+    SAMPLE_RATE,
     VERSION,
-    bands,
-    describe,
-    frame_descriptors,
-    frames,
-    spectral,
 )
-from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, FRAME, SAMPLE_RATE
+from bandstand.music.audio.descriptors.summary import describe, frame_descriptors
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -131,8 +130,8 @@ def test_bands_above_half_the_sample_rate_are_the_constant_one() -> None:
 def test_a_band_with_one_empty_bin_is_not_flat() -> None:
     power = np.ones((1, 257))
     power[0, 180] = 0
-    log_totals = bands.band_log_totals(power, frames.log_power(power))
-    flatness = bands.flatness(bands.band_totals(power), log_totals)[0]
+    log_totals = spectral.band_log_totals(power, frames.log_power(power))
+    flatness = spectral.flatness(spectral.band_totals(power), log_totals)[0]
     assert [band for band in range(24) if flatness[band] == 0] == [17, 18]
 
 
@@ -190,7 +189,7 @@ def test_frames_know_nothing_of_each_other_but_for_flux(cut: int) -> None:
 def test_no_descriptor_knows_of_the_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = 0.1 * NOISE[: 93 * FRAME - 300]
     expected = describe(clip), frame_descriptors(clip)
-    monkeypatch.setattr(frames, "_BLOCK", block)
+    monkeypatch.setattr(frames, "_BLOCK_FRAMES", block)
     np.testing.assert_allclose(describe(clip), expected[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(frame_descriptors(clip), expected[1], rtol=1e-9, atol=1e-12)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bandstand.arrays import frozen
 from bandstand.music.audio import loadings
-from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from tests.music.audio.descriptor_tables import WIDTH, library, real_library, seeds
@@ -126,7 +126,7 @@ def test_waves_of_many_descriptors_cannot_be_told_apart() -> None:
     table = library(1, 30)
     projection = fit(table, feature_map="fourier")
     features = projection.apply(table)[0]
-    assert not loadings.is_told_apart(projection)
+    assert not loadings.has_groups(projection)
     assert loadings.parts(projection, np.ones(len(features)), features) == {}
     assert loadings.character(projection, features) == {}
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.modules import module_chunks
 from bandstand.music.audio.opus import codec_of, opus_chunks
-from bandstand.music.audio.tracker_support import NeedsProgramError
+from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
 from tests.music.audio.audio_files import FORMATS, make, wav
 from tests.music.audio.test_trackers import protracker
 

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from bandstand.music.audio.descriptors import NAMES, describe
-from bandstand.music.audio.recording import read
+from bandstand.music.audio.decode import read
+from bandstand.music.audio.descriptors.definition import NAMES
+from bandstand.music.audio.descriptors.summary import describe
 
 if TYPE_CHECKING:
     from bandstand.arrays import Matrix

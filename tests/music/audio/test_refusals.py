@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.cover import embedded_cover
-from bandstand.music.audio.recording import read
+from bandstand.music.audio.decode import read
+from bandstand.music.audio.pictures import embedded_cover
 from tests.music.audio.audio_files import (
     FORMATS,
     apic,

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.music.audio.genres import GENRES, genre_named
-from bandstand.music.audio.tag_values import (
+from bandstand.music.audio.tags import (
+    GENRES,
     gain_of,
+    genre_named,
     genre_of,
     identifier_of,
     peak_of,

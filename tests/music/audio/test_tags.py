@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.music.audio.tags import read_tags
-from bandstand.music.audio.text import clean
+from bandstand.music.audio.tags import clean, read_tags
 from bandstand.tracks import Tags
 from tests.music.audio.audio_files import chunk, id3, make, wav
 
@@ -222,6 +221,6 @@ def test_what_tinytag_cannot_bear_is_no_reason_to_lose_a_song(
 def test_tinytag_fills_in_what_pyav_does_not_see(
     sound: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.music.audio.tags._places", lambda _: iter(()))
+    monkeypatch.setattr("bandstand.music.audio.tags._metadata_of", lambda _: iter(()))
     tag = id3((b"TIT2", b"\0Title"), (b"TPE2", b"\0Band"), (b"TRCK", b"\0" + b"4/9"))
     assert tags_of(tag + sound) == Tags(title="Title", album_artist="Band", track=4)

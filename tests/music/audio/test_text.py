@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.music.audio.text import LONGEST, clean
+from bandstand.music.audio.tags import MAX_TEXT_LENGTH, clean
 
 anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=600)
 
@@ -15,7 +15,7 @@ anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=60
 def test_clean_text_can_be_kept_and_shown(text: str) -> None:
     found = clean(text)
     if found is not None:
-        assert 0 < len(found) <= LONGEST
+        assert 0 < len(found) <= MAX_TEXT_LENGTH
         assert found == found.strip()
         assert found == " ".join(found.split())
         assert unicodedata.is_normalized("NFC", found)
@@ -64,7 +64,7 @@ def test_what_becomes_of_odd_text(text: str | None, expected: str | None) -> Non
 def test_megabytes_of_combining_marks_are_no_work() -> None:
     found = clean("e" + "\u0301\u0316" * 5_000_000)
     assert found is not None
-    assert len(found) == LONGEST
+    assert len(found) == MAX_TEXT_LENGTH
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])

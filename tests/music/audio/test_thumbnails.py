@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.picture_size import checked_picture, claimed_size, media_type
-from bandstand.music.audio.thumbnails import thumbnail
+from bandstand.music.audio.pictures import checked_picture, claimed_size, media_type, thumbnail
 from tests.music.audio.audio_files import huge_png, picture
 from tests.music.library.handmade_tags import jpeg
 

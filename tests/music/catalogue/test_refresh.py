@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue import refresh as catalogue

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, UnreadableAudioError
-from bandstand.music.audio.descriptors import NAMES, VERSION
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.library.analyse import analyse, checked, request
 from bandstand.music.library.analysers import LocalAnalyser, judged
 from bandstand.music.sandbox import Answer, Failure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pytest
 
-from bandstand.music.audio.recording import read
+from bandstand.music.audio.decode import read
 from bandstand.music.library import analyse
 from bandstand.music.library.content import fingerprint
 from bandstand.music.library.opening import open_file

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library import cluster as clustered
 from bandstand.music.library.analyse import request
 from bandstand.music.library.analysers import LocalAnalyser

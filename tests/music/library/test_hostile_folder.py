@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.library.content import fingerprint
 from bandstand.music.library.walk import shown
 from tests.music.library.hostile_folder import Hostile, build

@@ -1,10 +1,4 @@
-"""From an audio file to numbers: decode, describe, project; and music made from a seed.
+"""From an audio file to numbers: decode, read tags, describe, project.
 
-recording     the middle of a track and its tags, from an open file of any common format
-descriptors   the 159 numbers that describe such a clip
-projection    these numbers as features: z-scores and principal components
-cover         the picture inside a file
-synthesis     a small library of synthesised music
-
-Decoding is meant for hostile files, and is to run in a process of its own.
+Decoding is made for hostile files, and runs in a limited process.
 """

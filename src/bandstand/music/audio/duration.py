@@ -1,4 +1,4 @@
-"""How long a track is: what its header claims, or what can be counted."""
+"""The duration of a track: as its header claims, or as its packets add up."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import av
 
-from bandstand.music.audio.containers import audio_stream, opened
-from bandstand.music.audio.id3 import behind_tag, tag_size
-from bandstand.music.audio.packets import packets_of
+from bandstand.music.audio.containers import audio_stream, behind_tag, opened, packets_of, tag_size
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-    from bandstand.music.audio.source import Source
+    from bandstand.music.audio.containers import Source
 
-PACKET_LIMIT: Final = 2_000_000  # 14 hours of mp3
+MAX_PACKETS: Final = 2_000_000  # 14 hours of mp3
 # Raw streams have no header; their length is guessed from the first packets.
 _RAW: Final = frozenset({"aac", "ac3", "dts", "dtshd", "eac3", "latm", "loas"})
 # Nor has an mp3, unless its first frame begins with one of these …
@@ -47,14 +45,14 @@ def claimed_length(source: Source) -> float | None:
     return seconds
 
 
-def counted_length(source: Source, *, packet_limit: int = PACKET_LIMIT) -> Length:
+def counted_length(source: Source, *, max_packets: int = MAX_PACKETS) -> Length:
     """Return how long all packets last together, which takes no decoding."""
     with opened(source) as container:
         stream = audio_stream(container)
         total, packets = 0, 0
         first: int | None = None
         last = 0
-        for packet in islice(packets_of(container, stream), packet_limit):
+        for packet in islice(packets_of(container, stream), max_packets):
             packets += 1
             total += max(packet.duration or 0, 0)
             if packet.pts is not None:
@@ -63,7 +61,7 @@ def counted_length(source: Source, *, packet_limit: int = PACKET_LIMIT) -> Lengt
         # Packets that do not say how long they last say at least when they begin.
         ticks = total or last - (first or 0)
         counted = max(float(ticks * stream.time_base), 0.0) if stream.time_base else 0.0
-        is_all = packets < packet_limit and not source.is_spent()
+        is_all = packets < max_packets and not source.is_spent()
         stated = _stated(container, stream) or 0.0
     return Length(counted, counted if is_all else max(counted, stated))
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 NAMES: Final = ("identity", "fourier")
 FREQUENCIES: Final = 32
-# So many songs tell the median distance to about one per cent.
-_SONGS_COMPARED: Final = 1_000
+# Enough for the median distance to about one per cent.
+_MAX_SONGS_COMPARED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +142,8 @@ def median_distance(projected: Matrix) -> float:
     4.0
     """
     songs = projected
-    if len(songs) > _SONGS_COMPARED:
-        steps = np.linspace(0, len(songs) - 1, _SONGS_COMPARED).round().astype(np.intp)
+    if len(songs) > _MAX_SONGS_COMPARED:
+        steps = np.linspace(0, len(songs) - 1, _MAX_SONGS_COMPARED).round().astype(np.intp)
         songs = songs[np.argsort(songs[:, 0], kind="stable")[steps]]
     # Differences rather than |x|² + |y|² − 2x'y, which leaves a distance between equal songs.
     apart = [

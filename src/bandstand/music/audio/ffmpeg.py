@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TIME_LIMIT: Final = 60.0  # seconds
-_BLOCK: Final = 1 << 18  # bytes of sound, a bit more than a second
-# The file is standard input, and no name of it reaches the command line. It is opened anew
-# from there, since a demuxer that wants to know the size refuses a pipe.
+MAX_SECONDS: Final = 60.0  # seconds
+_BLOCK_BYTES: Final = 1 << 18  # bytes of sound, a bit more than a second
+# The file is standard input, and its name never reaches the command line. It is opened again from
+# there, since a demuxer that needs the size refuses a pipe.
 _INPUT: Final = "file:/dev/fd/0"
-_ALWAYS: Final = ("-hide_banner", "-nostdin", "-protocol_whitelist", "file,pipe")
-# Nothing else of the surroundings: FFREPORT, for one, would write files.
-_KEPT: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+_COMMON_OPTIONS: Final = ("-hide_banner", "-nostdin", "-protocol_whitelist", "file,pipe")
+# No other variable is passed on: FFREPORT, for one, would write files.
+_KEPT_VARIABLES: Final = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 @cache
@@ -43,15 +43,15 @@ def ffmpeg_with(wanted: tuple[str, ...]) -> tuple[str, str] | None:
 
 def described(ffmpeg: str, demuxer: str, file: BinaryIO) -> str:
     """Return what ffmpeg says about a file, as it would be shown to a person."""
-    # No output is asked for, about which it complains at the end.
-    arguments = [ffmpeg, *_ALWAYS, "-f", demuxer, "-i", _INPUT]
+    # Without an output file ffmpeg complains at the end, which does no harm.
+    arguments = [ffmpeg, *_COMMON_OPTIONS, "-f", demuxer, "-i", _INPUT]
     words = _output(arguments, file, limit=1 << 16, errors=True)
     return words.decode(errors="surrogateescape")
 
 
 def decoded(ffmpeg: str, demuxer: str, file: BinaryIO, *, start: float, samples: int) -> bytes:
-    """Return at most so many samples: 16 kHz, mono, 16 bits, little-endian."""
-    arguments = [ffmpeg, *_ALWAYS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
+    """Return at most `samples` samples: 16 kHz, mono, 16 bits, little-endian."""
+    arguments = [ffmpeg, *_COMMON_OPTIONS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
     arguments += ["-ss", f"{start:.3f}", "-i", _INPUT, "-t", f"{samples / 16_000:.3f}"]
     arguments += ["-map", "0:a:0", "-ac", "1", "-ar", "16000", "-f", "s16le", "pipe:1"]
     return _output(arguments, file, limit=2 * samples, errors=False)
@@ -60,16 +60,16 @@ def decoded(ffmpeg: str, demuxer: str, file: BinaryIO, *, start: float, samples:
 def played(
     ffmpeg: str, demuxer: str, file: BinaryIO, *, rate: int, seconds: int
 ) -> Iterator[bytes]:
-    """Yield the sound from its beginning, at most so many seconds: stereo, 16 bits, little-endian.
+    """Yield the sound from its beginning, up to `seconds`: stereo, 16 bits, little-endian.
 
     Each block is a whole number of samples for both channels.
     """
-    arguments = [ffmpeg, *_ALWAYS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
+    arguments = [ffmpeg, *_COMMON_OPTIONS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
     arguments += ["-i", _INPUT, "-t", str(seconds), "-map", "0:a:0", "-ac", "2", "-ar", str(rate)]
     arguments += ["-f", "s16le", "pipe:1"]
     with _running(arguments, file, errors=False) as process:
         assert process.stdout is not None  # noqa: S101 - it was asked for
-        while block := _read(process.stdout.fileno(), _BLOCK):
+        while block := _read(process.stdout.fileno(), _BLOCK_BYTES):
             yield block[: len(block) // 4 * 4]
 
 
@@ -84,8 +84,8 @@ def _output(arguments: list[str], file: BinaryIO | None, *, limit: int, errors: 
 def _running(
     arguments: list[str], file: BinaryIO | None, *, errors: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Give a program that runs until the end of the block."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    """Yield a program that runs until the end of the block."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     with subprocess.Popen(  # noqa: S603 - fixed arguments, and no shell
         arguments,
         # Pipes only: in a limited process not even /dev/null can be opened for writing.
@@ -101,7 +101,7 @@ def _running(
 
 
 def _read(pipe: int, limit: int) -> bytes:
-    until = time.monotonic() + TIME_LIMIT
+    until = time.monotonic() + MAX_SECONDS
     data = bytearray()
     while len(data) < limit:
         ready, _, _ = select.select([pipe], [], [], max(until - time.monotonic(), 0.0))

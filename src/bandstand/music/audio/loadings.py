@@ -1,4 +1,4 @@
-"""What the features of a song are made of, in groups of descriptors that have a name.
+"""Features of a song as sums over named groups of descriptors.
 
     x = C z        ẑ = C'x        θ'x = θ'CC'x = Σ_j (C'θ)_j ẑ_j
 
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.arrays import frozen
-from bandstand.music.audio.descriptors import NAMES
+from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.feature_maps import Identity
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Group:
 
     name: str
     beginnings: tuple[str, ...]  # of the names of its descriptors, after mean_ and std_
-    more: str  # what a song is called that stands high on the index
+    more: str  # the word for a song that stands high on the index
     less: str
     rising: tuple[str, ...]  # beginnings of the descriptors that the index adds up
     falling: tuple[str, ...] = ()  # … and of those that it subtracts
@@ -85,7 +85,7 @@ GROUPS: Final = (
 )
 
 
-def is_told_apart(projection: Projection) -> bool:
+def has_groups(projection: Projection) -> bool:
     """Return whether the features are sums over descriptors, so that groups have their parts."""
     return isinstance(projection.feature_map, Identity)
 
@@ -93,9 +93,9 @@ def is_told_apart(projection: Projection) -> bool:
 def parts(projection: Projection, preference: Vector, features: Vector) -> dict[str, float]:
     """Return what each group of descriptors adds to θ'x; together they are θ'x, to rounding.
 
-    None of them can be told where features are not sums over descriptors: then it is empty.
+    Empty where features are not sums over descriptors.
     """
-    if not is_told_apart(projection):
+    if not has_groups(projection):
         return {}
     with np.errstate(under="ignore"):
         each = (preference @ projection.components) * (features @ projection.components)
@@ -126,7 +126,7 @@ def towards(projection: Projection) -> dict[str, Vector]:
 
 def _scales(projection: Projection) -> dict[str, Vector]:
     """Return Ca/√v of each group that varies: (p,) each."""
-    if not is_told_apart(projection):
+    if not has_groups(projection):
         return {}
     found = {}
     with np.errstate(under="ignore"):
@@ -143,7 +143,7 @@ def _scales(projection: Projection) -> dict[str, Vector]:
 def _codes() -> Indices:
     """Return which group each descriptor belongs to: (c,)."""
     codes: Indices = np.array([_code(name) for name in NAMES])
-    codes.flags.writeable = False  # it is shared by all who ask
+    codes.flags.writeable = False  # all callers share it
     return codes
 
 

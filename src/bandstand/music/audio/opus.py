@@ -13,9 +13,14 @@ import av
 from av.audio.resampler import AudioResampler
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.containers import SURPRISES, audio_stream, check_rate, opened
-from bandstand.music.audio.packets import frames_of
-from bandstand.music.audio.source import Source
+from bandstand.music.audio.containers import (
+    DECODER_ERRORS,
+    Source,
+    audio_stream,
+    check_rate,
+    frames_of,
+    opened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,9 +31,9 @@ if TYPE_CHECKING:
 
 RATE: Final = 48_000  # hertz; Opus knows hardly anything else
 BIT_RATES: Final = {"mono": 80_000, "stereo": 144_000}
-# What a whole recording may take to read: hours of it, uncompressed.
-_READ_LIMIT: Final = 1 << 34
-_CALL_LIMIT: Final = 1 << 22
+# Enough for hours of uncompressed sound.
+_MAX_READ_BYTES: Final = 1 << 34
+_MAX_READ_CALLS: Final = 1 << 22
 
 
 class Codec(NamedTuple):
@@ -46,7 +51,7 @@ def codec_of(file: BinaryIO) -> Codec:
 
 def opus_chunks(file: BinaryIO, *, size: int) -> Iterator[bytes]:
     """Yield the recording as Ogg Opus, in pieces of at least `size` bytes but for the last."""
-    source = Source(file, limit=_READ_LIMIT, calls=_CALL_LIMIT)
+    source = Source(file, limit=_MAX_READ_BYTES, calls=_MAX_READ_CALLS)
     with opened(source) as container:
         stream = audio_stream(container)
         layout = "mono" if stream.codec_context.layout.nb_channels == 1 else "stereo"
@@ -73,7 +78,7 @@ def encoded(frames: Iterable[AudioFrame], *, layout: str, size: int) -> Iterator
 
 
 class _Sink:
-    """Something to write to that remembers what was written until it is taken."""
+    """A target for writing that keeps the bytes until they are taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -120,7 +125,7 @@ def _pieces(resampler: AudioResampler | None, frame: AudioFrame | None) -> list[
         return []
     try:
         pieces = resampler.resample(frame)
-    except SURPRISES:
+    except DECODER_ERRORS:
         msg = "expected channels that can be mixed to two, got something else"
         raise UnreadableAudioError(msg) from None
     for piece in pieces:

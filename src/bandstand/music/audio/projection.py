@@ -6,12 +6,16 @@ code                  maths  shape     meaning
 `descriptors`         d      (S, 159)  raw, one row per song
 `mean`                m      (159,)    of the songs it was fitted on
 `standard_deviation`  σ      (159,)    the same, population form; 0 marks a constant column
+`correlation`         R      (159, 159)  the covariance of the z-scores; 0 for constant columns
 `limit`                      (159,)    a song's z-score is cut at ± this
-`components`          C      (p, 159)  orthonormal rows, by falling variance
+`components`          C      (p, 159)  orthonormal rows, by falling variance: R = C' diag(λ) C
 `variances`           λ      (p,)      of x over the songs it was fitted on, population form
 `feature_map`         φ                see feature_maps.py
 
 p is the smallest number of components that keeps `share` of the variance, never a fixed one.
+
+Moments are computed on columns brought to [−1, 1] first, whose squares are always in range, and
+in blocks of rows, so that a large library is not in memory twice.
 
 Constant columns: some descriptors never vary (bands above the Nyquist frequency). A column whose
 spread is below 1e-9 of its size is rounding and counts for nothing, also in a new song.
@@ -34,17 +38,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand._util.array_archive import packed, unpacked
+from bandstand._util.blocks import blocks
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import feature_maps
-from bandstand.music.audio.descriptors import NAMES, VERSION
-from bandstand.music.audio.principal import (
-    divided,
-    extremes,
-    moments,
-    portions,
-    principal_components,
-)
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,9 +52,112 @@ if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Matrix, Vector
     from bandstand.music.audio.feature_maps import FeatureMap
 
+
+# ── Moments and principal components ────────────────────────────────────────────────────
+
+# Larger numbers leave no room for a difference of two.
+MAX_DESCRIPTOR: Final = 1e300
+# A narrower column has no digits left in double precision.
+_MIN_REACH: Final = 1e-300
+# A spread below this part of a column's size is rounding.
+_MIN_RELATIVE_SPREAD: Final = 1e-9
+# Shares, and entries of a component, that differ by less are equal but for rounding.
+_ROUNDING: Final = 1e-9
+_BLOCK_ROWS: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moments:
+    """What PCA needs to know of a table."""
+
+    mean: Vector
+    standard_deviation: Vector
+    furthest: Vector  # the largest |z-score| in each column
+    correlation: Matrix
+
+
+def moments(matrix: Matrix) -> Moments:
+    """Return the moments of a table with at least one row."""
+    low, high = extremes(matrix)
+    with np.errstate(under="ignore"):
+        middle, reach = low / 2 + high / 2, high / 2 - low / 2
+        wide = reach >= _MIN_REACH
+        inner = [
+            divided(matrix[rows] - middle, reach, wide).mean(axis=0) * (rows.stop - rows.start)
+            for rows in blocks(len(matrix), _BLOCK_ROWS)
+        ]
+        centre = np.sum(inner, axis=0) / len(matrix)
+        covariance = np.zeros((matrix.shape[1], matrix.shape[1]))
+        for rows in blocks(len(matrix), _BLOCK_ROWS):
+            part = divided(matrix[rows] - middle, reach, wide) - centre
+            covariance += part.T @ part / len(matrix)
+        spread = np.sqrt(np.diag(covariance))
+        varies = wide & (
+            reach * spread > _MIN_RELATIVE_SPREAD * np.maximum(np.abs(low), np.abs(high))
+        )
+        mean, standard_deviation = middle + reach * centre, np.where(varies, reach * spread, 0.0)
+        side = np.maximum(high - mean, mean - low)
+        return Moments(
+            mean=mean,
+            standard_deviation=standard_deviation,
+            furthest=divided(side, standard_deviation, varies),
+            correlation=_correlation(covariance, np.where(varies, spread, 0.0)),
+        )
+
+
+def _correlation(covariance: Matrix, spread: Vector) -> Matrix:
+    varies = spread > 0
+    correlation = divided(covariance, spread, varies)
+    correlation = divided(correlation.T, spread, varies)
+    np.fill_diagonal(correlation, varies)
+    return correlation
+
+
+def principal_components(correlation: Matrix, share: float) -> tuple[Matrix, Vector]:
+    """Return the fewest components that hold `share` of the variance, and their variances.
+
+    There is always at least one. Of the two signs of a component, its largest entry (the first
+    of several) is positive: so the answer does not depend on the library that computes it.
+
+    >>> components, variances = principal_components(np.array([[1.0, 0.5], [0.5, 1.0]]), 0.7)
+    >>> components.round(3).tolist(), variances.round(3).tolist()
+    ([[0.707, 0.707]], [1.5])
+    """
+    rising, vectors = np.linalg.eigh(correlation)
+    variances = np.maximum(rising[::-1], 0.0)
+    enough = np.cumsum(variances) >= (share - _ROUNDING) * variances.sum()
+    count = int(np.argmax(enough)) + 1
+    components = vectors.T[::-1][:count]
+    sizes = np.abs(components)
+    first = np.argmax(sizes >= (1 - _ROUNDING) * sizes.max(axis=1, keepdims=True), axis=1)
+    signs = np.where(components[np.arange(count), first] < 0, -1.0, 1.0)
+    return np.ascontiguousarray(components * signs[:, None]), variances[:count].copy()
+
+
+def extremes(matrix: Matrix) -> tuple[Vector, Vector]:
+    """Return the smallest and the largest of each column; refuse what is not a number."""
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    if not ((low >= -MAX_DESCRIPTOR) & (high <= MAX_DESCRIPTOR)).all():  # also true for NaN
+        row, column = np.argwhere(~(np.abs(matrix) <= MAX_DESCRIPTOR))[0]
+        msg = (
+            f"descriptors must be finite and at most {MAX_DESCRIPTOR:g} in size, "
+            f"got {matrix[row, column]} in row {row}, column {column}"
+        )
+        raise InvalidInputError(msg)
+    return low, high
+
+
+def divided(matrix: AnyArray, by: Vector, where: AnyArray) -> AnyArray:
+    """Return `matrix` divided column by column, and 0 in the columns that are not in `where`."""
+    quotient: AnyArray = np.divide(matrix, by, out=np.zeros_like(matrix), where=where)
+    return quotient
+
+
+# ── Projection ──────────────────────────────────────────────────────────────────────────
+
 SHARE: Final = 0.9
 _FORMAT: Final = 1
-_FURTHEST: Final = 10.0
+_MIN_LIMIT: Final = 10.0
 _ARRAYS: Final = ("mean", "standard_deviation", "limit", "components", "variances")
 _MAP: Final = "map_"
 
@@ -86,7 +187,7 @@ class Projection:
 
     @property
     def explained_share(self) -> float:
-        """Return which part of the variance the components hold; 1 where there is none."""
+        """Return the share of the variance that the components hold; 1 where there is none."""
         total = self.total_variance
         return float(self.variances.sum()) / total if total else 1.0
 
@@ -106,7 +207,7 @@ class Projection:
         if len(matrix):
             extremes(matrix)
         features = np.empty((len(matrix), self.columns))
-        for rows in portions(len(matrix)):
+        for rows in blocks(len(matrix), _BLOCK_ROWS):
             features[rows] = self.feature_map.apply(self._projected(matrix[rows]))
         return features
 
@@ -162,7 +263,7 @@ def fit(
     linear = Projection(
         mean=frozen(found.mean),
         standard_deviation=frozen(found.standard_deviation),
-        limit=frozen(np.maximum(found.furthest, _FURTHEST)),
+        limit=frozen(np.maximum(found.furthest, _MIN_LIMIT)),
         components=frozen(components),
         variances=frozen(variances),
         songs=len(matrix),

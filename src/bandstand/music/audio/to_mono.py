@@ -1,4 +1,4 @@
-"""Decoded frames of any kind mixed down to 16 kHz, one channel, 16 bits.
+"""Mixes decoded frames of any kind to 16 kHz, one channel, 16 bits.
 
 The 16-bit way is the paper's: channels are averaged so that the sum cannot clip, which
 swresample does for whole numbers only (its mix of floats is √2 louder for stereo), and the
@@ -8,6 +8,7 @@ result is rounded to multiples of 1/32768.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import av.error
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Vector
 
 # Codecs that keep floats as they are, and so also those that are no numbers.
-_FLOATS: Final = frozenset(
+_FLOAT_CODECS: Final = frozenset(
     {
         "als",
         "pcm_f16le",
@@ -38,10 +39,18 @@ _FLOATS: Final = frozenset(
         "wavpack",
     }
 )
-# Frames that go in before something is taken out, and samples that come out at once: each
-# time costs more than the arithmetic for a short frame.
-_BATCH: Final = 32
-_PIECE: Final = SAMPLE_RATE
+# Frames that go in between two pulls, and samples that come out at once: a call costs more than
+# the arithmetic for a short frame.
+_FRAMES_PER_PULL: Final = 32
+_SAMPLES_PER_PULL: Final = SAMPLE_RATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sound:
+    """A clip: 16 kHz, mono, in [-1, 1); and the seconds of the whole track."""
+
+    samples: Vector
+    duration: float
 
 
 class _Kind(NamedTuple):
@@ -52,12 +61,12 @@ class _Kind(NamedTuple):
     layout: str
 
 
-class Mixdown:
+class MonoClip:
     """The clip of a track that begins at `start`, in seconds, filled frame by frame."""
 
     def __init__(self, start: float, *, codec: str) -> None:
         self._start = start
-        self._needs_check = codec in _FLOATS
+        self._needs_check = codec in _FLOAT_CODECS
         self._pieces: list[NDArray[np.int16]] = []
         self._graph: Graph | None = None
         self._kind: _Kind | None = None
@@ -65,7 +74,7 @@ class Mixdown:
         self.is_full = False
 
     def add(self, frame: AudioFrame, at: float) -> None:
-        """Take one decoded frame that begins `at` so many seconds of the track."""
+        """Add one decoded frame that begins at second `at` of the track."""
         if self._needs_check:
             _check_finite(frame)
         kind = _Kind(frame.sample_rate, frame.format.name, frame.layout.name)
@@ -92,10 +101,10 @@ class Mixdown:
 
     def _push(self, frame: AudioFrame | None) -> None:
         if self._graph is not None:
-            with suppress(av.error.EOFError):  # it has seen all it wants; pulling will tell
+            with suppress(av.error.EOFError):  # it has all it needs; the next pull notes that
                 self._graph.push(frame)
             self._waiting += 1
-            if self._waiting >= _BATCH or frame is None:
+            if self._waiting >= _FRAMES_PER_PULL or frame is None:
                 self._pull(self._graph)
 
     def _pull(self, graph: Graph) -> None:
@@ -104,7 +113,7 @@ class Mixdown:
             while True:
                 self._pieces.append(_mono(graph.pull()))
         except av.error.BlockingIOError:
-            pass  # it wants more
+            pass  # it needs more
         except av.error.EOFError:
             self.is_full = True
 
@@ -140,7 +149,7 @@ def _graph(kind: _Kind, start: float, duration: float) -> Graph:
             graph.add("abuffersink"),
         )
         graph.link_nodes(*filters).configure()
-        graph.set_audio_frame_size(_PIECE)
+        graph.set_audio_frame_size(_SAMPLES_PER_PULL)
     except av.error.FFmpegError:
         msg = f"expected channels that can be mixed to one, got {kind.layout}"
         raise UnreadableAudioError(msg) from None

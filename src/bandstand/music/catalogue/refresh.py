@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.music.audio.descriptors import NAMES, VERSION
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue.matrix import Catalogue, Chunks, open_latest, write

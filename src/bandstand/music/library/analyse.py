@@ -17,8 +17,9 @@ import numpy as np
 
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError, UnreadableAudioError
-from bandstand.music.audio.descriptors import NAMES, VERSION, describe
-from bandstand.music.audio.recording import read
+from bandstand.music.audio.decode import read
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.tracker_support import NeedsProgramError
 from bandstand.music.library.content import fingerprint, modified_ns
 from bandstand.music.library.opening import CHANGING, open_beneath, open_file

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from bandstand._util.parallel import connected
 from bandstand.errors import BandstandError
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analysers import Asked, LocalAnalyser, Outcome, judged
 from bandstand.music.sandbox import Answer, Failure
 

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import request
 from bandstand.music.library.walk import walk
 from bandstand.store import files, scans, songs

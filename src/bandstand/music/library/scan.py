@@ -21,7 +21,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bandstand.music.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import request
 from bandstand.music.library.reasons import may_have_passed
 from bandstand.music.library.recognition import former_place, is_as_recorded

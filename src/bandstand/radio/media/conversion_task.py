@@ -11,9 +11,8 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from bandstand.errors import InvalidInputError, UnreadableAudioError
-from bandstand.music.audio.modules import module_chunks
 from bandstand.music.audio.opus import opus_chunks
-from bandstand.music.audio.tracker_support import is_module
+from bandstand.music.audio.tracker_support import is_module, module_chunks
 from bandstand.music.library.opening import CHANGING, open_beneath
 
 if TYPE_CHECKING:

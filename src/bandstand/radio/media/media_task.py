@@ -10,10 +10,8 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
-from bandstand.music.audio.cover import embedded_cover
 from bandstand.music.audio.opus import codec_of
-from bandstand.music.audio.picture_size import checked_picture
-from bandstand.music.audio.thumbnails import thumbnail
+from bandstand.music.audio.pictures import checked_picture, embedded_cover, thumbnail
 from bandstand.music.library.opening import open_beneath
 
 if TYPE_CHECKING:

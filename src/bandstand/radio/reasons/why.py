@@ -163,7 +163,7 @@ def _sound(
     if projection is None or len(preference) not in {sound, sound + 1}:
         return None, {SOUND: liking}  # the features of another projection, if of any
     base = float(preference[sound:] @ features[sound:])
-    if not loadings.is_told_apart(projection):
+    if not loadings.has_groups(projection):
         return base, {SOUND: liking - base}
     groups = loadings.parts(projection, preference[:sound], features[:sound])
     return base, {**groups, OTHER: liking - base - sum(groups.values())}

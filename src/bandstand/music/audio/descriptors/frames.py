@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 
+from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
 
@@ -40,7 +41,7 @@ _SCALED_WINDOW: Final = (0.54 - 0.46 * np.cos(2 * np.pi * np.arange(FRAME) / (FR
 )
 _TINY: Final = np.finfo(np.float64).tiny  # the smallest normal double
 # Frames in a block: few enough for the cache, enough to make the calls of functions cheap.
-_BLOCK: Final = 192
+_BLOCK_FRAMES: Final = 192
 
 
 @np.errstate(over="ignore", under="ignore")  # in squares that serve only for a comparison
@@ -80,14 +81,14 @@ def framed(samples: Vector) -> Matrix:
     return whole.reshape(-1, FRAME)
 
 
-def blocks(samples: Vector) -> Iterator[Matrix]:
+def frame_blocks(samples: Vector) -> Iterator[Matrix]:
     """Yield all frames in their order, some at a time: (B, 512) each.
 
-    >>> [len(block) for block in blocks(np.zeros(400 * 512 + 1))]
+    >>> [len(block) for block in frame_blocks(np.zeros(400 * 512 + 1))]
     [192, 192, 17]
     """
-    for start in range(0, len(samples), _BLOCK * FRAME):
-        yield framed(samples[start : start + _BLOCK * FRAME])
+    for part in blocks(len(samples), _BLOCK_FRAMES * FRAME):
+        yield framed(samples[part])
 
 
 @np.errstate(under="ignore")  # the power of next to nothing is nothing

@@ -6,37 +6,36 @@ the population's, divided by the number of frames, so a clip of one frame has ze
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bandstand.music.audio.descriptors.bands import (
-    band_log_totals,
-    band_peaks,
-    band_totals,
-    crest,
-    flatness,
-)
 from bandstand.music.audio.descriptors.chroma import clarity, pitch_classes
 from bandstand.music.audio.descriptors.frames import (
     BINS,
-    blocks,
     checked,
+    frame_blocks,
     log_power,
     power_spectrum,
 )
 from bandstand.music.audio.descriptors.mfcc import mel_energies, mfcc
-from bandstand.music.audio.descriptors.spectral import centroid, flux, roll_off, zero_crossings
+from bandstand.music.audio.descriptors.spectral import (
+    band_log_totals,
+    band_peaks,
+    band_totals,
+    centroid,
+    crest,
+    flatness,
+    flux,
+    roll_off,
+    zero_crossings,
+)
 from bandstand.music.audio.descriptors.tempo import overlapping, tempo
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.arrays import Matrix, Vector
-
-# Goes up with every change of any descriptor, or of how a clip is chosen and decoded: numbers of
-# different versions are never mixed.
-VERSION: Final = 1
 
 
 class _Reduced(NamedTuple):
@@ -59,7 +58,7 @@ def describe(samples: ArrayLike) -> Vector:
 
     `samples` are 16 kHz, one channel, in [-1, 1).
 
-    >>> from bandstand.music.audio.descriptors import NAMES
+    >>> from bandstand.music.audio.descriptors.definition import NAMES
     >>> tone = 0.5 * np.sin(2 * np.pi * 1000 / 16_000 * np.arange(16_000))
     >>> values = dict(zip(NAMES, describe(tone).tolist(), strict=True))
     >>> round(values["mean_Centroid"] * 257 * 31.25 / 100)  # 10 times 100 Hz
@@ -92,7 +91,7 @@ def _reduced(samples: Vector) -> _Reduced:
     """Return what is kept of all frames; their spectra are held only some at a time."""
     before = np.zeros(BINS)
     parts = []
-    for frames in blocks(samples):
+    for frames in frame_blocks(samples):
         part, before = _reduced_block(frames, before)
         parts.append(part)
     return _Reduced(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

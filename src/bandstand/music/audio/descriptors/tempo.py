@@ -28,7 +28,7 @@ import scipy.fft
 
 from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
-from bandstand.music.audio.descriptors.frames import blocks, power_spectrum
+from bandstand.music.audio.descriptors.frames import frame_blocks, power_spectrum
 from bandstand.music.audio.descriptors.mfcc import FILTERS, mel_energies
 
 if TYPE_CHECKING:
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
 HOP: Final = FRAME // 2
 # Tempi are in equal ratios of 0.4 %, so that an octave is a whole number of steps.
 _STEPS_PER_OCTAVE: Final = 175
-_SLOWEST: Final = 40.0  # beats per minute
-_FASTEST: Final = 240.0
+_MIN_TEMPO: Final = 40.0  # beats per minute
+_MAX_TEMPO: Final = 240.0
 TEMPI: Final = frozen(
-    _SLOWEST
-    * 2 ** (np.arange(np.log2(_FASTEST / _SLOWEST) * _STEPS_PER_OCTAVE) / _STEPS_PER_OCTAVE)
+    _MIN_TEMPO
+    * 2 ** (np.arange(np.log2(_MAX_TEMPO / _MIN_TEMPO) * _STEPS_PER_OCTAVE) / _STEPS_PER_OCTAVE)
 )
 _PERIODS: Final = frozen(60 * SAMPLE_RATE / HOP / TEMPI)  # in hops
 
 # In single precision the smallest numbers are near 1e-38. A clip whose loudest energy is above
 # this loses nothing there that could matter beside its floor.
-_LEAST_FOR_SINGLE: Final = 1e-20
+_MIN_SINGLE_ENERGY: Final = 1e-20
 # Two of the fastest beats; in less than that nothing can recur.
-_FEWEST: Final = int(2 * 60 / _FASTEST * SAMPLE_RATE / HOP)
-# Changes 20 dB below the clip's level are nobody's beat.
+_MIN_FRAMES: Final = int(2 * 60 / _MAX_TEMPO * SAMPLE_RATE / HOP)
+# Changes 20 dB below the clip's level are no beat.
 _FLOOR: Final = 0.01
 # A mean rise of 0.01 dB per band is rounding or leakage; then nothing has begun.
-_LEAST_ONSET: Final = 0.001
+_MIN_ONSET: Final = 0.001
 _BEATS: Final = 4  # how many periods ahead a beat must recur
 _PULSE_WEIGHT: Final = 0.5
-_LEAST_EVIDENCE: Final = 1e-3
+_MIN_EVIDENCE: Final = 1e-3
 # What counts as half present, of 1, when only the octave is open.
-_SOME_RECURRENCE: Final = 0.03
-_SOME_PULSE: Final = 0.6
+_HALF_RECURRENCE: Final = 0.03
+_HALF_PULSE: Final = 0.6
 _PREFERRED: Final = 120.0  # beats per minute
 _WIDE_PRIOR: Final = 1.0  # standard deviation in octaves, to find the beat …
 _NARROW_PRIOR: Final = 0.7  # … and its octave
@@ -75,10 +75,10 @@ def tempo(energies: Matrix) -> float:
     >>> round(tempo(energies)), tempo(0 * energies)
     (150, 0.0)
     """
-    if len(energies) < _FEWEST:
+    if len(energies) < _MIN_FRAMES:
         return 0.0
     onsets = onset_strength(energies)
-    if onsets.max() < _LEAST_ONSET:
+    if onsets.max() < _MIN_ONSET:
         return 0.0
     return dominant_tempo(onsets - onsets.mean())
 
@@ -90,11 +90,11 @@ def overlapping(energies: Matrix, samples: Vector) -> Matrix:
     that is what is not wholly within `samples`: that the clip stops there is no event.
     """
     # Rounding to seven digits is no event either.
-    precision = np.float32 if energies.max() > _LEAST_FOR_SINGLE else np.float64
+    precision = np.float32 if energies.max() > _MIN_SINGLE_ENERGY else np.float64
     both = np.empty((2 * len(energies), FILTERS))
     both[::2] = energies
     halfway, done = both[1::2], 0
-    for frames in blocks(samples[HOP:]):
+    for frames in frame_blocks(samples[HOP:]):
         halfway[done : done + len(frames)] = mel_energies(power_spectrum(frames, precision))
         done += len(frames)
     return both[: max((len(samples) - FRAME) // HOP + 1, 0)]
@@ -132,14 +132,14 @@ def dominant_tempo(onsets: Vector) -> float:
         return 0.0
     pulse = _pulse(onsets)
     score = (
-        np.log(repeated + _LEAST_EVIDENCE)
-        + _PULSE_WEIGHT * np.log(pulse + _LEAST_EVIDENCE)
+        np.log(repeated + _MIN_EVIDENCE)
+        + _PULSE_WEIGHT * np.log(pulse + _MIN_EVIDENCE)
         + _log_prior(_WIDE_PRIOR)
     )
     best = int(np.argmax(score))
     octave = _octave(best, np.interp(_PERIODS, np.arange(len(recurrence)), recurrence), pulse)
     between_steps = (best + _vertex(score, best)) / _STEPS_PER_OCTAVE
-    return min(float(_SLOWEST * 2 ** (between_steps + octave)), _FASTEST)
+    return min(float(_MIN_TEMPO * 2 ** (between_steps + octave)), _MAX_TEMPO)
 
 
 def _recurrence(onsets: Vector) -> Vector:
@@ -177,8 +177,8 @@ def _pulse(onsets: Vector) -> Vector:
 def _octave(best: int, recurrence: Vector, pulse: Vector) -> int:
     """Return -1, 0 or 1: the octave above `best` with the most of what a beat needs."""
     value = _log_prior(_NARROW_PRIOR)
-    value = value + 0.5 * np.log(recurrence / (recurrence + _SOME_RECURRENCE) + _LEAST_EVIDENCE)
-    value = value + 0.5 * np.log(pulse / (pulse + _SOME_PULSE) + _LEAST_EVIDENCE)
+    value = value + 0.5 * np.log(recurrence / (recurrence + _HALF_RECURRENCE) + _MIN_EVIDENCE)
+    value = value + 0.5 * np.log(pulse / (pulse + _HALF_PULSE) + _MIN_EVIDENCE)
     found = {}
     for octave in (0, -1, 1):
         step = best + octave * _STEPS_PER_OCTAVE

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio import ffmpeg as programs
+from bandstand.music.audio import ffmpeg
 from bandstand.music.audio.ffmpeg import ffmpeg_with
 from bandstand.music.audio.tracker_support import NeedsProgramError, is_module
 from tests.music.audio.audio_files import make, picture, wav
@@ -215,7 +215,7 @@ def test_a_program_that_does_nothing_is_not_waited_for(
 ) -> None:
     fake("*) exec /bin/sleep 600 ;;")
     ffmpeg_with(("libopenmpt",))  # which is remembered
-    monkeypatch.setattr(programs, "TIME_LIMIT", 0.2)
+    monkeypatch.setattr(ffmpeg, "MAX_SECONDS", 0.2)
     with pytest.raises(UnreadableAudioError, match="damaged"):
         read_file(module, allow_programs=True)
 
