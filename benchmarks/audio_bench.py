@@ -23,7 +23,7 @@ from bandstand.music.audio.decode import Recording, read
 from bandstand.music.audio.descriptors.definition import CLIP_SECONDS, SAMPLE_RATE
 from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.tracker_support import NeedsProgramError
-from bandstand.music.library.opening import open_beneath
+from bandstand.music.library.content import open_beneath
 from bandstand.music.library.walk import library_roots, walk
 from bandstand_lab.speed.timing import Spread, timed
 from benchmarks.audio_speed import measure

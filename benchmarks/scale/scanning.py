@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError
-from bandstand.music.library.cluster import ClusterAnalyser
+from bandstand.music.library.analysers import ClusterAnalyser
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
 from bandstand.store.connection import open_store

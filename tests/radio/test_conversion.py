@@ -22,7 +22,7 @@ from bandstand.radio.media import conversion
 from bandstand.radio.media.conversion import LIMITS, BusyError, Conversions
 from bandstand.radio.media.file_cache import FileCache
 from tests.music.audio.audio_files import make, melody
-from tests.music.audio.test_trackers import protracker
+from tests.music.audio.test_tracker_support import protracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

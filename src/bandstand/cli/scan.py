@@ -14,8 +14,7 @@ from bandstand.cli.options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
     from bandstand.music.catalogue.matrix import Catalogue
-    from bandstand.music.library.analysers import Analyser, LocalAnalyser
-    from bandstand.music.library.cluster import ClusterAnalyser
+    from bandstand.music.library.analysers import Analyser, ClusterAnalyser, LocalAnalyser
     from bandstand.store.connection import Store
     from bandstand.store.scans import ScanCounts
 
@@ -149,9 +148,9 @@ def _no_music(root: bytes) -> click.UsageError:
 
 def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
     if scheduler is not None:
-        from bandstand.music.library import cluster  # noqa: PLC0415
+        from bandstand.music.library.analysers import ClusterAnalyser  # noqa: PLC0415
 
-        return cluster.ClusterAnalyser(scheduler)
+        return ClusterAnalyser(scheduler)
     from bandstand.music.library import analysers  # noqa: PLC0415
 
     return analysers.LocalAnalyser(workers=workers)

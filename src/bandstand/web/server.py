@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from bandstand.music.library.scan_round import reachable
-from bandstand.music.library.scanner import Scanner
+from bandstand.music.library.scanner import Scanner, reachable
 from bandstand.radio.media.media import Media
 from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching

@@ -11,7 +11,7 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.opus import codec_of, opus_chunks
 from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
 from tests.music.audio.audio_files import FORMATS, make, wav
-from tests.music.audio.test_trackers import protracker
+from tests.music.audio.test_tracker_support import protracker
 
 if TYPE_CHECKING:
     from pathlib import Path

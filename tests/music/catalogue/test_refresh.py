@@ -152,7 +152,7 @@ def test_a_song_that_changes_is_projected_anew(store: Store) -> None:
 
 
 def test_many_songs_come_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_CHUNK", 32)
+    monkeypatch.setattr(catalogue, "_CHUNK_SONGS", 32)
     add(store, 0, 150)
     assert_projected(store, made(store))
 
@@ -160,7 +160,7 @@ def test_many_songs_come_in_portions(store: Store, monkeypatch: pytest.MonkeyPat
 def test_of_very_many_songs_every_kth_is_enough(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "_ENOUGH", 40)
+    monkeypatch.setattr(catalogue, "_MAX_FITTED_SONGS", 40)
     add(store, 0, 150)
     found = made(store)
     assert stored(store).songs == 38  # every fourth of 150

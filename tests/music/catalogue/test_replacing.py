@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.music.catalogue import replacing
-from bandstand.music.catalogue.array_file import let_go
+from bandstand.music.catalogue import refresh
+from bandstand.music.catalogue.array_file import release_pages
 from bandstand.music.catalogue.matrix import Catalogue, open_latest, write
-from bandstand.music.catalogue.replacing import Replaced
+from bandstand.music.catalogue.refresh import Replaced
 from tests.music.catalogue.small_catalogues import ids, write_marked
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_songs_come_go_and_change(
     block: int, before: set[str], gone: set[str], new: set[str]
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(replacing, "_BLOCK", block)
+        patched.setattr(refresh, "_BLOCK_SONGS", block)
         found = merged(before, gone, new)
     expected = {**dict.fromkeys(before - gone, 1.0), **dict.fromkeys(new, 2.0)}
     assert found == expected
@@ -85,7 +85,7 @@ def test_ids_that_are_none_are_refused_as_bytes_too(tmp_path: Path) -> None:
 
 def test_pages_that_were_let_go_come_back(tmp_path: Path) -> None:
     before = write_marked(tmp_path, 1.0, 9)
-    let_go(before.features)
-    let_go(before.table)
-    let_go(np.ones(3))  # there is nothing to let go
+    release_pages(before.features)
+    release_pages(before.table)
+    release_pages(np.ones(3))  # there is nothing to let go
     assert (before.features == 1.0).all()

@@ -226,7 +226,7 @@ def test_a_module_is_kept_for_children_that_may_start_programs(tmp_path: Path) -
 def test_modules_come_back_with_a_reason_where_there_is_no_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.music.library.analysers._POSTPONED", 2)
+    monkeypatch.setattr("bandstand.music.library.analysers._MAX_POSTPONED", 2)
     monkeypatch.setattr("shutil.which", lambda _: None)
     paths = [tmp_path / f"{number}.it" for number in range(5)]
     for path in paths:

@@ -9,8 +9,7 @@ import pytest
 
 from bandstand.music.audio.decode import read
 from bandstand.music.library import analyse
-from bandstand.music.library.content import fingerprint
-from bandstand.music.library.opening import open_file
+from bandstand.music.library.content import fingerprint, open_file
 from tests.music.library.scanned_library import Shelf, song
 
 if TYPE_CHECKING:

@@ -17,10 +17,9 @@ import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
-from bandstand.music.library import cluster as clustered
+from bandstand.music.library import analysers
 from bandstand.music.library.analyse import request
-from bandstand.music.library.analysers import LocalAnalyser
-from bandstand.music.library.cluster import ClusterAnalyser, analyse_batch
+from bandstand.music.library.analysers import ClusterAnalyser, LocalAnalyser, analyse_batch
 from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.music.library.dask_cluster import Cluster, children_of, cluster, lonely_scheduler
@@ -153,7 +152,7 @@ def test_what_goes_wrong_on_the_workers_is_not_the_files_fault(
     two_workers: Cluster, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Something that every worker has, and that fails on a list of requests.
-    monkeypatch.setattr(clustered, "analyse_batch", operator.index)
+    monkeypatch.setattr(analysers, "analyse_batch", operator.index)
     with (
         ClusterAnalyser(two_workers.address) as analyser,
         pytest.raises(BandstandError, match="must be able to analyse files, got: TypeError"),
@@ -171,18 +170,18 @@ def test_a_worker_answers_in_the_order_it_was_asked(library: Path) -> None:
     try:
         version, answers = analyse_batch([wanted for _, wanted in asked])
     finally:
-        clustered._of_this_thread.analyser.__exit__(None, None, None)
-        del clustered._of_this_thread.analyser
+        analysers._of_this_thread.analyser.__exit__(None, None, None)
+        del analysers._of_this_thread.analyser
     with LocalAnalyser(workers=1) as analyser:
         replies = dict(analyser.replies(asked))
     assert version == VERSION
-    assert answers == [clustered._as_plain(replies[path]) for path, _ in asked]
+    assert answers == [analysers._as_plain(replies[path]) for path, _ in asked]
 
 
 def test_workers_of_another_version_are_not_blamed_on_the_files(
     two_workers: Cluster, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clustered, "VERSION", VERSION + 1)
+    monkeypatch.setattr(analysers, "VERSION", VERSION + 1)
     with (
         ClusterAnalyser(two_workers.address) as analyser,
         pytest.raises(BandstandError, match=f"version {VERSION + 1}, got version {VERSION}"),

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from bandstand.music.library import first_look as looking
-from bandstand.music.library.first_look import first_look, glance, is_needed
+from bandstand.music.library.first_look import first_look, is_needed, sample_files
 from bandstand.music.library.walk import library_roots, walk
 from bandstand.store.connection import open_store
 from tests.music.library.fake_analyser import BAD, Inventor, Library
@@ -18,7 +18,7 @@ from tests.statistical.checks import FAILURE_RATE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.music.library.first_look import Glance
+    from bandstand.music.library.first_look import FileSample
 
 
 @pytest.fixture
@@ -32,12 +32,12 @@ def fill(library: Library, songs: int) -> None:
         library.put(f"{number % 7}/{number % 3}/{number}.mp3", b"x" * (100 + number))
 
 
-def seen(library: Library, *, seed: int = 1, handful: int = 8) -> Glance:
+def seen(library: Library, *, seed: int = 1, size: int = 8) -> FileSample:
     rng = np.random.default_rng(seed)
-    return glance(library_roots([library.folder]), rng=rng, handful=handful)
+    return sample_files(library_roots([library.folder]), rng=rng, size=size)
 
 
-def look(library: Library, found: Glance, analyser: Inventor | None = None) -> int:
+def look(library: Library, found: FileSample, analyser: Inventor | None = None) -> int:
     with open_store(str(library.store)) as store:
         return first_look(store, found, analyser or Inventor(), now=lambda: 1_000)
 
@@ -80,12 +80,12 @@ def test_a_look_at_the_first_songs_only_is_found_out(
 def chance_of_such_counts(library: Library) -> float:
     """Return how likely it is that drawing evenly gives counts as uneven as these, or more."""
     fill(library, 40)
-    rounds, handful = 400, 8
+    rounds, size = 400, 8
     times = dict.fromkeys((path for path in library.folder.rglob("*.mp3")), 0)
     for seed in range(rounds):
-        for _, file in seen(library, seed=seed, handful=handful).files:
+        for _, file in seen(library, seed=seed, size=size).files:
             times[library.folder / file.path.decode()] += 1
-    share = handful / len(times)
+    share = size / len(times)
     spread = sum((n - rounds * share) ** 2 for n in times.values()) / (rounds * share * (1 - share))
     degrees = len(times) - 1
     # Those that are drawn together exclude each other, which makes the counts a little more uneven.
@@ -107,7 +107,7 @@ def test_what_is_recorded_is_what_a_scan_would_have_recorded(tmp_path: Path) -> 
     looked, plain = Library(tmp_path), Library(tmp_path, store=tmp_path / "other.db")
     fill(looked, 30)
     looked.put("bad.mp3", BAD + b"!")
-    assert look(looked, seen(looked, handful=12)) >= 11
+    assert look(looked, seen(looked, size=12)) >= 11
     before = looked.records()
     after = looked.scan()
     assert after.ids.keys() >= before.keys()
@@ -151,7 +151,7 @@ def test_what_was_recorded_is_told_as_it_comes(library: Library) -> None:
     fill(library, 22)
     told: list[int] = []
     with open_store(str(library.store)) as store:
-        found = seen(library, handful=22)
+        found = seen(library, size=22)
         first_look(store, found, Inventor(), now=lambda: 1_000, progress=told.append)
     assert told == [4, 20, 22]
 

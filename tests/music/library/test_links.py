@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import BandstandError
-from bandstand.music.library.opening import open_beneath
+from bandstand.music.library.content import open_beneath
 from tests.music.library.link_swapper import (
     INSIDE,
     OUTSIDE,

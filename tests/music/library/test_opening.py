@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
-from bandstand.music.library.opening import PASSING, open_beneath, open_file
+from bandstand.music.library.content import PASSING, open_beneath, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

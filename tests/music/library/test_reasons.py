@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bandstand.music.library.reasons import NO_FFMPEG, may_have_passed
+from bandstand.music.library.analysers import NO_FFMPEG, may_have_passed
 from bandstand.music.sandbox import Limits
 from bandstand.music.sandbox.outcomes import ended, out_of_time
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.music.library import scan as scanning
-from bandstand.music.library.opening import PASSING
+from bandstand.music.library.content import PASSING
 from bandstand.store import scans
 from bandstand.store.connection import open_store
 from tests.music.library.fake_analyser import (
@@ -39,7 +39,7 @@ def library(tmp_path: Path) -> Library:
 @pytest.fixture
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Record each outcome at once, so that none is recorded later than it may be."""
-    monkeypatch.setattr(scanning, "_BATCH", 1)
+    monkeypatch.setattr(scanning, "_MAX_BATCH", 1)
 
 
 def of(scanned: Scanned, library: Library, *names: str) -> list[str]:
@@ -476,7 +476,7 @@ def test_two_scans_at_once_agree(library: Library) -> None:
 def test_very_many_files_are_recorded_in_portions(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scanning, "_MANY", 10)
+    monkeypatch.setattr(scanning, "_MAX_SEEN_BATCH", 10)
     for number in range(45):
         library.put(f"old/{number}.mp3", number)
     before = library.scan()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.music.library.scan_progress import Board, Progress
+from bandstand.music.library.scanner import Progress, ProgressBoard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +26,14 @@ def tick(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def test_nothing_is_known_before_the_first_step() -> None:
-    progress = Board().progress
+    progress = ProgressBoard().progress
     assert progress == Progress()
     assert not progress.is_busy
     assert json.loads(json.dumps(progress.as_json()))["counts"]["found"] == 0
 
 
 def test_the_rate_is_that_of_the_last_seconds(tick: Callable[[float], None]) -> None:
-    board = Board()
+    board = ProgressBoard()
     board.begin("scanning", total=1_000)
     for second in range(101):
         tick(second)
@@ -44,7 +44,7 @@ def test_the_rate_is_that_of_the_last_seconds(tick: Callable[[float], None]) -> 
 
 
 def test_there_is_no_rate_before_time_has_passed(tick: Callable[[float], None]) -> None:
-    board = Board()
+    board = ProgressBoard()
     tick(5.0)
     board.begin("scanning", total=None)
     board.advance(7)
@@ -53,14 +53,14 @@ def test_there_is_no_rate_before_time_has_passed(tick: Callable[[float], None]) 
 
 
 def test_the_total_grows_with_what_is_found() -> None:
-    board = Board()
+    board = ProgressBoard()
     board.begin("scanning", total=3)
     board.advance(5)
     assert (board.progress.done, board.progress.total) == (5, 5)
 
 
 def test_what_was_seen_does_not_change_any_more() -> None:
-    board = Board()
+    board = ProgressBoard()
     before = board.progress
     board.note(songs=3)
     assert before.songs == 0

@@ -46,7 +46,7 @@ class Changes(RuleBasedStateMachine):
         self._fresh = count(100)  # songs that nobody has heard before
         self._small_portions = pytest.MonkeyPatch()
         # So that what can be recorded too early is recorded too early.
-        self._small_portions.setattr(scanning, "_BATCH", 1)
+        self._small_portions.setattr(scanning, "_MAX_BATCH", 1)
 
     def teardown(self) -> None:
         self._small_portions.undo()

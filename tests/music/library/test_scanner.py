@@ -9,10 +9,9 @@ import pytest
 
 from bandstand.errors import StoreLockedError
 from bandstand.music.catalogue.refresh import current
-from bandstand.music.library import analysers, first_look, scan, scan_round
-from bandstand.music.library.refreshing import Refresher
-from bandstand.music.library.scan_progress import Board
-from bandstand.music.library.scanner import Scanner
+from bandstand.music.library import analysers, first_look, scan
+from bandstand.music.library import scanner as scanner_module
+from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
 from bandstand.store import files, projections, songs
 from bandstand.store.connection import Store, open_store
 from tests.music.library.short_sounds import encoded, piece
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bandstand.music.library.scan_progress import Progress
+    from bandstand.music.library.scanner import Progress
 
 PATIENCE = 60.0  # seconds; nothing here takes a tenth of that
 
@@ -119,7 +118,7 @@ def test_what_a_first_look_has_found_is_the_same_as_what_a_scan_finds(
 ) -> None:
     with scanning(store, music) as made:
         rested(made)
-    monkeypatch.setattr(scan_round, "is_needed", lambda _: False)
+    monkeypatch.setattr(scanner_module, "is_needed", lambda _: False)
     with open_store(str(tmp_path / "plain.db")) as plain:
         with scanning(plain, music) as made:
             rested(made)
@@ -131,13 +130,13 @@ def test_the_number_of_a_change_grows_and_the_states_come_in_order(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Progress] = []
-    note = Board.note
+    note = ProgressBoard.note
 
-    def remembered(board: Board, **changes: object) -> None:
+    def remembered(board: ProgressBoard, **changes: object) -> None:
         note(board, **changes)
         seen.append(board.progress)
 
-    monkeypatch.setattr(Board, "note", remembered)
+    monkeypatch.setattr(ProgressBoard, "note", remembered)
     with scanning(store, music) as made:
         rested(made)
     states = [progress.state for progress in seen]
@@ -245,7 +244,7 @@ def test_a_store_that_somebody_else_holds_is_reported(
         raise StoreLockedError(msg)
 
     with monkeypatch.context() as patch:
-        patch.setattr(scan_round, "scan", held)
+        patch.setattr(scanner_module, "scan", held)
         with scanning(store, music) as made:
             assert "another program" in (rested(made).problem or "")
             patch.undo()
@@ -305,9 +304,11 @@ def test_a_projection_of_few_songs_is_fitted_again_at_the_end(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if a first look had seen three songs, and that were enough for a lasting projection.
-    monkeypatch.setattr("bandstand.music.catalogue.refresh._PROVISIONAL", 0)
+    monkeypatch.setattr("bandstand.music.catalogue.refresh._MIN_SETTLED_SONGS", 0)
     monkeypatch.setattr(
-        scan_round, "glance", lambda roots, rng: first_look.glance(roots, rng=rng, handful=3)
+        scanner_module,
+        "sample_files",
+        lambda roots, rng: first_look.sample_files(roots, rng=rng, size=3),
     )
     with scanning(store, music) as made:
         rested(made)
@@ -322,7 +323,7 @@ def test_it_is_time_to_refresh_when_songs_have_doubled_or_a_minute_is_over(
 ) -> None:
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    made = Refresher(store, clock=lambda: 1_000, on_refresh=lambda: None)
+    made = CatalogueRefresher(store, clock=lambda: 1_000, on_refresh=lambda: None)
     made.songs = 10
     now = 2.0
     assert made.is_time(20)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from bandstand.arrays import AnyArray
 
 # A multiple of 64, as the format asks for; the shape of any array fits.
-_LENGTH: Final = 128
+_HEADER_BYTES: Final = 128
 
 
 def leave_room(file: BinaryIO) -> None:
     """Write zeros where the header will be; the rows follow."""
-    file.write(bytes(_LENGTH))
+    file.write(bytes(_HEADER_BYTES))
 
 
 def write_header(file: BinaryIO, dtype: str, shape: tuple[int, ...]) -> None:
@@ -37,20 +37,20 @@ def write_header(file: BinaryIO, dtype: str, shape: tuple[int, ...]) -> None:
 def mapped(path: Path, dtype: str, shape: tuple[int, ...]) -> AnyArray:
     """Return the read-only array in a file; a ValueError if it is not of this type and shape."""
     with path.open("rb") as file:
-        if file.read(_LENGTH) != _header(dtype, shape):
+        if file.read(_HEADER_BYTES) != _header(dtype, shape):
             msg = f"{path} must hold {dtype} in shape {shape}, got something else"
             raise ValueError(msg)
         kind, size = np.dtype(dtype), os.fstat(file.fileno()).st_size
-        if size != _LENGTH + math.prod(shape) * kind.itemsize:
+        if size != _HEADER_BYTES + math.prod(shape) * kind.itemsize:
             msg = f"{path} must hold {math.prod(shape)} numbers, got {size} bytes"
             raise ValueError(msg)
         if not math.prod(shape):
             return np.frombuffer(b"", dtype=kind).reshape(shape)  # nothing cannot be mapped
         # A plain view: slices of a `memmap` object are slow to make.
-        return np.asarray(np.memmap(file, dtype=kind, mode="r", offset=_LENGTH, shape=shape))
+        return np.asarray(np.memmap(file, dtype=kind, mode="r", offset=_HEADER_BYTES, shape=shape))
 
 
-def let_go(array: AnyArray) -> None:
+def release_pages(array: AnyArray) -> None:
     """Let the pages of a mapped array leave this process; they come back when they are read."""
     base: object = array
     while isinstance(base, np.ndarray):
@@ -66,5 +66,5 @@ def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
     b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (7, 2), }"
     """
     description = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    start = b"\x93NUMPY\x01\x00" + (_LENGTH - 10).to_bytes(2, "little")
-    return start + description.ljust(_LENGTH - 11).encode() + b"\n"
+    start = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
+    return start + description.ljust(_HEADER_BYTES - 11).encode() + b"\n"

@@ -7,10 +7,10 @@
 
 A new catalogue is written beside the old one, brought to the disk, and then given its number by
 one rename: a crash leaves the old one or the new one, never a mixture. The old one is removed
-afterwards; whoever has it mapped keeps it until it lets go. Readers take no lock.
+afterwards; a process that has it mapped keeps it until it unmaps it. Readers take no lock.
 
 The constant is in the file because a model with an intercept reads whole rows: it works on the
-mapped pages themselves, one copy for all processes, and whoever wants no constant takes a view.
+mapped pages themselves, one copy for all processes; `features` is a view without the constant.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def open_latest(folder: Path) -> Catalogue | None:
 
 
 def discard(folder: Path) -> None:
-    """Remove all catalogues in `folder`; whoever has one mapped keeps it until it lets go."""
+    """Remove all catalogues in `folder`; processes that have one mapped keep it."""
     if not folder.is_dir():
         return
     with _alone(folder):
@@ -132,7 +132,7 @@ def discard(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until nobody else writes; the lock ends with the process that holds it."""
+    """Wait until no other process writes; the lock ends with the process that holds it."""
     with (folder / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, SupportsIndex
 
 import numpy as np
 
+from bandstand._util.blocks import blocks
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 
@@ -58,7 +59,7 @@ def nearest(
 ) -> Neighbours:
     """Return the `count` songs nearest to a row of `features`, or to any point.
 
-    A row is not its own neighbour, and rows in `exclude` are nobody's. Fewer come back where
+    A row is not its own neighbour, and rows in `exclude` are left out. Fewer come back where
     there are fewer.
 
     >>> songs = np.array([[0.0], [3.0], [1.0], [1.0]], dtype=np.float32)
@@ -104,8 +105,8 @@ def _sums(features: Features, point: Vector, count: int) -> Iterator[tuple[int, 
     # The point once for each row, since numpy is slow at loops over short rows.
     points = np.tile(_rounded(point), (height, 1))
     squares, ones = np.empty_like(points), np.ones(columns, dtype=np.float32)
-    for start in range(0, songs, height):
-        block = features[start : start + height]
+    for rows in blocks(songs, height):
+        block = features[rows]
         part = squares[: len(block)]
         # What is too large for single precision becomes infinite, and so does its limit. A
         # product of infinities with ones is infinite or, in some kernels, not a number.
@@ -113,7 +114,7 @@ def _sums(features: Features, point: Vector, count: int) -> Iterator[tuple[int, 
             np.subtract(block, points[: len(block)], out=part)
             np.multiply(part, part, out=part)
             sums = part @ ones
-        yield start, sums
+        yield rows.start, sums
 
 
 def _rounded(point: Vector) -> AnyArray:

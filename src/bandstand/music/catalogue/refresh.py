@@ -1,44 +1,120 @@
-"""The songs that can be played, as one projected matrix beside the store.
+"""The catalogue of a store: its songs as one projected matrix, made again when it is stale.
 
     store: raw descriptors ─ projection (stored, versioned) ─ matrix file (can always be made again)
 
 The projection is fitted once, on the library as it is then; new songs are projected with it, so
-that what a listener's belief says of a direction stays true. Fitting it again is explicit
-(`refit`), with one exception: as long as it stands on fewer than 100 songs it is provisional,
-and is fitted again when there are twice as many as it knows.
+that a listener's belief about a direction stays true. Fitting it again is explicit (`refit`), with
+one exception: as long as it stands on fewer than 100 songs it is provisional, and is fitted again
+when there are twice as many as it knows.
+
+If few songs have changed, the rows of all others are taken as they are: to project a million
+songs takes half a minute, to copy their rows less than a second.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
-from bandstand.music.catalogue.matrix import Catalogue, Chunks, open_latest, write
-from bandstand.music.catalogue.replacing import Replaced
+from bandstand.music.catalogue.array_file import release_pages
+from bandstand.music.catalogue.matrix import ID_LENGTH, Catalogue, Chunks, open_latest, write
 from bandstand.store import files, projections, song_changes, songs
 from bandstand.store.identity import claim, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from bandstand.arrays import Matrix
+    from bandstand.arrays import AnyArray, Indices, Matrix
+    from bandstand.music.catalogue.matrix import Ids
     from bandstand.store.connection import Store
     from bandstand.store.projections import ProjectionRecord
 
-_PROVISIONAL: Final = 100  # songs
-_ENOUGH: Final = 50_000  # songs to fit on; the moments of 159 columns need no more
-_CHUNK: Final = 256
-_MANY: Final = 50_000  # changed songs; of more, reading all of them anew costs little more
+
+# ── Some songs replaced ─────────────────────────────────────────────────────────────────
+
+_BLOCK_SONGS: Final = 8_192  # songs in memory at a time
+_BLOCKS_PER_RELEASE: Final = 8  # blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replaced:
+    """A catalogue as it will be: some rows of the one before, and new ones between them."""
+
+    before: Catalogue
+    staying: Indices  # rows of the one before
+    new: Ids
+    features: Matrix  # of the new ones
+    places: Indices  # how many of those that stay come before each new one
+
+    @classmethod
+    def of(
+        cls, before: Catalogue, *, gone: Sequence[str], new: Sequence[str], features: Matrix
+    ) -> Replaced:
+        """Return `before` without the songs `gone`, and with the songs `new`, which rise.
+
+        A song that has changed is gone and new.
+        """
+        stays = np.ones(len(before), dtype=np.bool_)
+        stays[_rows(before.ids, _keys(gone))] = False
+        staying = np.flatnonzero(stays)
+        keys = _keys(new)
+        return cls(
+            before=before,
+            staying=staying,
+            new=keys,
+            features=features,
+            places=np.searchsorted(before.ids[staying], keys),
+        )
+
+    def __len__(self) -> int:
+        return len(self.staying) + len(self.new)
+
+    def chunks(self) -> Iterator[tuple[Ids, AnyArray]]:
+        """Yield the ids and features of all songs in their order, some at a time."""
+        count = len(self.staying)
+        for start in range(0, max(count, 1), _BLOCK_SONGS):
+            stop = start + _BLOCK_SONGS
+            rows = self.staying[start:stop]
+            # The last block also takes those that come after all others.
+            here = (self.places >= start) & ((self.places < stop) | (stop >= count))
+            places = self.places[here] - start
+            ids: Ids = np.insert(self.before.ids[rows], places, self.new[here])
+            yield ids, np.insert(self.before.features[rows], places, self.features[here], axis=0)
+            if start // _BLOCK_SONGS % _BLOCKS_PER_RELEASE == 0:
+                release_pages(self.before.table)  # copied rows are not needed again
+
+
+def _keys(songs: Sequence[str]) -> Ids:
+    return np.array([song.encode("ascii") for song in songs], dtype=f"|S{ID_LENGTH}")
+
+
+def _rows(ids: Ids, keys: Ids) -> Indices:
+    """Return the rows of those of the keys that are there."""
+    if not len(ids):
+        return np.empty(0, dtype=np.intp)
+    rows = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
+    found: Indices = rows[ids[rows] == keys]
+    return found
+
+
+# ── The catalogue of a store ────────────────────────────────────────────────────────────
+
+_MIN_SETTLED_SONGS: Final = 100
+_MAX_FITTED_SONGS: Final = 50_000  # the moments of 159 columns need no more
+_CHUNK_SONGS: Final = 256
+_MAX_CHANGED_SONGS: Final = 50_000  # with more, reading all songs again costs little more
 
 
 def refreshed(
@@ -50,7 +126,7 @@ def refreshed(
     refit keeps the feature map it had, unless another is named. A stored projection that cannot
     be used is refused, unless by a refit. None where there is no song.
     """
-    # Fitting takes a while, and listeners must be able to write meanwhile: so it only reads.
+    # Fitting takes a while and listeners must be able to write meanwhile: so it only reads.
     with store.reading(limit=None) as connection:
         stored = projections.latest(connection)
         if not songs.count_present(connection, VERSION, enough=1):
@@ -102,8 +178,8 @@ def check_projection(store: Store) -> None:
 
 
 def _must_be_fitted_again(connection: Connection, stored: ProjectionRecord) -> bool:
-    """Tell whether a projection cannot serve: of other descriptors, or of far too few songs."""
-    if stored.descriptor_version != VERSION or stored.songs >= _PROVISIONAL:
+    """Return whether a projection is of other descriptors, or of far too few songs."""
+    if stored.descriptor_version != VERSION or stored.songs >= _MIN_SETTLED_SONGS:
         return stored.descriptor_version != VERSION
     return songs.count_present(connection, VERSION) >= 2 * stored.songs
 
@@ -119,7 +195,7 @@ def _restored(stored: ProjectionRecord) -> Projection:
 
 
 def _map_of(stored: ProjectionRecord | None) -> str:
-    """Return the name of the feature map that a projection has, if that can be told."""
+    """Return the name of the feature map of a stored projection, if it can be read."""
     if stored is not None:
         with suppress(InvalidInputError):
             return Projection.from_bytes(stored.content).feature_map.name
@@ -129,7 +205,7 @@ def _map_of(stored: ProjectionRecord | None) -> str:
 def _save(
     store: Store, fitted: Projection, *, instead_of: ProjectionRecord | None, now: int
 ) -> None:
-    """Store a projection, unless somebody else has stored one since the fitting began."""
+    """Store a projection, unless another process has stored one since the fitting began."""
     with store.writing() as connection:
         claim(connection)
         latest = projections.latest(connection)
@@ -150,7 +226,7 @@ def _sample(connection: Connection) -> Matrix:
     They come in the order of their ids, which are digests, so every k-th is a random sample.
     """
     count = songs.count_present(connection, VERSION)
-    every = max(1, -(-count // _ENOUGH))
+    every = max(1, -(-count // _MAX_FITTED_SONGS))
     rows = islice(songs.descriptors(connection, VERSION), 0, None, every)
     sample = np.empty((-(-count // every), len(NAMES)))  # filled in place: it is the largest thing
     for row, (_, vector) in enumerate(rows):
@@ -178,9 +254,9 @@ def _merged(
     projection: Projection,
     wanted: dict[str, Any],
 ) -> Chunks | None:
-    """Return what comes of the catalogue before when only what has changed is projected.
+    """Return the former catalogue with only the changed songs projected.
 
-    None where that would not be right, or not worth it.
+    None where that would be wrong, or not worth it.
     """
     if before is None or {**before.stamp, "song_changes": 0} != {**wanted, "song_changes": 0}:
         return None
@@ -188,16 +264,15 @@ def _merged(
     if not isinstance(since, int) or since > wanted["song_changes"]:
         return None
     later = song_changes.since_count(since)
-    if song_changes.count_changed(connection, later) > min(_MANY, len(before)):
+    if song_changes.count_changed(connection, later) > min(_MAX_CHANGED_SONGS, len(before)):
         return None
     gone = song_changes.changed(connection, later)
     new = list(songs.descriptors_of(connection, gone, VERSION, must_be_present=True))
     features = np.empty((len(new), projection.columns))
-    for start in range(0, len(new), _CHUNK):
-        some = slice(start, start + _CHUNK)
+    for some in blocks(len(new), _CHUNK_SONGS):
         features[some] = projection.apply(np.array([row for _, row in new[some]]))
     rows = Replaced.of(before, gone=gone, new=[song for song, _ in new], features=features)
-    # The dear count is only needed while songs of several versions are there.
+    # The expensive count is only needed while there are songs of several versions.
     if len(rows) != files.count_songs(connection) and len(rows) != songs.count_present(
         connection, VERSION
     ):
@@ -210,5 +285,5 @@ def _projected(
 ) -> Iterator[tuple[list[str], Matrix]]:
     """Yield the ids and features of the songs in the order of their ids, some at a time."""
     rows = songs.descriptors(connection, VERSION)
-    while chunk := list(islice(rows, _CHUNK)):
+    while chunk := list(islice(rows, _CHUNK_SONGS)):
         yield [song for song, _ in chunk], projection.apply(np.array([row for _, row in chunk]))

@@ -1,8 +1,8 @@
-"""Everything about one file: opened, fingerprinted, decoded, described.
+"""Analysis of one file: opened, fingerprinted, decoded, described.
 
 `analyse` runs in a limited child process (see `sandbox`): it takes and gives what JSON can
-carry. `checked` turns its answer into an `Analysis` again, and believes nothing of it, since a
-decoder that was taken over by a hostile file could answer anything.
+carry. `checked` turns its answer into an `Analysis` again, and checks all of it, since a decoder
+that was taken over by a hostile file could answer anything.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ from bandstand.music.audio.decode import read
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.tracker_support import NeedsProgramError
-from bandstand.music.library.content import fingerprint, modified_ns
-from bandstand.music.library.opening import CHANGING, open_beneath, open_file
+from bandstand.music.library.content import (
+    CHANGING,
+    fingerprint,
+    modified_ns,
+    open_beneath,
+    open_file,
+)
 from bandstand.tracks import Analysis, Tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TASK: Final = "bandstand.music.library.analyse:analyse"
-# Long enough for the longest recording that anybody has, in seconds; a century.
-_LONGEST: Final = 3.2e9
+# In seconds; a century.
+_MAX_DURATION: Final = 3.2e9
 _TEXT: Final = re.compile(r".{1,500}", re.DOTALL)
 _UUID: Final = re.compile("-".join(f"[0-9a-f]{{{length}}}" for length in (8, 4, 4, 4, 12)))
 _SHAPES: Final = {
@@ -51,7 +56,7 @@ def request(path: bytes, *, root: bytes | None = None) -> dict[str, Any]:
 
 
 def analyse(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is in a file, as JSON: an analysis, or that it needs another program."""
+    """Return the analysis of a file as JSON, or that it needs another program."""
     path, root = wanted["path"].encode("latin-1"), wanted["root"]
     opened = open_file(path) if root is None else open_beneath(root.encode("latin-1"), path)
     with opened as file:
@@ -87,7 +92,7 @@ def checked(answer: Mapping[str, Any]) -> Analysis:
     try:
         return Analysis(
             tags=_tags(answer["tags"]),
-            duration=_number(answer["duration"], 0.0, _LONGEST),
+            duration=_number(answer["duration"], 0.0, _MAX_DURATION),
             descriptors=frozen(np.array(_descriptors(answer["descriptors"]))),
             version=_whole(answer["version"], VERSION, VERSION),
             fingerprint=_fingerprint(answer["fingerprint"]),
@@ -138,16 +143,20 @@ def _fingerprint(value: object) -> str:
     raise ValueError(msg)
 
 
-def _number(value: object, least: float, most: float) -> float:
+def _number(value: object, minimum: float, maximum: float) -> float:
     # Compared before it is converted: an integer may be too large for any float. NaN is nowhere.
-    if isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most:
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and minimum <= value <= maximum
+    ):
         return float(value)
-    msg = f"a number between {least:g} and {most:g} was expected"
+    msg = f"a number between {minimum:g} and {maximum:g} was expected"
     raise ValueError(msg)
 
 
-def _whole(value: object, least: int, most: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+def _whole(value: object, minimum: int, maximum: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum:
         return value
-    msg = f"a whole number between {least} and {most} was expected"
+    msg = f"a whole number between {minimum} and {maximum} was expected"
     raise ValueError(msg)

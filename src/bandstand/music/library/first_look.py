@@ -1,10 +1,9 @@
-"""A first look at a library: a few songs from all over it, ready within seconds.
+"""A first look at a library: a few songs from all folders, ready within seconds.
 
 A scan goes through the folders in the order of their names, and a large library takes hours. So
-before the first one, a handful of files is drawn from the whole library, read and recorded, and
-there is music to play. What is recorded is what the scan would have recorded; it passes these
-files by. Nothing is marked as missing, and nothing that might be a song that has moved is
-touched: that takes the whole picture, which only a scan has.
+before the first one, a sample of files is drawn from the whole library, read and recorded as the
+scan would record them; the scan then finds them unchanged. Nothing is marked as missing, and no
+file that might be a song that has moved is touched: that takes a whole scan.
 """
 
 from __future__ import annotations
@@ -28,60 +27,60 @@ if TYPE_CHECKING:
     from bandstand.music.library.walk import FoundFile
     from bandstand.store.connection import Store
 
-HANDFUL: Final = 64  # files
-_SECONDS: Final = 3.0  # of looking around
-_EARLY: Final = 4  # the first few are recorded at once, so that something can be played
+SAMPLE_FILES: Final = 64  # files
+_SAMPLE_SECONDS: Final = 3.0
+_FIRST_BATCH: Final = 4  # small, so that something can be played at once
 _BATCH: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
-    """Some files of a library, drawn at random, and how many there are."""
+class FileSample:
+    """Files of a library, drawn at random, and the number of all."""
 
     files: tuple[tuple[bytes, FoundFile], ...]  # each with the root it is below
     total: int | None  # None where the time was over before the walk was
 
 
 def is_needed(store: Store) -> bool:
-    """Return whether there is so little to play that a scan should be preceded by a first look."""
+    """Return whether a first look should precede the scan, since there is little to play."""
     with store.reading() as connection:
-        return songs.count_present(connection, VERSION, enough=HANDFUL) < HANDFUL
+        return songs.count_present(connection, VERSION, enough=SAMPLE_FILES) < SAMPLE_FILES
 
 
-def glance(
+def sample_files(
     roots: Sequence[bytes],
     *,
     rng: np.random.Generator,
-    handful: int = HANDFUL,
-    seconds: float = _SECONDS,
-) -> Glance:
-    """Return files drawn evenly from what a walk in random order meets in this time."""
+    size: int = SAMPLE_FILES,
+    seconds: float = _SAMPLE_SECONDS,
+) -> FileSample:
+    """Return files drawn evenly from those that a walk in random order meets in `seconds`."""
     until = time.monotonic() + seconds
     drawn: list[tuple[bytes, FoundFile]] = []
     total = 0
     for folder in walk(roots, rng=rng):
         for file in folder.files:
             # Reservoir sampling: each file so far is in it with the same chance.
-            place = len(drawn) if total < handful else int(rng.integers(total + 1))
+            place = len(drawn) if total < size else int(rng.integers(total + 1))
             total += 1
-            if place == len(drawn) and place < handful:
+            if place == len(drawn) and place < size:
                 drawn.append((folder.root, file))
-            elif place < handful:
+            elif place < size:
                 drawn[place] = folder.root, file
         if time.monotonic() > until and drawn:
-            return Glance(files=tuple(drawn), total=None)
-    return Glance(files=tuple(drawn), total=total)
+            return FileSample(files=tuple(drawn), total=None)
+    return FileSample(files=tuple(drawn), total=total)
 
 
 def first_look(
     store: Store,
-    seen: Glance,
+    sample: FileSample,
     analyser: Analyser,
     *,
     now: Callable[[], int],
     progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Return how many songs were recorded of those that a glance saw; `progress` is told as well.
+    """Analyse a sample and return the number of songs recorded, also reported to `progress`.
 
     Files that cannot be read are left for the scan to report.
     """
@@ -90,9 +89,9 @@ def first_look(
     number = 0 if before is None else before.number
     recorded = 0
     batch: list[Outcome] = []
-    for outcome in analyser.run(_unknown(store, seen)):
+    for outcome in analyser.run(_unknown(store, sample)):
         batch.append(outcome)
-        if len(batch) >= (_BATCH if recorded else _EARLY):
+        if len(batch) >= (_BATCH if recorded else _FIRST_BATCH):
             recorded += _record(store, batch, number=number, now=now())
             batch = []
             progress(recorded)
@@ -101,9 +100,9 @@ def first_look(
     return recorded
 
 
-def _unknown(store: Store, seen: Glance) -> Iterator[Asked]:
-    """Yield the files of which the store knows nothing, not even by their size."""
-    for root, file in seen.files:
+def _unknown(store: Store, sample: FileSample) -> Iterator[Asked]:
+    """Yield the files that the store does not know, not even by their size."""
+    for root, file in sample.files:
         with store.reading() as connection:
             is_known = files.has_size(connection, file.size) or any(
                 True for _ in files.under(connection, file.path)

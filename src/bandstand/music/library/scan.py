@@ -6,25 +6,29 @@
                                    └─ changed: after the walk, likewise
 
 Results are recorded in small transactions as they come, so a scan that is killed has lost
-little of its work, and the next one goes on from there: what is recorded and has kept
-its size and time is not read again. Nothing is ever written to the library, and no song is
-ever deleted: a file that is gone is marked as missing, and returns as the song it was.
+little of its work, and the next one goes on from there: a recorded file that has kept its size and
+time is not read again. Nothing is ever written to the library, and no song is ever deleted: a file
+that is gone is marked as missing, and returns as the song it was.
 
-A file that has changed, or broken, waits until the walk is over. What it used to hold may turn up
+Identity follows the content: renamed, moved or swapped files hold the same songs afterwards.
+
+A file that has changed, or broken, waits until the walk is over. Its former content may turn up
 further on, and then that is where its song is; otherwise the song stays, with its new content. So
 the outcome depends neither on the order of the names nor on when a scan was interrupted.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import request
-from bandstand.music.library.reasons import may_have_passed
-from bandstand.music.library.recognition import former_place, is_as_recorded
+from bandstand.music.library.analysers import may_have_passed
+from bandstand.music.library.content import fingerprint, modified_ns, open_beneath
 from bandstand.music.library.walk import Folder, FoundFile, Refused, walk
 from bandstand.store import files, scans, songs
 from bandstand.store.moving import move
@@ -32,7 +36,7 @@ from bandstand.store.recording import record_analyses, record_problem
 from bandstand.store.scans import ScanCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -41,9 +45,70 @@ if TYPE_CHECKING:
     from bandstand.store.files import FileRecord
     from bandstand.tracks import Analysis
 
-_BATCH: Final = 64  # results per transaction, …
-_SECONDS: Final = 1.0  # … or as many as come within this time
-_MANY: Final = 2_000  # the same for files that only were seen, which cost next to nothing
+
+# ── Songs in files that have moved ──────────────────────────────────────────────────────
+
+
+def former_place(
+    connection: Connection, root: bytes, file: FoundFile, *, taken: Container[bytes]
+) -> FileRecord | None:
+    """Return where the song was that a file holds, if it is not there any more; None if it is.
+
+    `taken` are places whose songs have been recognised in other files already. Of several songs
+    with equal content it is the one whose file had the same name, or else the first by path, so
+    that it is always the same one.
+    """
+    if not files.has_size(connection, file.size):
+        return None  # most new files: nothing of this size is known, and nothing need be read
+    mark = _content(root, file.path)
+    known = [] if mark is None else files.of_content(connection, mark)
+    if any(record.path == file.path for record in known):
+        return None  # it has only been touched
+    left = [record for record in known if record.path not in taken and not _holds_its_song(record)]
+    name = _name(file.path)
+    return min(left, key=lambda record: (_name(record.path) != name, record.path), default=None)
+
+
+def is_as_recorded(file: FoundFile, record: FileRecord) -> bool:
+    """Return whether a file still has the size and the time at which it was read."""
+    return (file.size, file.modified_ns) == (record.size, record.modified_ns)
+
+
+def _holds_its_song(record: FileRecord) -> bool:
+    """Return whether the file at a song's place still holds the song, whatever its time says."""
+    # Behind a link it is another place: the library was moved, and the link left for others.
+    if os.path.realpath(record.path) != record.path:
+        return False
+    try:
+        status = os.lstat(record.path)
+    except OSError:
+        return False
+    state = (status.st_size, modified_ns(status))
+    # The state of a file that could not be read is not that of the song it used to hold.
+    if record.problem is None and state == (record.size, record.modified_ns):
+        return True
+    folder = os.path.dirname(record.path)  # noqa: PTH120 - bytes
+    return _content(folder, record.path) == record.fingerprint
+
+
+def _content(root: bytes, path: bytes) -> str | None:
+    """Return the fingerprint of a file; None if it cannot be read."""
+    try:
+        with open_beneath(root, path) as opened:
+            return fingerprint(opened)
+    except (OSError, BandstandError):
+        return None
+
+
+def _name(path: bytes) -> bytes:
+    return os.path.basename(path)  # noqa: PTH119 - bytes
+
+
+# ── The scan ────────────────────────────────────────────────────────────────────────────
+
+_MAX_BATCH: Final = 64  # results per transaction, …
+_MAX_BATCH_SECONDS: Final = 1.0  # … or as many as come within this time
+_MAX_SEEN_BATCH: Final = 2_000  # the same for files that only were seen, which cost next to nothing
 
 
 def scan(
@@ -55,9 +120,9 @@ def scan(
     retry: bool = False,
     progress: Callable[[ScanCounts], None] = lambda _: None,
 ) -> ScanCounts:
-    """Return what was found below the roots, after recording all of it in the store.
+    """Record everything below the roots in the store, and return the counts.
 
-    `now` tells the time in milliseconds since 1970, UTC. With `retry`, files that failed
+    `now` returns the time in milliseconds since 1970, UTC. With `retry`, files that failed
     before are read again although they have not changed.
     """
     with store.writing() as connection:
@@ -99,7 +164,7 @@ class _Session:
     # ── What is to be read ───────────────────────────────────────────────────────────────
 
     def jobs(self, roots: Sequence[bytes]) -> Iterator[Asked]:
-        """Yield the files that must be read; deal with all others on the way."""
+        """Yield the files that must be read, and record all others on the way."""
         are_some_left = False
         for folder in walk(roots):
             known = self._known_in(folder)
@@ -126,7 +191,7 @@ class _Session:
             yield from self._left_over(roots)
 
     def _left_over(self, roots: Sequence[bytes]) -> Iterator[Asked]:
-        """Yield what the first walk left, by walking once more: it may be very many."""
+        """Yield the files that the first walk left, by a second walk: a list could be very long."""
         self.flush()
         for folder in walk(roots):
             known = self._known_in(folder)
@@ -167,7 +232,10 @@ class _Session:
     def take(self, outcome: Outcome) -> None:
         """Keep one file's outcome, to be recorded soon."""
         self._outcomes.append(outcome)
-        if len(self._outcomes) >= _BATCH or time.monotonic() - self._flushed >= _SECONDS:
+        if (
+            len(self._outcomes) >= _MAX_BATCH
+            or time.monotonic() - self._flushed >= _MAX_BATCH_SECONDS
+        ):
             self.flush()
         else:
             self._progress(_plus(self._counts, found=len(self._outcomes)))
@@ -195,7 +263,7 @@ class _Session:
     def _count(self, **more: int) -> None:
         self._counts = _plus(self._counts, **more)
         self._progress(self._counts)
-        if len(self._seen) + len(self._moves) + len(self._refused) >= _MANY:
+        if len(self._seen) + len(self._moves) + len(self._refused) >= _MAX_SEEN_BATCH:
             self.flush()
 
     def flush(self) -> None:
@@ -219,7 +287,7 @@ class _Session:
     def _move(self, connection: Connection, former: FileRecord, file: FoundFile) -> None:
         song = songs.at_path(connection, former.path)
         if song is None or song.id != former.song_id:
-            # Another scan at the same time was quicker.
+            # A concurrent scan was quicker.
             files.mark_seen(connection, [file.path], self._number)
             return
         move(
@@ -232,7 +300,7 @@ class _Session:
         )
 
     def _recorded(self, connection: Connection) -> list[str]:
-        """Return what became of each file that was analysed, by the name of its count."""
+        """Record the analysed files, and return the name of the count for each."""
         analyses: list[tuple[bytes, Analysis]] = []
         for path, found in self._outcomes:
             if isinstance(found, str):

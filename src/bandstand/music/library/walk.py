@@ -1,4 +1,4 @@
-"""Which files below a folder are music, folder by folder, in the order of their names.
+"""Finds the music files below a folder, folder by folder, in the order of their names.
 
 Nothing is opened here and no link is followed. Names are bytes: a file system knows no
 encoding, and a name that is not UTF-8 must come back as it was.
@@ -75,7 +75,7 @@ def walk(roots: Sequence[bytes], *, rng: np.random.Generator | None = None) -> I
 
     A link to something inside the roots is left out, since it is met by its own name;
     a link out of them, or to nothing, is refused. With `rng` the folders come in random order,
-    so that whoever stops early has seen something of everything.
+    so that a walk that is cut short has seen a part of everything.
     """
     waiting = [(root, root) for root in reversed(roots)]
     while waiting:  # a list rather than recursion: folders may be nested very deeply
@@ -106,7 +106,7 @@ def _checked_root(folder: str | bytes | os.PathLike[str]) -> bytes:
     except ValueError as problem:  # a NUL, or half a letter
         msg = f"a folder must have a name that a disk can hold, got {folder!r}"
         raise InvalidInputError(msg) from problem
-    if not name:  # would be the current folder, and is somebody's variable that was not set
+    if not name:  # would be the current folder; usually a variable that was not set
         msg = "a folder of music must be named, got an empty name"
         raise InvalidInputError(msg)
     if len(real) > LONGEST_PATH:
@@ -127,7 +127,7 @@ def _check_listable(name: bytes, real: bytes) -> None:
     except PermissionError:
         msg = f"the folder {shown(name)} must be readable, permission was denied"
     except OSError as problem:
-        msg = f"the folder {shown(name)} must be readable, got: {_said(problem)}"
+        msg = f"the folder {shown(name)} must be readable, got: {_message(problem)}"
     raise InvalidInputError(msg)
 
 
@@ -145,9 +145,11 @@ def _listed(root: bytes, path: bytes, roots: Sequence[bytes]) -> tuple[Folder, l
             listing = sorted(entries, key=lambda entry: entry.name)
     except OSError as problem:
         listing = []
-        refused.append(Refused(path=path, reason=f"the folder cannot be listed: {_said(problem)}"))
+        refused.append(
+            Refused(path=path, reason=f"the folder cannot be listed: {_message(problem)}")
+        )
     for entry in listing:
-        found = _judged(entry, roots)
+        found = _classified(entry, roots)
         match found:
             case FoundFile():
                 files.append(found)
@@ -158,25 +160,25 @@ def _listed(root: bytes, path: bytes, roots: Sequence[bytes]) -> tuple[Folder, l
     return Folder(root=root, path=path, files=tuple(files), refused=tuple(refused)), inner
 
 
-def _judged(
+def _classified(
     entry: os.DirEntry[bytes], roots: Sequence[bytes]
 ) -> FoundFile | Refused | bytes | None:
     """Return a file, a refusal, the path of a folder to enter, or None for what is no music."""
     try:
         if entry.is_symlink():
-            return _judged_link(entry, roots)
+            return _classified_link(entry, roots)
         if entry.is_dir(follow_symlinks=False):
             return None if _is_left_out(entry.name) else _too_long(entry.path) or entry.path
         if not _named_like_music(entry.name):
             return None
-        return _judged_file(entry)
+        return _classified_file(entry)
     except OSError as problem:
         if not _named_like_music(entry.name):
             return None
-        return _refused(entry.path, f"it cannot be examined: {_said(problem)}")
+        return _refused(entry.path, f"it cannot be examined: {_message(problem)}")
 
 
-def _judged_file(entry: os.DirEntry[bytes]) -> FoundFile | Refused:
+def _classified_file(entry: os.DirEntry[bytes]) -> FoundFile | Refused:
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
         return _refused(entry.path, f"a file was expected, found {_kind(status.st_mode)}")
@@ -185,7 +187,7 @@ def _judged_file(entry: os.DirEntry[bytes]) -> FoundFile | Refused:
     )
 
 
-def _judged_link(entry: os.DirEntry[bytes], roots: Sequence[bytes]) -> Refused | None:
+def _classified_link(entry: os.DirEntry[bytes], roots: Sequence[bytes]) -> Refused | None:
     target = os.path.realpath(entry.path)
     is_folder = os.path.isdir(target)  # noqa: PTH112 - bytes
     if not (_named_like_music(entry.name) or is_folder):
@@ -240,5 +242,5 @@ def _kind(mode: int) -> str:
     return next((kind for test, kind in kinds if test(mode)), "something else")
 
 
-def _said(problem: OSError) -> str:
+def _message(problem: OSError) -> str:
     return (problem.strerror or str(problem)).lower()

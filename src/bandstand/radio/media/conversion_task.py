@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bandstand.errors import InvalidInputError, UnreadableAudioError
 from bandstand.music.audio.opus import opus_chunks
 from bandstand.music.audio.tracker_support import is_module, module_chunks
-from bandstand.music.library.opening import CHANGING, open_beneath
+from bandstand.music.library.content import CHANGING, open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

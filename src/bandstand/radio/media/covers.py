@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.music.audio.pictures import checked_picture, media_type
-from bandstand.music.library.opening import open_beneath
+from bandstand.music.library.content import open_beneath
 from bandstand.radio.media.conversion import BusyError, request_for
 
 if TYPE_CHECKING:

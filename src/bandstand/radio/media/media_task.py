@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.music.audio.opus import codec_of
 from bandstand.music.audio.pictures import checked_picture, embedded_cover, thumbnail
-from bandstand.music.library.opening import open_beneath
+from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from bandstand import __version__
 from bandstand.errors import ConflictError
-from bandstand.music.library.scan_progress import Progress
+from bandstand.music.library.scanner import Progress
 from bandstand.music.library.walk import shown
 from bandstand.store import accounts, files
 from bandstand.store.engines import sqlite_warning
