@@ -43,7 +43,7 @@ class Analysis:
 
     tags: Tags
     duration: float  # seconds, of the whole track
-    descriptors: Vector  # (159,), raw, as audio.descriptors.NAMES lists them
+    descriptors: Vector  # (159,), raw, as music.audio.descriptors.definition.NAMES lists them
     version: int  # of the descriptors; numbers of different versions are never mixed
     fingerprint: str  # of the content: the same for a moved or copied file
     size: int  # bytes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bandstand.store.connection import Store
     from bandstand.store.scans import ScanCounts
 
-# As audio.feature_maps has them, which takes a while to import.
+# As music.audio.feature_maps has them, which takes a while to import.
 _FEATURE_MAPS: Final = ("identity", "fourier")
 _NEWS: Final = ("added", "changed", "moved", "missing")
 
