@@ -32,7 +32,7 @@ from benchmarks.program import run_as_program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 _TRACKS: Final = 500  # at most; more say nothing new
 _COMPARED: Final = 12  # whole clips that librosa describes too

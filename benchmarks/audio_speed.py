@@ -34,7 +34,7 @@ from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed, und
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 _FILTERS: Final = 40
 _COEFFICIENTS: Final = 13

@@ -20,7 +20,7 @@ from bandstand_demo.sound import RATE
 from bandstand_demo.styles import STYLES
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_demo.sound import Sound
 
 GENRES = [style.name for style in STYLES]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.tags import clean
@@ -27,7 +26,7 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store import accounts, events, playlists, sessions
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses, record_problem
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags, frozen
 from benchmarks.invented import FOR_EVER, NOW
 from tests.music.audio.audio_files import make
 from tests.page.payloads import PAYLOADS, UNCLEAN

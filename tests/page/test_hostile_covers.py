@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from bandstand.music.audio import tags
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from benchmarks.invented import NOW
 from tests.music.audio import audio_files as making
 from tests.page.hostile import analysis_of, scanned

@@ -28,10 +28,10 @@ from tests.store.library_life import events, happen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
+    from bandstand.types import AnyArray
     from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 40)

@@ -15,7 +15,7 @@ from tests.store.examples import analysis
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 PLACES = 12
 Event: TypeAlias = tuple[str, int, int]

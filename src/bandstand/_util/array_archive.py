@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 _SUFFIX: Final = ".npy"
 _KINDS: Final = "fiU"  # floats, integers, text

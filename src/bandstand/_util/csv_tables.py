@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
     from typing import NoReturn
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 # Longer values are cut when they are shown.
 _SHOWN: Final = 60

@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Final, TypeAlias
 
 from bandstand.errors import InvalidInputError
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 Moment: TypeAlias = float | str | datetime | Decimal
 

@@ -17,7 +17,7 @@ from bandstand.music.library.walk import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 _HEADER: Final = (
     "file",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bandstand.cli.progress import Progress
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 # So few are done before a bar has been drawn.
 _FEW: Final = 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from bandstand._util.words import duration
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

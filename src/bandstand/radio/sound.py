@@ -18,8 +18,8 @@ from bandstand.store import projections, songs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.store.connection import Store
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorl
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.worlds import Scale, World
 
 

@@ -17,15 +17,15 @@ from bandstand._util.csv_tables import (
     refuse,
     shown,
 )
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 _REQUIRED: Final = ("item_id", "rating")
 _OPTIONAL: Final = ("rater", "time")  # the time is not looked at

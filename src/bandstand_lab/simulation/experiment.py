@@ -24,7 +24,7 @@ from bandstand_lab.simulation.trace import Trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.worlds import World
 
 

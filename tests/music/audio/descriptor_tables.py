@@ -13,7 +13,7 @@ from bandstand.music.audio.descriptors.definition import NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 WIDTH = len(NAMES)
 

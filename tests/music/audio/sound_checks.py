@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 RATE = 16_000
 

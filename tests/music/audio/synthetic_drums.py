@@ -12,7 +12,7 @@ from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # Beats per bar, steps per beat, and who plays on which step: kick, snare, hat, open hat, rim.
 PATTERNS: Final[dict[str, tuple[int, int, dict[str, str]]]] = {

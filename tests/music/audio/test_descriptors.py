@@ -16,7 +16,7 @@ from bandstand.music.audio.descriptors.summary import describe, frame_descriptor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 CLIPS: Final = ("syn_chirp", "syn_clicks120bpm", "syn_noise", "syn_silence", "syn_sine440")
 NOT_SILENT: Final = tuple(clip for clip in CLIPS if clip != "syn_silence")

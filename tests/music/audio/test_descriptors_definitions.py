@@ -20,7 +20,7 @@ from bandstand.music.audio.descriptors.definition import FRAME_NAMES
 from bandstand.music.audio.descriptors.summary import frame_descriptors
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 N, N2, RATE = 512, 257, 16_000
 

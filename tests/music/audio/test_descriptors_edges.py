@@ -25,7 +25,7 @@ from bandstand.music.audio.descriptors.summary import describe, frame_descriptor
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 TIME: Final = np.arange(CLIP_SAMPLES)
 NOISE: Final = np.random.default_rng(7).standard_normal(3 * SAMPLE_RATE)

@@ -17,7 +17,7 @@ from tests.music.audio.descriptor_tables import seeds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 # How often a right map may fail, all comparisons of a test together.
 FAILURE_RATE: Final = 1e-3

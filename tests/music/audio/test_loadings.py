@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.arrays import frozen
 from bandstand.music.audio import loadings
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
+from bandstand.types import frozen
 from tests.music.audio.descriptor_tables import WIDTH, library, real_library, seeds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 GROUP_NAMES = ["tempo", "brightness", "harmony", "timbre", "movement"]
 

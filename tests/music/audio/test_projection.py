@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 sizes = st.integers(2, 60) | st.sampled_from([158, 159, 160, 300])
 shares = st.floats(0.05, 1.0)

@@ -19,7 +19,7 @@ from bandstand.music.audio.projection import Projection, fit
 from tests.music.audio.descriptor_tables import library, seeds
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 MAPS = ("identity", "fourier")
 STORED = {name: fit(library(1, 12), feature_map=name).to_bytes() for name in MAPS}

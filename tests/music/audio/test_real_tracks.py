@@ -20,7 +20,7 @@ from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.descriptors.summary import describe
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 TEMPO = len(NAMES) - 1  # the last one
 OTHERS = [column for column in range(len(NAMES)) if column != TEMPO]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.music.audio.tags import clean, read_tags
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from tests.music.audio.audio_files import chunk, id3, make, wav
 
 if TYPE_CHECKING:

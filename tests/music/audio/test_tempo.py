@@ -16,7 +16,7 @@ from bandstand.music.audio.descriptors.summary import describe
 from tests.music.audio.synthetic_drums import PATTERNS, Playing, clicks, drums, human
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # How often a fixed share of right answers may fail by the luck of the draw.
 FAILURE_RATE: Final = 1e-3

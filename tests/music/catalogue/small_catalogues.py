@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 COLUMNS = 3
 

@@ -25,7 +25,7 @@ from tests.music.catalogue.small_catalogues import COLUMNS, chunks, ids, mark, w
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 FILES = ("features.npy", "ids.npy", "stamp.json")
 

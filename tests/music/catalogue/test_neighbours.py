@@ -17,8 +17,8 @@ from bandstand.music.catalogue import neighbours
 from bandstand.music.catalogue.neighbours import Neighbours, nearest
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.music.catalogue.matrix import Features
+    from bandstand.types import AnyArray, Vector
 
 seeds = st.integers(0, 2**32)
 shapes = st.tuples(st.integers(1, 40), st.integers(1, 6))

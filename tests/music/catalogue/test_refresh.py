@@ -29,10 +29,10 @@ from tests.store.library_life import events, happen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Matrix
     from bandstand.music.catalogue.matrix import Catalogue
     from bandstand.store.connection import Store
     from bandstand.store.projections import ProjectionRecord
+    from bandstand.types import Matrix
     from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 1_000)

@@ -18,7 +18,7 @@ from tests.music.catalogue.small_catalogues import ids, write_marked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 MOST = 20
 some_ids = st.sets(st.sampled_from(ids(MOST)))

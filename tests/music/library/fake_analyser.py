@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import fingerprint, modified_ns
 from bandstand.music.library.walk import library_roots
 from bandstand.store import files, songs
 from bandstand.store.connection import open_store
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bandstand.arrays import Vector
     from bandstand.store.songs import SongRecord
+    from bandstand.types import Vector
 
 # No scan here takes a minute; one that takes so long has not ended by itself.
 TOO_LONG = 600

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bandstand.music.library.analysers import Asked, Outcome
     from bandstand.store.scans import ScanCounts
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 SECONDS = 0.4  # a song here is short, so that it is read in no time
 

@@ -17,7 +17,7 @@ from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.library.analyse import analyse, checked, request
 from bandstand.music.library.analysers import LocalAnalyser, judged
 from bandstand.music.sandbox import Answer, Failure
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags
 from tests.music.audio.audio_files import make
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.music.library.analysers import Asked
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 FILES = 40  # five batches
 

@@ -21,9 +21,9 @@ from bandstand.study.records import FrozenSongs
 from tests.radio.study.sitting import Clock, served, short_design
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
     from bandstand.store.connection import Store
     from bandstand.store.studies import StudyRow
+    from bandstand.types import AnyArray
     from tests.radio.study.sitting import Study
 
 ids = st.lists(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1, unique=True)

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-    from bandstand.arrays import Vector
-    from bandstand.tracks import Tags
+    from bandstand.types import Tags, Vector
 
 
 # Where seeking fails, the clip begins no later, since all before it is decoded too.

@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import AnyArray, Matrix
+    from bandstand.types import AnyArray, Matrix
 
 NAMES: Final = ("identity", "fourier")
 FREQUENCIES: Final = 32

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.feature_maps import Identity
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
     from bandstand.music.audio.projection import Projection
+    from bandstand.types import Indices, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

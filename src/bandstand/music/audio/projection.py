@@ -39,18 +39,18 @@ import numpy as np
 
 from bandstand._util.array_archive import packed, unpacked
 from bandstand._util.blocks import blocks
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import feature_maps
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Matrix, Vector
     from bandstand.music.audio.feature_maps import FeatureMap
+    from bandstand.types import AnyArray, Matrix, Vector
 
 
 # ── Moments and principal components ────────────────────────────────────────────────────

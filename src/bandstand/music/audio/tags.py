@@ -15,7 +15,7 @@ from tinytag import TinyTag
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.containers import Source, opened, recording_identifier
 from bandstand.music.audio.pictures import checked_picture, embedded_cover, pictures
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

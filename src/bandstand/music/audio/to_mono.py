@@ -16,15 +16,15 @@ import numpy as np
 from av.audio.frame import AudioFrame
 from av.filter import Graph
 
-from bandstand.arrays import frozen
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.containers import check_rate
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, CLIP_SECONDS, SAMPLE_RATE
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # Codecs that keep floats as they are, and so also those that are no numbers.
 _FLOAT_CODECS: Final = frozenset(

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 from av.audio.frame import AudioFrame
 
-from bandstand.arrays import frozen
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.containers import other_kind
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, clip_start
@@ -21,7 +20,7 @@ from bandstand.music.audio.ffmpeg import decoded, described, ffmpeg_with, played
 from bandstand.music.audio.opus import RATE, encoded
 from bandstand.music.audio.tags import clean
 from bandstand.music.audio.to_mono import Sound
-from bandstand.tracks import Tags
+from bandstand.types import Tags, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

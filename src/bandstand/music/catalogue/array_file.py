@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 # A multiple of 64, as the format asks for; the shape of any array fits.
 _HEADER_BYTES: Final = 128

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]

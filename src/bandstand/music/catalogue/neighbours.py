@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, Final, SupportsIndex
 import numpy as np
 
 from bandstand._util.blocks import blocks
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.music.catalogue.matrix import Features
+    from bandstand.types import AnyArray, Indices, Vector
 
 _ROUNDING: Final = 2.0**-24
 _SMALLEST: Final = 2.0**-149

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.arrays import AnyArray, Indices, Matrix
     from bandstand.music.catalogue.matrix import Ids
     from bandstand.store.connection import Store
     from bandstand.store.projections import ProjectionRecord
+    from bandstand.types import AnyArray, Indices, Matrix
 
 
 # ── Some songs replaced ─────────────────────────────────────────────────────────────────

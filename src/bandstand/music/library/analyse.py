@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError, UnreadableAudioError
 from bandstand.music.audio.decode import read
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
@@ -28,7 +27,7 @@ from bandstand.music.library.content import (
     open_beneath,
     open_file,
 )
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from distributed import Future
 
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 
 # ── Failures that may pass ──────────────────────────────────────────────────────────────

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bandstand.music.library.analysers import Analyser, Asked, Outcome
     from bandstand.store.connection import Store
     from bandstand.store.files import FileRecord
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 
 # ── Songs in files that have moved ──────────────────────────────────────────────────────

@@ -26,14 +26,14 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand._util.atomic_files import sync
-from bandstand.arrays import read_only
 from bandstand.music.catalogue.matrix import ID_LENGTH
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.spellings import NOTHING, Names
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.spellings import Spellings
+    from bandstand.types import AnyArray
 
 _NAME: Final = "shelf.columns"
 _UNFINISHED: Final = f".{_NAME}."  # and something random

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
 from bandstand.errors import InvalidInputError
 from bandstand.inference.song_table import SongTable
 from bandstand.music.catalogue import refresh
@@ -36,6 +35,7 @@ from bandstand.radio.choice.spellings import NOTHING, SpeltGenres
 from bandstand.radio.choice.tally import Tally, tally_of
 from bandstand.store import files, song_changes, song_facts
 from bandstand.store.identity import identity
+from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.algorithms.situation import Catalogue
-    from bandstand.arrays import AnyArray, Indices
     from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
+    from bandstand.types import AnyArray, Indices
 
 # What a song of unknown or impossible length counts as; longer ones are cut for planning.
 _USUAL_MINUTES: Final = 4.0

@@ -29,11 +29,11 @@ from bandstand.radio.reasons.why_text import sentence
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Vector
     from bandstand.model.prediction import Prediction
     from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen, How
+    from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
 SOUND: Final = "sound"  # everything that the features say, where it cannot be told apart

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from bandstand.music.audio.descriptors.frames import BINS
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 CLASSES: Final = 12
 _LOWEST_A: Final = 27.5  # hertz

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 BINS: Final = FRAME // 2 + 1
 BIN_WIDTH: Final = SAMPLE_RATE / FRAME  # hertz

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.frames import BIN_WIDTH, BINS
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 FILTERS: Final = 40
 COEFFICIENTS: Final = 13

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.frames import BIN_WIDTH, BINS
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 
 _ROLL_OFF: Final = 0.9

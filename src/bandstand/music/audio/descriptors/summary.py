@@ -35,7 +35,7 @@ from bandstand.music.audio.descriptors.tempo import overlapping, tempo
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 
 class _Reduced(NamedTuple):

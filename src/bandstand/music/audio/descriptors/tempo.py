@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 
-from bandstand.arrays import frozen
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
 from bandstand.music.audio.descriptors.frames import frame_blocks, power_spectrum
 from bandstand.music.audio.descriptors.mfcc import FILTERS, mel_energies
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 HOP: Final = FRAME // 2
 # Tempi are in equal ratios of 0.4 %, so that an octave is a whole number of steps.
