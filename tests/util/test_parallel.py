@@ -1,4 +1,4 @@
-"""Many tasks at once: every result once, whatever the number of processes; what fails is told."""
+"""Many tasks at once: every result once, with any number of processes; failures are reported."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """What can be recommended: an id and a row of features for each item."""
+    """Items that can be recommended: an id and a row of features for each."""
 
     ids: tuple[str, ...]
     features: Matrix

@@ -195,7 +195,7 @@ def huge_png(side: int = 20_000) -> bytes:
 
 
 def squeezed_zeros(count: int) -> bytes:
-    """Return so many zeros as zlib packs them, without going through all of them."""
+    """Return zeros as zlib packs them, without going through all of them."""
     block = 1 << 20
     squeeze = zlib.compressobj(9, wbits=-15)
     many = squeeze.compress(bytes(block)) + squeeze.flush(zlib.Z_FULL_FLUSH)

@@ -1,4 +1,4 @@
-"""How tests look at decoded sound."""
+"""Checks of decoded sound."""
 
 from __future__ import annotations
 

@@ -184,20 +184,20 @@ def test_ffmpeg_is_never_told_a_name_and_sees_nothing_of_the_surroundings(
     fake(f'*) echo "$0 $* $FFREPORT" >> {log} ;;')
     with pytest.raises(UnreadableAudioError, match="got something that is damaged"):
         read_file(path, allow_programs=True)
-    told = log.read_text(encoding="utf-8")
-    assert "secret" not in told
-    assert "report" not in told
-    assert "-nostdin" in told
-    assert "-protocol_whitelist file,pipe -f libopenmpt -i file:/dev/fd/0" in told
+    logged = log.read_text(encoding="utf-8")
+    assert "secret" not in logged
+    assert "report" not in logged
+    assert "-nostdin" in logged
+    assert "-protocol_whitelist file,pipe -f libopenmpt -i file:/dev/fd/0" in logged
 
 
 def test_the_middle_is_asked_for(tmp_path: Path, module: Path, fake: Callable[[str], Path]) -> None:
     log = tmp_path / "log"
     fake(playing(f'echo "$*" > {log}; {TONE}'))
     read_file(module, allow_programs=True)
-    told = log.read_text(encoding="utf-8")
-    assert "-ss 35.250 -i file:/dev/fd/0 -t 30.000" in told
-    assert told.endswith("-ac 1 -ar 16000 -f s16le pipe:1\n")
+    logged = log.read_text(encoding="utf-8")
+    assert "-ss 35.250 -i file:/dev/fd/0 -t 30.000" in logged
+    assert logged.endswith("-ac 1 -ar 16000 -f s16le pipe:1\n")
 
 
 def test_a_program_that_talks_without_end_is_cut_short(

@@ -364,7 +364,7 @@ def test_a_catalogue_of_another_format_is_made_again(
 
 
 def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody read the descriptors of all songs."""
+    """Refuse to read the descriptors of all songs."""
 
     def refuse(*_: object) -> None:
         msg = "all descriptors were read"
@@ -373,7 +373,7 @@ def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(songs, "descriptors", refuse)
 
 
-def anew(store: Store) -> Catalogue:
+def built_again(store: Store) -> Catalogue:
     """Return the catalogue as it is made where there is none."""
     matrix.discard(store.location.data_folder)
     return made(store)
@@ -391,7 +391,7 @@ def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[
                     happen(connection, event, DESCRIPTORS)
             found = made(store)
             followed = found.ids.tobytes(), found.table.tobytes(), found.stamp
-            whole = anew(store)
+            whole = built_again(store)
             assert followed == (whole.ids.tobytes(), whole.table.tobytes(), whole.stamp)
 
 

@@ -1,4 +1,4 @@
-"""A catalogue with some songs replaced is the one that would be written anew."""
+"""A catalogue with some songs replaced equals the one written from scratch."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _PATIENCE = 60.0  # seconds for a scheduler to start on a busy machine
 
 
 class Cluster:
-    """A scheduler at `address`, and its workers, which nobody starts again when they end."""
+    """A scheduler at `address`, and its workers, which are not restarted when they end."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -86,7 +86,7 @@ def _drawn(store: Path, rng: np.random.Generator, recorded: int) -> _Moment:
 
 
 class _Moment:
-    """When a scan has recorded so many files, and so many seconds more have passed."""
+    """The moment after a number of recorded files and some more seconds."""
 
     def __init__(self, store: Path, *, recorded: int | None, more: float) -> None:
         self._address = f"file:{quote(str(store))}?mode=ro"

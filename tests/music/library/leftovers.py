@@ -1,4 +1,4 @@
-"""What a scan may have left behind: a changed library, or processes."""
+"""Leftovers of a scan: a changed library, or processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, see prctl(2)
 
 
 class Trace(NamedTuple):
-    """What would change if somebody wrote to a file, renamed it, or only touched it."""
+    """The state that changes when a file is written, renamed or touched."""
 
     inode: int
     mode: int

@@ -1,4 +1,4 @@
-"""Somebody who keeps swapping a name in the library for a link to something outside."""
+"""A process that keeps swapping a name in the library for a link to something outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be shown to a person: reasons in plain words, and clean tags."""
+"""Checks of texts for people: reasons in plain words, and clean tags."""
 
 from __future__ import annotations
 

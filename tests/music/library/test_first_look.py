@@ -149,11 +149,11 @@ def test_a_look_marks_nothing_as_missing(library: Library) -> None:
 
 def test_what_was_recorded_is_told_as_it_comes(library: Library) -> None:
     fill(library, 22)
-    told: list[int] = []
+    reported: list[int] = []
     with open_store(str(library.store)) as store:
         found = seen(library, size=22)
-        first_look(store, found, Inventor(), now=lambda: 1_000, progress=told.append)
-    assert told == [4, 20, 22]
+        first_look(store, found, Inventor(), now=lambda: 1_000, progress=reported.append)
+    assert reported == [4, 20, 22]
 
 
 def test_a_look_is_needed_as_long_as_there_is_little_to_play(library: Library) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-AT_ONCE = 10  # seconds; whoever waits for a pipe waits for ever
+AT_ONCE = 10  # seconds; waiting for a pipe would take for ever
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ stories = st.lists(st.lists(deeds, min_size=1, max_size=3), min_size=1, max_size
 
 
 class Owner:
-    """Somebody who does things to the files of a shelf, and knows what is where."""
+    """A user who changes the files of a library, and knows what is where."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf

@@ -97,11 +97,11 @@ def test_progress_never_goes_back_and_ends_with_all(library: Library) -> None:
     for number in range(100):
         library.put(f"{number}.mp3", number)
     for _ in range(2):
-        told: list[ScanCounts] = []
-        scanned = library.scan(analyser=Inventor(ahead=3), progress=told.append)
-        found = [counts.found for counts in told]
+        reported: list[ScanCounts] = []
+        scanned = library.scan(analyser=Inventor(ahead=3), progress=reported.append)
+        found = [counts.found for counts in reported]
         assert found == sorted(found)
-        assert told[-1] == scanned.counts
+        assert reported[-1] == scanned.counts
         assert found[-1] == 100
 
 

@@ -1,4 +1,4 @@
-"""The traps of the hostile folder work: whoever is careless is caught by them."""
+"""The traps of the hostile folder work: a careless scan is caught by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How these tests run children, and look at processes from outside."""
+"""Runs children for these tests, and inspects processes from outside."""
 
 from __future__ import annotations
 

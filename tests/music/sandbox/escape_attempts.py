@@ -1,4 +1,4 @@
-"""What a child must not be able to do, each tried in earnest and harmless where it succeeds."""
+"""Attempts that must fail in a child; each is real, and harmless where it succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the children of these tests are asked to do: answer, and everything that must not harm."""
+"""Tasks for the children of these tests: answers, and everything that must do no harm."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def start(request: Data) -> Data:
 
 
 def start_and_forget(request: Data) -> Data:
-    """Start programs that nobody waits for, then end as asked."""
+    """Start programs without waiting for them, then end as asked."""
     for _ in range(request["count"]):
         subprocess.Popen(["/bin/sleep", "600"])
     return misbehave(request)

@@ -24,7 +24,7 @@ FREE_WITH_PROGRAMS = {"fork", "start a program", "become a program"}
 
 @pytest.fixture
 def surroundings(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """Yield what attempts need: a folder with one file, a port that somebody listens at."""
+    """Yield what attempts need: a folder with one file, a port with a listener."""
     (tmp_path / "existing").write_bytes(b"content")
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield {"folder": str(tmp_path), "port": server.getsockname()[1]}

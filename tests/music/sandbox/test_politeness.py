@@ -56,6 +56,6 @@ def test_after_an_interruption_there_are_new_children() -> None:
     with pool("who") as made:
         before = value(answer(made))
         made.interrupt()
-        # Whoever asks in the moment of dying still meets the old one.
+        # A request in the moment of dying still meets the old one.
         assert eventually(lambda: isinstance(answer(made), Answer))
         assert value(answer(made)) != before

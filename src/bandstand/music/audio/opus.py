@@ -37,7 +37,7 @@ _MAX_READ_CALLS: Final = 1 << 22
 
 
 class Codec(NamedTuple):
-    """How a recording is kept, by ffmpeg's names."""
+    """The container and codec of a recording, by ffmpeg's names."""
 
     container: str  # one name, or several with commas between them
     codec: str

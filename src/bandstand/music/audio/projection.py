@@ -68,7 +68,7 @@ _BLOCK_ROWS: Final = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moments:
-    """What PCA needs to know of a table."""
+    """Moments of a table of descriptors, for PCA."""
 
     mean: Vector
     standard_deviation: Vector
@@ -164,7 +164,7 @@ _MAP: Final = "map_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """What was learnt from one library, and turns the descriptors of any song into features."""
+    """Fitted on one library; turns the descriptors of any song into features."""
 
     mean: Vector
     standard_deviation: Vector

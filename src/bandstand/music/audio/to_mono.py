@@ -54,7 +54,7 @@ class Sound:
 
 
 class _Kind(NamedTuple):
-    """What all frames in one filter graph have in common."""
+    """The format of all frames in one filter graph."""
 
     rate: int
     sample_format: str

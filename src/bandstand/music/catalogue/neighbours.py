@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Indices, Vector
 
 _ROUNDING: Final = 2.0**-24
-_SMALLEST: Final = 2.0**-149
-_LARGEST: Final = float(np.finfo(np.float32).max)
+_MIN_FLOAT32: Final = 2.0**-149
+_MAX_FLOAT32: Final = float(np.finfo(np.float32).max)
 # Three blocks of this size stay in the cache of a processor.
 _BLOCK_BYTES: Final = 1 << 18
 
@@ -131,9 +131,9 @@ def _moved_by_rounding(point: Vector) -> float:
 
 def _largest_sum(reach: float, columns: int) -> np.float32:
     """Return the largest sum s̃ that a song can have within `reach` = r + δ."""
-    limit = reach**2 * math.exp((columns + 8) * _ROUNDING) + (columns + 2) * _SMALLEST
+    limit = reach**2 * math.exp((columns + 8) * _ROUNDING) + (columns + 2) * _MIN_FLOAT32
     with np.errstate(under="ignore"):
-        return np.float32(limit if limit < _LARGEST else math.inf)
+        return np.float32(limit if limit < _MAX_FLOAT32 else math.inf)
 
 
 def _distances(songs: Features, point: Vector) -> Vector:
@@ -162,7 +162,7 @@ def _row(query: int | ArrayLike, songs: int) -> int | None:
 def _point(features: Features, query: ArrayLike) -> Vector:
     """Return the point that is asked about, in double precision."""
     point: AnyArray = np.asarray(query, dtype=np.float64)
-    if point.shape != features.shape[1:] or not (np.abs(point) <= _LARGEST).all():
+    if point.shape != features.shape[1:] or not (np.abs(point) <= _MAX_FLOAT32).all():
         msg = f"a point must be {features.shape[1]} finite numbers, got {query!r}"
         raise InvalidInputError(msg)
     return point

@@ -46,7 +46,7 @@ _RATE_SAMPLES: Final = 50  # the rate is looked at this many times within these 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What the scanner is doing, and what it has done; times are UTC, in milliseconds."""
+    """The work of the scanner, current and done; times are UTC, in milliseconds."""
 
     state: State = "idle"
     done: int = 0  # files

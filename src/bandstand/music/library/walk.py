@@ -53,7 +53,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """What one folder holds, without the folders inside it."""
+    """The music in one folder, without the folders inside it."""
 
     root: bytes  # the folder that the walk began with
     path: bytes

@@ -20,7 +20,7 @@ _MIN_OPEN_FILES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one child may use; times are for one request, the rest for the child.
+    """The limits of one child; times are for one request, the rest for the child.
 
     `written_bytes` is the largest file that may be written; 0 means that no file may be opened
     for writing at all. With `may_start_programs` the child may start other programs, and they

@@ -40,7 +40,7 @@ _MEMORY_COMPLAINTS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the task returned. It comes from a child, so it is data to be examined."""
+    """The value that the task returned. It comes from a child, so the caller must examine it."""
 
     value: dict[str, Any]
 

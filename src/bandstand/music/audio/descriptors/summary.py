@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class _Reduced(NamedTuple):
-    """What is kept of the spectra of some frames, or of all of them."""
+    """Reductions of the spectra of some frames, or of all of them."""
 
     crossings: Vector  # (F,), as are the next three
     centroid: Vector
