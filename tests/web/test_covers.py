@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.music.audio.pictures import claimed_size
+from bandstand.music.audio.picture_size import claimed_size
 from bandstand.radio.media import covers, lookers
 from tests.music.audio.audio_files import huge_png, make, picture
 from tests.music.library.handmade_tags import jpeg

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.pictures import MAX_COVER_BYTES, embedded_cover, media_type
+from bandstand.music.audio.picture_size import media_type
+from bandstand.music.audio.pictures import MAX_COVER_BYTES, embedded_cover
 from tests.music.audio.audio_files import apic, id3, make, picture
 from tests.music.audio.sound_checks import read_file
 

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.containers import Source
 from bandstand.music.audio.decode import read
+from bandstand.music.audio.source import Source
 from tests.music.audio.audio_files import wav
 
 

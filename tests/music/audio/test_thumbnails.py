@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.pictures import checked_picture, claimed_size, media_type, thumbnail
+from bandstand.music.audio.picture_size import checked_picture, claimed_size, media_type
+from bandstand.music.audio.pictures import thumbnail
 from tests.music.audio.audio_files import huge_png, picture
 from tests.music.library.handmade_tags import jpeg
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.containers import (
     DECODER_ERRORS,
-    Source,
     audio_stream,
     frames_of,
     opened,
@@ -30,6 +29,7 @@ from bandstand.music.audio.descriptors.definition import (
     clip_start,
 )
 from bandstand.music.audio.duration import claimed_length, counted_length
+from bandstand.music.audio.source import Source
 from bandstand.music.audio.tags import read_tags
 from bandstand.music.audio.to_mono import MonoClip, Sound
 from bandstand.music.audio.tracker_support import is_module, read_module

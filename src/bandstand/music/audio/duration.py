@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import av
 
-from bandstand.music.audio.containers import audio_stream, behind_tag, opened, packets_of, tag_size
+from bandstand.music.audio.containers import audio_stream, opened, packets_of
+from bandstand.music.audio.source import behind_tag, tag_size
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
 
-    from bandstand.music.audio.containers import Source
+    from bandstand.music.audio.source import Source
 
 MAX_PACKETS: Final = 2_000_000  # 14 hours of mp3
 # Raw streams have no header; their length is guessed from the first packets.

@@ -15,12 +15,12 @@ from av.audio.resampler import AudioResampler
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.containers import (
     DECODER_ERRORS,
-    Source,
     audio_stream,
     check_rate,
     frames_of,
     opened,
 )
+from bandstand.music.audio.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from tinytag import TinyTag
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.containers import Source, opened, recording_identifier
-from bandstand.music.audio.pictures import checked_picture, embedded_cover, pictures
+from bandstand.music.audio.containers import opened
+from bandstand.music.audio.picture_size import checked_picture
+from bandstand.music.audio.pictures import embedded_cover, pictures
+from bandstand.music.audio.source import Source, recording_identifier
 from bandstand.types import Tags
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
-from bandstand.music.audio.pictures import checked_picture, media_type
+from bandstand.music.audio.picture_size import checked_picture, media_type
 from bandstand.music.library.content import open_beneath
 from bandstand.radio.media.conversion import BusyError, request_for
 

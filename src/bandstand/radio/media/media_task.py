@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.music.audio.opus import codec_of
-from bandstand.music.audio.pictures import checked_picture, embedded_cover, thumbnail
+from bandstand.music.audio.picture_size import checked_picture
+from bandstand.music.audio.pictures import embedded_cover, thumbnail
 from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from bandstand.music.audio.containers import Source, behind_tag, certain_format, tag_size
+from bandstand.music.audio.source import Source, behind_tag, certain_format, tag_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
