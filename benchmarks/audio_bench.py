@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.audio.clip import CLIP_SECONDS, SAMPLE_RATE
-from bandstand.audio.descriptors import describe
-from bandstand.audio.recording import Recording, read
-from bandstand.audio.trackers import NeedsProgramError
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
-from bandstand.library.opening import open_beneath
-from bandstand.library.walk import library_roots, walk
+from bandstand.music.audio.decode import Recording, read
+from bandstand.music.audio.descriptors.definition import CLIP_SECONDS, SAMPLE_RATE
+from bandstand.music.audio.descriptors.summary import describe
+from bandstand.music.audio.tracker_support import NeedsProgramError
+from bandstand.music.library.content import open_beneath
+from bandstand.music.library.walk import library_roots, walk
 from bandstand_lab.speed.timing import Spread, timed
 from benchmarks.audio_speed import measure
 from benchmarks.program import run_as_program
@@ -32,7 +32,7 @@ from benchmarks.program import run_as_program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 _TRACKS: Final = 500  # at most; more say nothing new
 _COMPARED: Final = 12  # whole clips that librosa describes too

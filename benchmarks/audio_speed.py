@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.audio.clip import FRAME, SAMPLE_RATE
-from bandstand.audio.descriptors import describe
 from bandstand.errors import BandstandError, InvalidInputError
+from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
+from bandstand.music.audio.descriptors.summary import describe
 from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed, undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 _FILTERS: Final = 40
 _COEFFICIENTS: Final = 13

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.audio.descriptors import NAMES, VERSION
-from bandstand.library.catalogue import current, refreshed
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.store import accounts, events, sessions
 from bandstand.store.recording import record_analyses
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

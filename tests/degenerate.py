@@ -18,14 +18,14 @@ from bandstand.inference.exact import ExactBelief
 from bandstand.inference.ridge import RidgeBelief
 from bandstand.inference.variational import VariationalBelief
 from bandstand.model.novelty import novelty
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray
     from bandstand.inference.engine import Engine
     from bandstand.model.prediction import Prediction
+    from bandstand.types import AnyArray
 
 COLUMNS: Final = 3
 ANSWERS: Final = 30

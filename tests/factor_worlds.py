@@ -19,7 +19,7 @@ from bandstand.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.model.priors import NoisePrior, PreferencePrior
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 MONTH: Final = 43_200.0
 # Gamma(3, rate 3): a noise that can be drawn, of standard deviation around 1.

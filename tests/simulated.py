@@ -9,7 +9,7 @@ import numpy as np
 from bandstand.domain import History
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 MONTH = 43_200.0
 

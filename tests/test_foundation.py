@@ -100,10 +100,14 @@ def tree(tmp_path: Path) -> Path:
     """Return a small package under the project's own contracts, for wrong imports to be put in."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     package = tmp_path / "src" / "bandstand"
-    parts = ("algorithms", "policies", "inference", "model", "domain", "errors", "units", "arrays")
-    for part in parts:
-        (package / part).mkdir(parents=True)
-        (package / part / "__init__.py").touch()
+    parts = ("algorithms", "store", "policies", "inference", "model", "domain", "errors", "types")
+    files = [Path(part, "__init__.py") for part in parts]
+    # The contracts about music name its files.
+    source = ROOT / "src" / "bandstand"
+    files += [file.relative_to(source) for file in (source / "music").rglob("*.py")]
+    for file in files:
+        (package / file).parent.mkdir(parents=True, exist_ok=True)
+        (package / file).touch()
     (package / "__init__.py").touch()
     return package
 

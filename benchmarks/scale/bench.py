@@ -15,8 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from bandstand._util.parallel import run_tasks
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel import run_tasks
 from bandstand_lab.speed.machine import machine
 from benchmarks.program import run_as_program
 from benchmarks.scale import parts

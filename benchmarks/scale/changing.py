@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.service import Radio
 from bandstand.store import accounts, events, files
 from bandstand.store.connection import open_store

@@ -29,13 +29,13 @@ from bandstand.model.allowed import Allowed
 from bandstand.model.factors import content_novelty
 from bandstand.model.priors import paper_prior, radio_prior
 from bandstand.model.ranking import best_rows
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.inference.shortlist.levels import Levels
+    from bandstand.types import AnyArray, Indices, Vector
 
 ENGINES: Final = ("exact", "variational")
 # Of the values that are compared; the search and brute force add in another order.

@@ -16,10 +16,10 @@ from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
     from bandstand.domain import Songs
     from bandstand.model.allowed import Choice
     from bandstand.radio.choice.choosing import Model
+    from bandstand.types import Indices
 
 MANY: Final = 4_096  # that are expected to be best, and as many others
 _SPREADS: Final = 2.0  # above the mean: about where the quantiles are that decide

@@ -15,8 +15,8 @@ import numpy as np
 from bandstand_lab.speed.linucb_reference import PlainLinUcb, RankOneLinUcb
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.domain import History
+    from bandstand.types import AnyArray, Vector
 
 
 def stream(features: AnyArray) -> float:

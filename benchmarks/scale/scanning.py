@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError
-from bandstand.library.cluster import ClusterAnalyser
-from bandstand.library.scan import scan
-from bandstand.library.walk import library_roots
-from bandstand.parallel import usable_cores
+from bandstand.music.library.analysers import ClusterAnalyser
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
 from bandstand.store.connection import open_store
 from bandstand_demo import demo_library
 from benchmarks.scale.private_cluster import private_cluster

@@ -16,10 +16,10 @@ from bandstand.inference.exact import Exact
 from bandstand.inference.song_table import SongTable
 from bandstand.model.allowed import Allowed
 from bandstand.policies.bayes_ucb import BayesUcb
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
+    from bandstand.types import AnyArray, Indices, Vector
     from bandstand_lab.speed.world import World
 
 # Songs drawn at a time, so that no second catalogue stands beside the first.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bandstand.parallel import usable_cores
+from bandstand._util.parallel import usable_cores
 from benchmarks.scale.children import child
 
 if TYPE_CHECKING:

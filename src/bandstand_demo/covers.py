@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
     # Colour numbers, (side, side), and their red, green and blue, (colours, 3).
     Picture: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]

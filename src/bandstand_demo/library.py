@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import InvalidInputError
-from bandstand.parallel import usable_cores
 from bandstand_demo.pieces import pieces
 from bandstand_demo.writing import SUFFIX, UNFINISHED, place, write
 

@@ -16,7 +16,7 @@ from bandstand_demo.sound import RATE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_demo.sound import Wave
 
     ComplexVector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.complex64]]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.algorithms.situation import Catalogue, Listening
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 seeds = st.integers(0, 2**32)
 FEATURES = np.random.default_rng(0).normal(size=(30, 3))

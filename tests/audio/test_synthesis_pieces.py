@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.signal import resample_poly
 
-from bandstand.audio.clip import CLIP_SAMPLES
-from bandstand.audio.descriptors import NAMES, describe
-from bandstand.audio.projection import fit
 from bandstand.errors import InvalidInputError
+from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, NAMES
+from bandstand.music.audio.descriptors.summary import describe
+from bandstand.music.audio.projection import fit
 from bandstand_demo import Piece, pieces, render
 from bandstand_demo.loudness import loudness
 from bandstand_demo.pieces import PER_STYLE
@@ -20,7 +20,7 @@ from bandstand_demo.sound import RATE
 from bandstand_demo.styles import STYLES
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_demo.sound import Sound
 
 GENRES = [style.name for style in STYLES]

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from bandstand.audio.clip import SAMPLE_RATE
 from bandstand.errors import BandstandError, InvalidInputError
+from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from benchmarks.audio_speed import measure
 
 

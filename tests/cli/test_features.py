@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bandstand.audio.descriptors import NAMES, describe
 from bandstand.cli import main
 from bandstand.cli.features import features
-from tests.audio.listening import read_file
-from tests.audio.making import make
+from bandstand.music.audio.descriptors.definition import NAMES
+from bandstand.music.audio.descriptors.summary import describe
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
+from tests.music.audio.audio_files import make
+from tests.music.audio.sound_checks import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand.audio.descriptors import VERSION
-from bandstand.audio.feature_maps import NAMES as FEATURE_MAPS
 from bandstand.cli import scan as command
-from bandstand.library.catalogue import refreshed
-from bandstand.library.scan import scan
-from bandstand.library.walk import library_roots
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.audio.feature_maps import NAMES as FEATURE_MAPS
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
 from bandstand.store import connection, files, projections
 from bandstand.store.connection import open_store
 from tests.children import started
 from tests.cli.running import Outcome, assert_refused, environment, run
-from tests.library.shelves import Reader, song, tagged
+from tests.music.library.scanned_library import Reader, song, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bandstand.cli.scan_display import in_words, showing
-from bandstand.radio.scanning.scan_progress import Board, Progress
+from bandstand.music.library.scanner import Progress, ProgressBoard
 from bandstand.store.scans import ScanCounts
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class FakeScanner:
     has_folders = True
 
     def __init__(self) -> None:
-        self.board = Board()
+        self.board = ProgressBoard()
 
     @property
     def progress(self) -> Progress:

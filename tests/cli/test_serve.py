@@ -13,7 +13,7 @@ from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from bandstand.web.exposure import listening_socket
 from tests.cli.running import assert_refused, run, run_apart
-from tests.library.sounds import encoded, piece
+from tests.music.library.short_sounds import encoded, piece
 from tests.web.serving import PASSWORD, Server, serving
 
 if TYPE_CHECKING:

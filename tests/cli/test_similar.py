@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.audio.descriptors import VERSION
-from bandstand.library.catalogue import refreshed
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store import files, projections, songs
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses, record_problem
-from tests.audio.libraries import library
 from tests.cli.running import Outcome, assert_refused, run
+from tests.music.audio.descriptor_tables import library
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:

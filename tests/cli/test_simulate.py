@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand_lab.report.figures import ALGORITHM_LOOKS
 from bandstand_lab.simulation.experiment import Experiment, run_experiment
 from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
-from tests.audio.libraries import library
 from tests.cli.running import assert_refused, run, run_apart
-from tests.library.clusters import cluster
+from tests.music.audio.descriptor_tables import library
+from tests.music.library.dask_cluster import cluster
 from tests.store.examples import analysis
 
 SMALL = ("simulate", "--songs", "20", "--features", "3", "--steps", "8", "--runs", "3")

@@ -28,7 +28,7 @@ from bandstand.study.design_file import read_design
 from tests.children import PATIENCE, started
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.lab.user_study.reported import all_files
-from tests.library.sounds import encoded, piece
+from tests.music.library.short_sounds import encoded, piece
 from tests.radio.study.sitting import add_songs
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bandstand.store import songs
 from bandstand.store.connection import open_store
 from tests.faults.loading import Listeners, problems, tell, wait_until
 from tests.faults.servers import NAMES, harmed, song_ids
-from tests.library.sounds import encoded, piece
+from tests.music.library.short_sounds import encoded, piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from bandstand.inference.song_table import SongTable
 from bandstand.model.priors import paper_prior, radio_prior
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.inference.exact import ExactBelief
+    from bandstand.types import AnyArray, Indices, Vector
 
 LONGEST = 43_200.0
 SONGS = 200

@@ -17,8 +17,8 @@ from bandstand.model.priors import paper_prior, radio_prior
 from tests.simulated import MONTH
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
     from bandstand.inference.exact import ExactBelief
+    from bandstand.types import Indices
 
 # Hardly any noise makes combs of the mixtures, which take long to compute for all songs.
 NOISE = (0.0, 0.1, 0.3, 0.3, 0.3, 1.0, 1.0, 1.0)

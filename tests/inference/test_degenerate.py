@@ -28,7 +28,7 @@ from bandstand.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from tests import degenerate
 from tests.degenerate import CASES, COLUMNS, FEATURES, NO_SONGS, ONE_SONG, SONGS, check, strictly
 from tests.factor_worlds import informed_model

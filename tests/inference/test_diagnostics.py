@@ -15,7 +15,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.inference import diagnostics
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 FAILURE_RATE = 1e-3
 LENGTH = 4_000

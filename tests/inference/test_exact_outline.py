@@ -21,8 +21,8 @@ from bandstand.model.priors import paper_prior, radio_prior
 from tests.simulated import MONTH
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.inference.exact import ExactBelief
+    from bandstand.types import Vector
 
 LEVELS = (0.05, 0.4, 0.5, 0.75, 0.95, 0.999)
 

@@ -22,7 +22,7 @@ from tests.inference.search_walks import Walk, check
 from tests.simulated import MONTH
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
+    from bandstand.types import Indices
 
 WALKS = 10  # each of them makes up to 22 choices
 LONG_RUNS, WALKS_PER_RUN = 10, 50

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.inference import factor_bounds
 from bandstand.inference.factor_bounds import FactorBounds
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty, content_novelty_diversity
+from bandstand.types import frozen
 from tests.factor_worlds import draw_songs, random_history
 
 if TYPE_CHECKING:

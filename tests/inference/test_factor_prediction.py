@@ -14,9 +14,9 @@ from bandstand.model.factors import content_novelty, content_novelty_diversity
 from tests.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.factor_prediction import FactorPrediction
     from bandstand.model.factors import FactorModel
+    from bandstand.types import Matrix, Vector
 
 COLUMNS: Final = 3
 DRAWS: Final = 40_000

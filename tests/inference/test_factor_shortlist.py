@@ -18,16 +18,16 @@ from bandstand.inference.variational import Variational
 from bandstand.model.allowed import Allowed
 from bandstand.model.factors import content_novelty, content_novelty_diversity
 from bandstand.model.ranking import best_rows
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 from tests.factor_worlds import drawable_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray, Indices
     from bandstand.domain import Songs
     from bandstand.inference.variational import VariationalBelief
     from bandstand.model.factors import FactorModel
+    from bandstand.types import AnyArray, Indices
 
 # Shortlists as short as these matter in a catalogue of some hundred songs.
 SIZES: Final = (48, 3)

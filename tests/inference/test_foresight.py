@@ -13,7 +13,7 @@ from bandstand.inference.exact_belief import Thought
 from bandstand.inference.foresight import ExpectedView, ForeseeingView
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.model.priors import radio_prior
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 from bandstand_lab.speed.world import STARS
 from benchmarks.scale.sitting import Library, Sitting, drawn_features
 from tests.simulated import MONTH, simulated_history

@@ -24,8 +24,8 @@ from tests.factor_worlds import (
 from tests.statistical import checks
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.model.factors import FactorModel
+    from bandstand.types import Vector
 
 POINTS: Final = 1_000
 RELATIVE_ERROR: Final = 1e-9

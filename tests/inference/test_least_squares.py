@@ -23,11 +23,11 @@ from bandstand.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.units import MONTH, Minutes
+from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Vector
 
 ENGINE: Engine[LeastSquaresBelief] = LeastSquares()  # checked by mypy
 

@@ -22,7 +22,7 @@ from tests.factor_worlds import (
 from tests.inference.test_gibbs import log_joint
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 COLUMNS: Final = 2
 # By how much the bound may fall because of rounding, relative to its size.

@@ -23,7 +23,7 @@ from tests.factor_worlds import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 COLUMNS: Final = 2
 # How often a right integral may be taken for a wrong one: four standard errors.

@@ -29,8 +29,8 @@ from bandstand.model.priors import (
 from tests.degenerate import check
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.engine import Engine
+    from bandstand.types import Matrix, Vector
 
 FAILURE_RATE = 1e-3
 # Two-sided, for at most ten comparisons.

@@ -23,7 +23,7 @@ from bandstand.model.priors import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 FAILURE_RATE = 1e-3
 

@@ -12,11 +12,11 @@ from bandstand.domain import History, Songs
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Engine, Summary
 from bandstand.inference.ridge import Ridge, RidgeBelief
-from bandstand.units import MONTH, Minutes
+from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Matrix, Vector
 
 ENGINE: Engine[RidgeBelief] = Ridge()  # checked by mypy
 

@@ -17,7 +17,7 @@ from tests.inference.newcomers import LONGEST, Newcomer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 
 def bounds_and_quantiles(

@@ -15,7 +15,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.inference import slice_sampling
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 FAILURE_RATE = 1e-3
 

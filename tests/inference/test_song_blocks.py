@@ -18,10 +18,10 @@ from bandstand.inference.variational import Variational
 from bandstand.model.allowed import Allowed
 from bandstand.model.factors import content_novelty, content_novelty_diversity
 from bandstand.model.priors import radio_prior
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Features
+    from bandstand.types import Features
 
 COLUMNS: Final = 3
 SONGS: Final = 50

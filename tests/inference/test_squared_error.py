@@ -20,8 +20,8 @@ from bandstand.model.priors import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.inference.squared_error import Objective
+    from bandstand.types import Vector
 
 seeds = st.integers(0, 2**32)
 log_times = st.floats(0, 12)

@@ -25,7 +25,7 @@ from tests.factor_worlds import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 COLUMNS: Final = 3
 MONTH: Final = 43_200.0

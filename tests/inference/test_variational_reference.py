@@ -25,10 +25,10 @@ from tests.factor_worlds import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.domain import History, Songs
     from bandstand.inference.variational import VariationalBelief
     from bandstand.model.factors import FactorModel
+    from bandstand.types import Vector
 
 # ── Against Gibbs sampling of the same model ─────────────────────────────────────────────
 

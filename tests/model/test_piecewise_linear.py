@@ -25,7 +25,7 @@ from bandstand.model.piecewise_linear import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 BASES: Final = {"paper": PAPER_BASIS, "radio": RADIO_BASIS, "diversity": DIVERSITY_BASIS}
 every_basis = pytest.mark.parametrize("basis", BASES.values(), ids=BASES.keys())

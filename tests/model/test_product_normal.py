@@ -28,7 +28,7 @@ from bandstand.model.product_normal_rows import Products
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import AnyArray, Vector
+    from bandstand.types import AnyArray, Vector
 
     Factors = tuple[float, float, float, float]
 

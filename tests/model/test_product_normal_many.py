@@ -15,7 +15,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.model import product_normal, product_normal_many
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # The accuracy that the module promises, in standard deviations of the product.
 PROMISED: Final = 1e-4

@@ -14,7 +14,7 @@ from bandstand.model import product_normal_many, quantile_envelope
 from bandstand.model.quantile_envelope import envelope, share_of_tail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 LEVELS: Final = (1e-4, 0.01, 0.3, 0.499, 0.5, 0.6, 0.9, 0.99, 0.998, 1 - 1e-6)
 # Of a quantile of two factors, in standard deviations; of three they are right to 1e-4.

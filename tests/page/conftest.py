@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.library.analysers import LocalAnalyser
-from bandstand.library.catalogue import refreshed
-from bandstand.library.scan import scan
-from bandstand.library.walk import library_roots
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
 from bandstand.radio.clock import system_clock
 from bandstand.store.connection import open_store
-from tests.audio.making import make, picture
+from tests.music.audio.audio_files import make, picture
 from tests.page.visiting import visit
 from tests.web.live import browser
 from tests.web.serving import serving

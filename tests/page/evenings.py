@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.radio.choice.learning import LONGEST
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
 from bandstand.store.events import NewEvent
+from bandstand.types import frozen
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:

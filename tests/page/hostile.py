@@ -19,17 +19,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.audio.descriptors import VERSION
-from bandstand.audio.text import clean
 from bandstand.errors import BandstandError
-from bandstand.library.catalogue import refreshed
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.audio.tags import clean
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store import accounts, events, playlists, sessions
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses, record_problem
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags, frozen
 from benchmarks.invented import FOR_EVER, NOW
-from tests.audio.making import make
+from tests.music.audio.audio_files import make
 from tests.page.payloads import PAYLOADS, UNCLEAN
 from tests.web.serving import HASH, prepared
 

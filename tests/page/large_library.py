@@ -10,7 +10,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand_demo.library import demo_library

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy import update
 
-from bandstand.library.analysers import LocalAnalyser
-from bandstand.library.catalogue import refreshed
-from bandstand.library.scan import scan
-from bandstand.library.walk import library_roots
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
 from bandstand.radio.clock import system_clock
 from bandstand.radio.service import Radio
 from bandstand.store import playlists

@@ -11,8 +11,8 @@ import zlib
 from dataclasses import dataclass
 from typing import Final
 
-from tests.audio.making import apic, chunk, huge_png, id3, picture
-from tests.library.pictures import jpeg
+from tests.music.audio.audio_files import apic, chunk, huge_png, id3, picture
+from tests.music.library.handmade_tags import jpeg
 
 SCRIPT: Final = b"ran(1)"
 HTML: Final = b"<!doctype html><html><body onload=ran(1)><script>parent.ran(1);ran(1)</script>"

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from bandstand.audio import tags
+from bandstand.music.audio import tags
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from benchmarks.invented import NOW
-from tests.audio import making
+from tests.music.audio import audio_files as making
 from tests.page.hostile import analysis_of, scanned
 from tests.page.pictures import HOSTILE, HTML, tagged
 from tests.page.tour import every_song

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.audio.making import make
 from tests.cli.running import SOURCE, environment
+from tests.music.audio.audio_files import make
 from tests.page.going import enter, hush, pressed, star, way
 from tests.page.playing import PLAYING, listen, title, toast
 from tests.page.visiting import Watched, visit

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.audio.making import make, picture
+from tests.music.audio.audio_files import make, picture
 from tests.page.playing import KEPT, PLAYING, PREPARED, hurry, listen, log_of, next_up, title, toast
 from tests.page.visiting import Watched, log_in, visit
 from tests.web.serving import serving

@@ -26,7 +26,7 @@ from bandstand.store.studies import NewArm
 from bandstand.study.design import Design
 from bandstand.study.records import FrozenSongs
 from bandstand.web.routes.page import PAGE as OWN_PAGE
-from tests.audio.making import make, picture
+from tests.music.audio.audio_files import make, picture
 from tests.page import attacker as other_site
 from tests.page.attacker import attacker
 from tests.page.hostile import scanned

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.audio.making import make
+from tests.music.audio.audio_files import make
 from tests.page.visiting import visit
 from tests.web.serving import serving
 

@@ -12,9 +12,9 @@ from bandstand.model.allowed import allowed_of
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,9 +27,9 @@ from bandstand.policies import (
 from tests.policies.fakes import BlindPrediction, flat_prediction, normal_prediction
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
     from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Indices, Vector
 
 FAILURE_RATE: Final = 1e-4
 

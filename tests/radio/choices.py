@@ -10,21 +10,21 @@ import numpy as np
 
 from bandstand.algorithms.registry import algorithm_named
 from bandstand.algorithms.situation import Catalogue, Listening
-from bandstand.audio.projection import Projection, fit
 from bandstand.domain import History
 from bandstand.model.priors import radio_prior
+from bandstand.music.audio.projection import Projection, fit
 from bandstand.radio.choice.dial import policy_with
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why import Reasons
-from bandstand.units import Minutes
-from tests.audio.libraries import library
+from bandstand.types import Minutes
+from tests.music.audio.descriptor_tables import library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.engine import Engine
     from bandstand.policies import ScorePolicy
+    from bandstand.types import Matrix, Vector
 
 LONGEST = Minutes(2.0**17)
 SONGS = 40  # few, so that they come again

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandstand.algorithms.registry import DEFAULT
-from bandstand.catalog.matrix import Catalogue
+from bandstand.music.catalogue.matrix import Catalogue
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import shelf_of
 from bandstand.radio.log.ledger import fold
 from bandstand.store.songs import SongRecord
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from tests.radio.logs import MINUTE, Log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.shelf import Shelf
+    from bandstand.types import AnyArray
 
 GENRES = ("Rock", "Pop/Folk", "Jazz; Rock", None)
 

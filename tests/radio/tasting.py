@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.catalog.matrix import Catalogue
+from bandstand.music.catalogue.matrix import Catalogue
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import Shelf, shelf_of
 from bandstand.radio.log.ledger import fold
 from bandstand.store.songs import SongRecord
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from tests.radio.choices import projected
 from tests.radio.logs import HOUR, MINUTE, Log
 from tests.radio.shelving import with_ones

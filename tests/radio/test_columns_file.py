@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from bandstand.catalog.array_file import to_disk
+from bandstand._util.atomic_files import sync
 from bandstand.radio.choice import columns_file, shelf
 from bandstand.radio.choice.columns_file import KnownSongs, discard, opened, saved
 from bandstand.radio.choice.shelf import load_shelf
@@ -214,11 +214,11 @@ def test_two_who_write_at_once_do_not_remove_what_the_other_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def and_then_another(file: BinaryIO) -> None:
-        monkeypatch.setattr(columns_file, "to_disk", to_disk)
+        monkeypatch.setattr(columns_file, "sync", sync)
         saved(tmp_path, known(5))
-        to_disk(file)
+        sync(file)
 
-    monkeypatch.setattr(columns_file, "to_disk", and_then_another)
+    monkeypatch.setattr(columns_file, "sync", and_then_another)
     saved(tmp_path, known(3))
     found = opened(tmp_path)
     assert found is not None

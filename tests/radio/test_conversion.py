@@ -15,14 +15,14 @@ import av
 import numpy as np
 import pytest
 
-from bandstand.audio.programs import ffmpeg_with
-from bandstand.audio.trackers import PLAYERS
 from bandstand.errors import StoreFullError, UnreadableAudioError
+from bandstand.music.audio.ffmpeg import ffmpeg_with
+from bandstand.music.audio.tracker_support import DEMUXERS
 from bandstand.radio.media import conversion
 from bandstand.radio.media.conversion import LIMITS, BusyError, Conversions
 from bandstand.radio.media.file_cache import FileCache
-from tests.audio.making import make, melody
-from tests.audio.test_trackers import protracker
+from tests.music.audio.audio_files import make, melody
+from tests.music.audio.test_tracker_support import protracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -236,7 +236,7 @@ def test_a_module_is_played_where_there_is_a_program_for_it(
     cache: FileCache, conversions: Conversions, tmp_path: Path
 ) -> None:
     (tmp_path / "tune.mod").write_bytes(protracker())
-    if ffmpeg_with(PLAYERS) is None:
+    if ffmpeg_with(DEMUXERS) is None:
         with pytest.raises(UnreadableAudioError, match="ffmpeg with libopenmpt"):
             convert(conversions, tmp_path / "tune.mod")
     else:

@@ -20,9 +20,9 @@ from tests.radio.logs import DAY, HOUR, MINUTE, Log
 from tests.radio.shelving import features, matrix, model, rated, record, song_id
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.shelf import Shelf
+    from bandstand.types import AnyArray, Indices, Vector
 
 SONGS = 20_000
 REQUESTS: dict[str, dict[str, Any]] = {

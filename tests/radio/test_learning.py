@@ -21,8 +21,8 @@ from tests.radio.shelving import features, matrix, model, rated, record, shelf, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Vector
     from bandstand.store.events import Event
+    from bandstand.types import Vector
 
 SHELF = shelf(8)
 ONLINE = ["bayes-ucb-cn-x", "linucb-cn", "random"]

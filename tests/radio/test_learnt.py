@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.audio.loadings import GROUPS
 from bandstand.domain import History
 from bandstand.inference.exact import Exact
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
 from bandstand.model.novelty import novelty
 from bandstand.model.priors import LogNormalRecovery, radio_prior
+from bandstand.music.audio.loadings import GROUPS
 from bandstand.radio.choice.learning import LONGEST
 from bandstand.radio.reasons.leanings import leanings
 from bandstand.radio.reasons.learnt import curve_times, novelty_curve, preference_of
 from bandstand.radio.reasons.uncertainty import moments, sample_rows, uncertainty_over_time
-from tests.audio.test_loadings import made_by_hand
+from tests.music.audio.test_loadings import made_by_hand
 from tests.radio.choices import choices, projected
 from tests.radio.tasting import model, song_id, told
 from tests.radio.test_why import SLOW, one_node

@@ -22,8 +22,8 @@ from bandstand.radio.media.conversion import BusyError, request_for
 from bandstand.radio.media.file_cache import FileCache
 from bandstand.radio.media.lookers import Lookers
 from bandstand.radio.media.playable import ASK, CONVERT, judged
-from tests.audio.making import FORMATS, make, wav
 from tests.children import PATIENCE
+from tests.music.audio.audio_files import FORMATS, make, wav
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

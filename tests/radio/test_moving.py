@@ -16,9 +16,9 @@ from tests.radio.test_learning import assert_same
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.shelf import Shelf
+    from bandstand.types import AnyArray, Vector
 
 SOUNDS = features(80)
 ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]

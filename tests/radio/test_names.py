@@ -17,7 +17,7 @@ from bandstand.radio.choice.names import (
     song_key,
 )
 from bandstand.radio.choice.shelf import shelf_of
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from tests.radio.shelving import record
 
 VERSIONS = [

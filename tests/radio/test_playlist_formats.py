@@ -22,7 +22,7 @@ from bandstand.radio.media.playlist_formats import (
     xspf,
 )
 from bandstand.store.songs import SongRecord
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from bandstand.audio.descriptors import VERSION
 from bandstand.errors import StoreError
-from bandstand.library.catalogue import current, refreshed
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold
 from bandstand.radio.log.ledger_bytes import to_bytes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.log.ledger import fold

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.algorithms.situation import Catalogue
-from bandstand.audio.descriptors import VERSION
-from bandstand.library.catalogue import refreshed
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.choice.shelf import load_shelf, shelf_from, shelf_of
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.sound import load_sound
@@ -20,7 +20,7 @@ from bandstand.store import song_changes, song_facts, songs
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand.store.song_facts import facts_of
-from tests.audio.libraries import library
+from tests.music.audio.descriptor_tables import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
 from tests.store.library_life import events, happen
@@ -28,10 +28,10 @@ from tests.store.library_life import events, happen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
+    from bandstand.types import AnyArray
     from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 40)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.arrays import frozen
 from bandstand.domain import History, Songs
 from bandstand.inference.covariance_stack import CovarianceStack
 from bandstand.inference.exact import Exact, ExactBelief
@@ -19,7 +18,8 @@ from bandstand.inference.recovery_grid import RecoveryGrid
 from bandstand.model.priors import radio_prior
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why import OTHER, SOUND, Reasons, Why, as_json, explained
-from tests.audio.test_loadings import made_by_hand
+from bandstand.types import frozen
+from tests.music.audio.test_loadings import made_by_hand
 from tests.radio.choices import choices, projected
 
 if TYPE_CHECKING:

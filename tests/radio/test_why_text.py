@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.audio.loadings import GROUPS
+from bandstand.music.audio.loadings import GROUPS
 from bandstand.radio.reasons.why import Why
 from bandstand.radio.reasons.why_text import sentence
 

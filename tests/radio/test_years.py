@@ -20,7 +20,7 @@ from tests.radio.shelving import GENRES, features, matrix, model, rated, record,
 from tests.radio.test_large_shelf import scores
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 NOW = 1_800_000_000_000
 SONGS = 200

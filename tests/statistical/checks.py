@@ -21,7 +21,7 @@ from tests.statistical.worlds import RANKED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from tests.statistical.worlds import Sampled, Stepped
 
 TruthT = TypeVar("TruthT")

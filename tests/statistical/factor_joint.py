@@ -17,7 +17,7 @@ from bandstand.model.priors import NoisePrior, PreferencePrior
 from tests.statistical.joint import log_gamma
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

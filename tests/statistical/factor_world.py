@@ -17,7 +17,7 @@ from bandstand.model.priors import NoisePrior, PreferencePrior
 from tests.statistical.worlds import RANKED
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # Hinges of hours, so that one spread suits the slope and the bends.
 BASIS: Final = PiecewiseLinearBasis(knots=(0.5, 2.0), cap=9.0)

@@ -16,7 +16,7 @@ from tests.statistical.worlds import Listener, expected_ratings, log_likelihood
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 
 def log_joint(prior: ListenerPrior, history: History, listener: Listener) -> float:

@@ -20,13 +20,13 @@ from tests.statistical.worlds import CollapsedWorld, MetropolisWorld, Sampled, S
 if TYPE_CHECKING:
     import pytest
 
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.domain import History
     from bandstand.inference.conjugate import Conditional
     from bandstand.inference.factor_equations import Observations
     from bandstand.inference.slice_sampling import LogDensity, SliceInfo, SliceState
     from bandstand.model.factors import FactorModel
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import AnyArray, Vector
 
 # A check with some effort, 1 in the quick run: whether it finds the sampler right.
 Check: TypeAlias = Callable[[float, np.random.Generator], bool]

@@ -18,7 +18,7 @@ from bandstand.inference import collapsed_chain, conjugate, mcmc, metropolis, sl
 from bandstand.model.priors import GammaRecovery, ListenerPrior, NoisePrior, PreferencePrior
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 TruthT = TypeVar("TruthT")
 

@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection
 
-    from bandstand.arrays import Vector
     from bandstand.store.connection import Store
+    from bandstand.types import Vector
 
 FOLDER = b"/music"
 some_examples = settings(max_examples=25)

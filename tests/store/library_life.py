@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hypothesis import strategies as st
 
-from bandstand.audio.descriptors import VERSION
+from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.store import files, scans
 from bandstand.store.moving import move
 from bandstand.store.recording import record_analyses, record_problem
@@ -15,7 +15,7 @@ from tests.store.examples import analysis
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 PLACES = 12
 Event: TypeAlias = tuple[str, int, int]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
     from tests.store.postgres import PostgresServer
 
 few = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])

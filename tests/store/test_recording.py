@@ -13,7 +13,7 @@ from bandstand.store import files, recording, songs
 from bandstand.store.identity import identity
 from bandstand.store.moving import move
 from bandstand.store.recording import record_analyses, record_analysis, song_id_for
-from bandstand.tracks import Analysis, Tags
+from bandstand.types import Analysis, Tags
 from tests.store.examples import analyses, analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:

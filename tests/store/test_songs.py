@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.store import files, songs
 from bandstand.store.recording import record_analysis, record_problem
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 from tests.store.examples import analysis, discarded, some_examples, text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.study.records import FrozenSongs
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study.measures import (
     MOMENTS,

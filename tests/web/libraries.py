@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from bandstand.library.catalogue import refreshed
-from bandstand.library.scan import scan
-from bandstand.library.walk import library_roots
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
 from bandstand.settings import Settings
 from bandstand.store import songs
 from bandstand.store.connection import open_store
 from bandstand.web.app import create_app
 from bandstand.web.server import on_air
-from tests.library.shelves import Reader
+from tests.music.library.scanned_library import Reader
 from tests.web.worlds import Clock, World
 
 if TYPE_CHECKING:

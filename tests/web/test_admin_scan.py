@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.store import accounts
-from tests.library.sounds import encoded, piece
+from tests.music.library.short_sounds import encoded, piece
 from tests.web.worlds import SONGS, World, make_world
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import av
 import pytest
 
-from tests.audio.making import make
+from tests.music.audio.audio_files import make
 from tests.web.asking import HOST
 from tests.web.libraries import library_world, song_at
 from tests.web.range_cases import NOWHERE, expected, headers, seeded

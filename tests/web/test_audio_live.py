@@ -12,7 +12,7 @@ import pytest
 
 from bandstand.web import cookies
 from bandstand.web.access import Access
-from tests.audio.making import wav
+from tests.music.audio.audio_files import wav
 from tests.web.serving import serving
 
 if TYPE_CHECKING:

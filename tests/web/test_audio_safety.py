@@ -9,8 +9,8 @@ import pytest
 
 from bandstand.radio.media import media as media_module
 from bandstand.web import app as app_module
-from tests.audio.making import make
-from tests.library.swapping import swapping
+from tests.music.audio.audio_files import make
+from tests.music.library.link_swapper import swapping
 from tests.web import naive
 from tests.web.asking import Client
 from tests.web.libraries import library_world

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.audio.picture_size import claimed_size
+from bandstand.music.audio.picture_size import claimed_size
 from bandstand.radio.media import covers, lookers
-from tests.audio.making import huge_png, make, picture
-from tests.library.pictures import jpeg
+from tests.music.audio.audio_files import huge_png, make, picture
+from tests.music.library.handmade_tags import jpeg
 from tests.web.libraries import library_world, song_at
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.passwords import hashed
 from bandstand.settings import Settings
 from bandstand.store import accounts, events, sessions

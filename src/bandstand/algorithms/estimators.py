@@ -27,15 +27,15 @@ from bandstand.inference.ridge import Ridge
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
 from bandstand.model.priors import paper_prior
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.engine import Engine, Summary
     from bandstand.model.prediction import Prediction
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 
 class RatingModel(ABC):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bandstand.algorithms.situation import Catalogue, Listening
-    from bandstand.arrays import Vector
     from bandstand.inference.engine import Engine
     from bandstand.model.allowed import Allowed
     from bandstand.model.prediction import Prediction
     from bandstand.policies.policy import Policy
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.algorithms.playlist import PlaylistRequest, plan_playlist
 from bandstand.algorithms.randomness import randomness
 from bandstand.algorithms.registry import DEFAULT, algorithm_named
@@ -21,8 +22,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.model.allowed import Allowed
 from bandstand.model.priors import paper_prior, radio_prior
 from bandstand.model.scaling import Standardiser
-from bandstand.moments import Moment, minutes_between, seconds_of
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.algorithms.randomness import Purpose
-    from bandstand.arrays import Vector
     from bandstand.domain import Songs
     from bandstand.inference.engine import Engine, Summary
     from bandstand.model.prediction import Prediction
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Vector
 
 Song: TypeAlias = "Hashable"
 

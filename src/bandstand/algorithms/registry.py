@@ -27,7 +27,7 @@ from bandstand.policies import (
     Thompson,
     Uniform,
 )
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,7 @@ from bandstand.model.priors import (
 
 if TYPE_CHECKING:
     from bandstand.algorithms.estimators import RatingModel
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 _FORMAT: Final = 1
 _MODELS: Final[dict[str, type[RatingModel]]] = {

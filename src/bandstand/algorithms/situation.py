@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
 from bandstand.domain import Songs, checked_table
-from bandstand.units import MONTH, Minutes
+from bandstand.types import MONTH, Minutes, frozen, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Features, Indices, Matrix, Vector
     from bandstand.domain import Rows
+    from bandstand.types import Features, Indices, Matrix, Vector
 
 # The listener's last songs that a new one is compared with.
 RECENT: Final = 10

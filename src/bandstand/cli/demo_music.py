@@ -13,10 +13,10 @@ import click
 import numpy as np
 
 from bandstand.errors import BandstandError
-from bandstand.library.analysers import LocalAnalyser
-from bandstand.library.catalogue import refreshed
-from bandstand.library.first_look import first_look, glance
-from bandstand.library.walk import library_roots
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.first_look import first_look, sample_files
+from bandstand.music.library.walk import library_roots
 from bandstand.store import files
 from bandstand_demo.library import demo_library
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from bandstand.radio.scanning.scanner import Scanner
+    from bandstand.music.library.scanner import Scanner
     from bandstand.store.connection import Store
 
 _log: Final = logging.getLogger("bandstand.demo")
@@ -56,7 +56,7 @@ class DemoMusic:
             return
         click.echo("Composing a few pieces; more follow while they play …", err=True)
         demo_library(self._folder, at_least=_FIRST)
-        seen = glance(library_roots([self._folder]), rng=np.random.default_rng(1))
+        seen = sample_files(library_roots([self._folder]), rng=np.random.default_rng(1))
         # One child: to start another takes as long as all these pieces.
         with LocalAnalyser(workers=1) as analyser:
             first_look(store, seen, analyser, now=clock)

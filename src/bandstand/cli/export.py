@@ -58,7 +58,7 @@ def _account(store: Store, name: str) -> str:
 @contextmanager
 def _written(file: str) -> Iterator[BinaryIO]:
     """Give what to write to: a file that appears when it is complete, or standard output."""
-    from bandstand.cli.replacing import check_place  # noqa: PLC0415
+    from bandstand.cli.output_files import check_place  # noqa: PLC0415
     from bandstand.store.safety_copy import written_beside  # noqa: PLC0415
 
     check_place(file, option="FILE")

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bandstand.audio.descriptors import NAMES
 from bandstand.cli.ranking_table import in_columns
-from bandstand.library.walk import shown
+from bandstand.music.audio.descriptors.definition import NAMES
+from bandstand.music.library.walk import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 _HEADER: Final = (
     "file",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from bandstand.cli.progress import Progress
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 # So few are done before a bar has been drawn.
 _FEW: Final = 4
@@ -39,7 +39,7 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
     """
     # Here, so that --help does not wait for numpy.
     from bandstand.cli.feature_table import as_csv, show  # noqa: PLC0415
-    from bandstand.cli.replacing import check_place, replace_file  # noqa: PLC0415
+    from bandstand.cli.output_files import check_place, replace_file  # noqa: PLC0415
 
     for name in files:
         _check_file(name)
@@ -74,7 +74,7 @@ def _check_file(name: str) -> None:
 
 def _refuse_music(out: str) -> None:
     """Refuse to write over music: `--csv *.flac` is easily typed, and the first file would go."""
-    from bandstand.library.walk import MUSIC, shown  # noqa: PLC0415
+    from bandstand.music.library.walk import MUSIC, shown  # noqa: PLC0415
 
     place = os.fsencode(out)
     if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):  # noqa: PTH110, PTH122
@@ -84,9 +84,9 @@ def _refuse_music(out: str) -> None:
 
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
-    from bandstand.library.analyse import request  # noqa: PLC0415
-    from bandstand.library.analysers import LocalAnalyser  # noqa: PLC0415
-    from bandstand.parallel import usable_cores  # noqa: PLC0415
+    from bandstand._util.parallel import usable_cores  # noqa: PLC0415
+    from bandstand.music.library.analyse import request  # noqa: PLC0415
+    from bandstand.music.library.analysers import LocalAnalyser  # noqa: PLC0415
 
     paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
     wanted = list(dict.fromkeys(paths.values()))
@@ -122,6 +122,6 @@ def _tell(bad: list[tuple[str, str]], total: int) -> None:
 
 
 def _shown(name: str) -> str:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     return shown(os.fsencode(name))

@@ -1,18 +1,21 @@
-"""Options that name a file to write, refused before the work for it begins."""
+"""Files that commands write: refused before the work begins, written whole or not at all."""
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.replacing import check_place
+from bandstand._util.atomic_files import replacing
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
 
 _PICTURES: Final = (".png", ".svg", ".pdf")
 
@@ -78,3 +81,52 @@ def _checked_plot(ctx: click.Context, param: click.Parameter, value: str | None)
         msg = "a figure needs matplotlib, found none; install bandstand[report]"
         raise click.BadParameter(msg, ctx, param)
     return Path(value)
+
+
+def check_place(name: str, *, option: str) -> None:
+    """Refuse a file that could not be written, before the work for it begins."""
+    try:
+        place = Path(name).resolve()
+        is_device = _is_device(place)
+    except (OSError, RuntimeError, ValueError) as problem:  # a link in a circle, for instance
+        msg = f"{option} must name a file that can be written, got {name!r}: {problem}"
+        raise InvalidInputError(msg) from problem
+    if name == "-" or is_device:
+        return
+    if name == "" or place.is_dir():
+        msg = f"{option} must name a file, got {name!r}, which is a folder"
+        raise InvalidInputError(msg)
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        msg = f"{option} must name a file in a folder that can be written to, got {name!r}"
+        raise InvalidInputError(msg)
+
+
+def replace_file(name: str, content: bytes) -> None:
+    """Put `content` in place of what a file held, at once; `-` is standard output.
+
+    If that fails, or is interrupted, the file is what it was. A link stays one: what it leads
+    to is replaced.
+    """
+    place = Path(name).resolve()
+    if name == "-":
+        _print(content)
+    elif _is_device(place):
+        place.write_bytes(content)
+    else:
+        with replacing(place) as file:
+            file.write(content)
+
+
+def _is_device(place: Path) -> bool:
+    """Return whether something is there that is written to, not replaced: a pipe, a terminal."""
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
+def _print(content: bytes) -> None:
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # somebody else stands in for standard output, who takes text
+        sys.stdout.write(content.decode("utf-8", "backslashreplace"))
+    else:
+        binary.write(content)
+        binary.flush()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from bandstand.cli.options import opened_store, require_store, store_option
-from bandstand.cli.replacing import check_place, replace_file
+from bandstand.cli.output_files import check_place, replace_file
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

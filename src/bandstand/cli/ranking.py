@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandstand._util.timestamps import minutes_between
 from bandstand.algorithms.recommender import Answer, Recommender
 from bandstand.model.ranking import best_rows
-from bandstand.moments import minutes_between
 from bandstand.policies import BayesUcb
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.cli.tables import HistoryRow, Items
     from bandstand.inference.engine import Summary
+    from bandstand.types import Indices, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bandstand.units import MONTH
+from bandstand._util.words import duration
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,15 +68,7 @@ def elapsed_in_words(minutes: float) -> str:
     """
     if minutes >= MONTH:
         return "30 days or more"
-    seconds, whole_minutes, whole_hours = (round(minutes * per) for per in (60, 1, 1 / 60))
-    if seconds < 60:
-        return f"{seconds} s" if seconds else "now"
-    if whole_minutes < 60:
-        return f"{whole_minutes} min"
-    if whole_minutes < 1_440:
-        return f"{whole_minutes // 60} h {whole_minutes % 60} min"
-    days, hours = divmod(whole_hours, 24)
-    return f"{days} day{'s' if days > 1 else ''} {hours} h"
+    return duration(minutes) if round(minutes * 60) else "now"
 
 
 def _print_framed(rows: Sequence[Sequence[str]]) -> None:

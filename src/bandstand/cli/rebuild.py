@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bandstand._util.words import counted
 from bandstand.cli.options import opened_store, require_store, store_option
 
 if TYPE_CHECKING:
@@ -44,6 +45,5 @@ def _in_json(rebuilt: Rebuilt) -> str:
 
 
 def _in_words(rebuilt: Rebuilt) -> str:
-    listeners = "1 listener" if rebuilt.listeners == 1 else f"{rebuilt.listeners:,} listeners"
-    events = "1 event" if rebuilt.events == 1 else f"{rebuilt.events:,} events"
+    listeners, events = counted(rebuilt.listeners, "listener"), counted(rebuilt.events, "event")
     return f"{listeners}, {events}, digest {rebuilt.digest}"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bandstand._util.timestamps import minutes_between, seconds_of
 from bandstand.errors import InvalidInputError
-from bandstand.moments import minutes_between, seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from bandstand._util.words import counted
 from bandstand.cli.options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
-    from bandstand.catalog.matrix import Catalogue
-    from bandstand.library.analysers import Analyser, LocalAnalyser
-    from bandstand.library.cluster import ClusterAnalyser
+    from bandstand.music.catalogue.matrix import Catalogue
+    from bandstand.music.library.analysers import Analyser, ClusterAnalyser, LocalAnalyser
     from bandstand.store.connection import Store
     from bandstand.store.scans import ScanCounts
 
-# As audio.feature_maps has them, which takes a while to import.
+# As music.audio.feature_maps has them, which takes a while to import.
 _FEATURE_MAPS: Final = ("identity", "fourier")
 _NEWS: Final = ("added", "changed", "moved", "missing")
 
@@ -57,7 +57,7 @@ def scan(
     ever written to the folders. Ends with a report of every file that failed and why.
     """
     # Imported here, so that other commands start without it.
-    from bandstand.library.walk import library_roots  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
 
     _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
@@ -100,7 +100,7 @@ def _demo_folder() -> str:
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
     """Return how many files each folder has for us."""
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.library.walk import walk  # noqa: PLC0415
+    from bandstand.music.library.walk import walk  # noqa: PLC0415
 
     totals = dict.fromkeys(roots, 0)
     with counting("Counting", lasting=False) as progress:
@@ -112,7 +112,7 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
 
 def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
     """Refuse what cannot go well, before anything is changed."""
-    from bandstand.library.catalogue import check_projection  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import check_projection  # noqa: PLC0415
 
     if not refit:
         check_projection(store)
@@ -125,7 +125,7 @@ def _check_known(store: Store, root: bytes) -> None:
 
     Those are kept and marked as missing: a disk that is not mounted is an empty folder.
     """
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
     from bandstand.store import files  # noqa: PLC0415
 
     with store.reading() as connection:
@@ -133,14 +133,14 @@ def _check_known(store: Store, root: bytes) -> None:
     if not known:
         raise _no_music(root)
     click.echo(
-        f"Warning: {shown(root)} holds no music now; its {_many(known, 'file')} are kept as "
+        f"Warning: {shown(root)} holds no music now; its {counted(known, 'file')} are kept as "
         "missing. Is the disk mounted?",
         err=True,
     )
 
 
 def _no_music(root: bytes) -> click.UsageError:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
     return click.UsageError(msg)
@@ -148,10 +148,10 @@ def _no_music(root: bytes) -> click.UsageError:
 
 def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
     if scheduler is not None:
-        from bandstand.library import cluster  # noqa: PLC0415
+        from bandstand.music.library.analysers import ClusterAnalyser  # noqa: PLC0415
 
-        return cluster.ClusterAnalyser(scheduler)
-    from bandstand.library import analysers  # noqa: PLC0415
+        return ClusterAnalyser(scheduler)
+    from bandstand.music.library import analysers  # noqa: PLC0415
 
     return analysers.LocalAnalyser(workers=workers)
 
@@ -160,7 +160,7 @@ def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.library.scan import scan as scan_library  # noqa: PLC0415
+    from bandstand.music.library.scan import scan as scan_library  # noqa: PLC0415
 
     with counting("Scanning") as progress:
         return scan_library(
@@ -174,7 +174,7 @@ def _scanned(
 
 
 def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> Catalogue | None:
-    from bandstand.library.catalogue import refreshed  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import refreshed  # noqa: PLC0415
 
     return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
 
@@ -190,7 +190,7 @@ def _report(
     catalogue: Catalogue | None,
     seconds: float,
 ) -> dict[str, Any]:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
     from bandstand.store import files, projections  # noqa: PLC0415
 
     with store.reading() as connection:
@@ -214,16 +214,16 @@ def _report(
 def _in_words(report: dict[str, Any]) -> str:
     news = [f"{report[name]:,} {name}" for name in _NEWS if report[name]]
     rest = [f"{report[name]:,} {name}" for name in ("unchanged", "failed")]
-    files, songs = _many(report["found"], "file"), _many(report["songs"], "song")
+    files, songs = counted(report["found"], "file"), counted(report["songs"], "song")
     speed = report["found"] / max(report["seconds"], 1e-3)
     what = ", ".join([*(news or ["nothing new"]), *rest])
     lines = [
         f"{files} in {report['seconds']:,.1f} s ({speed:,.0f}/s): {what}.",
-        f"The catalogue has {songs} with {_many(report['features'], 'feature')} each.",
+        f"The catalogue has {songs} with {counted(report['features'], 'feature')} each.",
     ]
     if report["songs"] > 2 * report["fitted_on"] > 0:
         lines.append(
-            f"The projection was fitted on {_many(report['fitted_on'], 'song')}; "
+            f"The projection was fitted on {counted(report['fitted_on'], 'song')}; "
             "`bandstand scan --refit` fits it to all of them."
         )
     if "not on this system" in (report["isolation"] or ""):
@@ -232,12 +232,3 @@ def _in_words(report: dict[str, Any]) -> str:
         lines += ["", "Failed:"]
         lines += [f"  {failure['path']}\n    {failure['reason']}" for failure in report["failures"]]
     return "\n".join(lines)
-
-
-def _many(number: int, what: str) -> str:
-    """Return a number of things.
-
-    >>> _many(1, "file"), _many(2_000, "file")
-    ('1 file', '2,000 files')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

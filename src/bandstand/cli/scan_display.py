@@ -13,8 +13,7 @@ from bandstand.cli.progress import counting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.radio.scanning.scan_progress import Progress
-    from bandstand.radio.scanning.scanner import Scanner
+    from bandstand.music.library.scanner import Progress, Scanner
 
 _LOOK_EVERY: Final = 0.25  # seconds
 _NAMES: Final = {"first look": "First look", "counting": "Counting", "scanning": "Scanning"}

@@ -108,7 +108,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
 def _check_folders(settings: Settings, store: Store) -> None:
     """Refuse a folder that is not there, unless its songs are known: a disk may come later."""
     from bandstand.errors import InvalidInputError  # noqa: PLC0415
-    from bandstand.library.walk import library_roots  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
     from bandstand.store import files  # noqa: PLC0415
 
     with store.reading() as connection:

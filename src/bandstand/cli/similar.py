@@ -78,9 +78,9 @@ def _real(path: str) -> str:
 
 
 def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]:
-    from bandstand.audio.descriptors import VERSION  # noqa: PLC0415
-    from bandstand.catalog.neighbours import nearest  # noqa: PLC0415
-    from bandstand.library.catalogue import current  # noqa: PLC0415
+    from bandstand.music.audio.descriptors.definition import VERSION  # noqa: PLC0415
+    from bandstand.music.catalogue.neighbours import nearest  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
     from bandstand.store import songs  # noqa: PLC0415
 
     if not song.is_present:
@@ -102,7 +102,7 @@ def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]
 
 
 def _name(song: SongRecord) -> str:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     path = os.path.basename(song.path)  # noqa: PTH119 - bytes
     parts = (song.tags.artist, song.tags.title or path)
@@ -113,7 +113,7 @@ def _name(song: SongRecord) -> str:
 
 
 def _plain(song: SongRecord) -> dict[str, Any]:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     return {
         "id": song.id,
@@ -126,7 +126,7 @@ def _plain(song: SongRecord) -> dict[str, Any]:
 
 
 def _in_columns(song: SongRecord, found: list[dict[str, Any]]) -> str:
-    from bandstand.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown  # noqa: PLC0415
 
     if not found:
         return f"There is no other song than {_name(song)}."

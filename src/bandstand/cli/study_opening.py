@@ -71,7 +71,7 @@ def _is_known(settings: Settings, design: Design) -> bool:
 
 def _check_songs(settings: Settings, design: Design) -> None:
     """Refuse folders with too few files, if the store does not know enough songs already."""
-    from bandstand.library.walk import library_roots, walk  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots, walk  # noqa: PLC0415
 
     roots = library_roots(settings.folders) if settings.folders else ()
     known = _songs(settings)

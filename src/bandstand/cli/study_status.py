@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from bandstand._util.words import counted
 from bandstand.store import studies
 from bandstand.study.design import Design
 
@@ -51,8 +52,7 @@ def _line(design: Design, person: ParticipantRow, arms: Sequence[ArmRow]) -> str
     rated = sum(arm.rated for arm in arms)
     moments = [arm.last_rated_at for arm in arms if arm.last_rated_at is not None]
     last = f", last on {_day(max(moments))}" if moments else ""
-    ratings = "1 rating" if rated == 1 else f"{rated:,} ratings"
-    return f"P{person.number}: {done} of {len(arms)} parts done, {ratings}{last}."
+    return f"P{person.number}: {done} of {len(arms)} parts done, {counted(rated, 'rating')}{last}."
 
 
 def _day(moment: int) -> str:

@@ -1,4 +1,4 @@
-"""The history of ratings of `bandstand recommend`, as a CSV file; items are `bandstand.tables`'.
+"""The history of ratings of `bandstand recommend`, as a CSV file.
 
 Whatever is wrong with a file is said in one sentence that names the file and the line.
 """
@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from bandstand.domain import RATING_LIMIT
-from bandstand.errors import InvalidInputError
-from bandstand.moments import seconds_of
-from bandstand.tables import (
+from bandstand._util.csv_tables import (
     Items,
     check_columns,
     known_id,
@@ -20,6 +17,9 @@ from bandstand.tables import (
     refuse,
     shown,
 )
+from bandstand._util.timestamps import seconds_of
+from bandstand.domain import RATING_LIMIT
+from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Container

@@ -11,7 +11,7 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Features, Matrix, Vector
+    from bandstand.types import AnyArray, Features, Matrix, Vector
 
 # Features are squared and compared with a prior of unit scale; beyond this size
 # double precision cannot hold both. Standardised features are far below it.

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.domain.checks import checked_ratings, not_negative
 from bandstand.domain.songs import Songs
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # Rows that were left behind are remembered as long as there are no more than these.
 _MOST_ORIGINS: Final = 24

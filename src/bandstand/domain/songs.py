@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bandstand.arrays import Indices, frozen
 from bandstand.domain.checks import checked_features, not_negative
+from bandstand.types import Indices, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Features, Matrix, Vector
+    from bandstand.types import Features, Matrix, Vector
 
 # Some songs of a catalogue, by their places in it.
 Rows: TypeAlias = Indices | Sequence[int] | slice

@@ -27,9 +27,9 @@ from bandstand.model.novelty import novelty
 from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
     from bandstand.inference.exact_outline import ExactView
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Double precision is right to this share of |m||x|, and of a variance.
 _ROUNDING: Final = 1e-9

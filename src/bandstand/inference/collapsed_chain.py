@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from bandstand.arrays import frozen
 from bandstand.inference import conjugate, slice_sampling
 from bandstand.inference.conjugate import Conditional
 from bandstand.inference.slice_sampling import LogDensity, SliceState
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Stack, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Stack, Vector
 
 ChainState: TypeAlias = SliceState[Conditional]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 # Neighbouring components may be this many scales apart; the sum is then right to about 1e-10.
 WIDEST_STEP: Final = 0.5

@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dtrtri, dtrtrs
 
-from bandstand.arrays import frozen
 from bandstand.inference import conjugate
 from bandstand.inference.covariance_base import Diagonal
 from bandstand.inference.covariance_stack import CovarianceStack
 from bandstand.model.novelty import novelty
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Matrix, Stack, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import AnyArray, Matrix, Stack, Vector
 
 # What is a difference of matrices keeps its digits only while the answers shrink no variance
 # by more than this.

@@ -19,9 +19,9 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 # Cholesky works on the square of the condition number. Where that would cost
 # more than this many digits, the factor comes from a QR of the rows instead.

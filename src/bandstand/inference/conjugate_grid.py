@@ -20,18 +20,18 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-from bandstand.arrays import frozen
 from bandstand.inference import conjugate
 from bandstand.inference.covariance_stack import CovarianceStack
 from bandstand.model import interpolation
 from bandstand.model.novelty import novelty
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bandstand.arrays import Matrix, Stack, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Stack, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 
 class CovarianceBase(Protocol):

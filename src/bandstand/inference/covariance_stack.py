@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.inference.covariance_base import Diagonal, WrittenOut
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.inference.covariance_base import CovarianceBase
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 # What is smaller than any number is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")

@@ -14,7 +14,7 @@ from bandstand.errors import ConvergenceError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # Tails that fall like a power may hold some of the variance long after the density itself is
 # negligible: this many nats below its highest, the density times distance squared is too.

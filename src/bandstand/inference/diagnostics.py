@@ -29,7 +29,7 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # The gate of Vehtari et al.: what may be called converged.
 LARGEST_R_HAT: Final = 1.01

@@ -14,8 +14,8 @@ import numpy as np
 from bandstand.model.ranking import best_rows
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
+    from bandstand.types import Indices, Vector
 
 # Values closer than this share of their own size count as equal: they differ by rounding alone.
 EQUAL: Final = 1e-12

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference import conjugate, recovery_grid
 from bandstand.inference.common_grid import CommonSolver
@@ -28,13 +27,14 @@ from bandstand.inference.exact_prediction import ExactPrediction
 from bandstand.inference.search_memory import SearchMemory
 from bandstand.inference.song_table import SongTable
 from bandstand.model.novelty import novelty
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History, Songs
     from bandstand.inference.common_grid import CommonGrid
     from bandstand.inference.conjugate_grid import ConditionalGrid
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 __all__ = ["Exact", "ExactBelief"]
 

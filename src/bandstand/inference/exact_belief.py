@@ -26,11 +26,11 @@ from bandstand.model.novelty import novelty
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.domain import History
     from bandstand.inference.covariance_stack import CovarianceStack
     from bandstand.inference.recovery_grid import RecoveryGrid
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

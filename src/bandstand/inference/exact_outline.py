@@ -36,12 +36,12 @@ from bandstand.inference.shortlist.outline import Outline
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.domain import History
     from bandstand.inference.exact import ExactBelief
     from bandstand.inference.grid_facts import GridFacts
     from bandstand.inference.shortlist.anchor import Anchor
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Of covariances, which rank-one updates have rounded many times.
 _ROUNDING: Final = 1e-6

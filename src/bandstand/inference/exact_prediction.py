@@ -30,11 +30,11 @@ from bandstand.model.novelty import novelty
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
     from bandstand.inference.exact import ExactBelief
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.model.allowed import Choice
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")

@@ -30,12 +30,12 @@ from bandstand.model.allowed import is_among
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.inference.shortlist.levels import Levels
     from bandstand.inference.song_table import SingleVector
     from bandstand.model.allowed import Allowed
+    from bandstand.types import Indices, Vector
 
 # So many songs of a shortlist should be allowed before it is tried.
 _WORTH_TRYING: Final = 24

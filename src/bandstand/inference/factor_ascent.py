@@ -39,9 +39,9 @@ from bandstand.inference.lower_bound import FactorTerms, RatingTerms, lower_boun
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.factors import Factor, FactorModel
+    from bandstand.types import Matrix, Vector
 
 # A search sets out with ratings explained this well: the noise variance is that part of
 # their mean square. From a noisy start it ends on a lower peak in one case out of ten.

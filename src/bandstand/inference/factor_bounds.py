@@ -28,8 +28,8 @@ from bandstand.model import product_normal
 from bandstand.model.quantile_envelope import Envelope, envelope, share_of_tail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Matrix, Vector
     from bandstand.inference.factor_prediction import FactorPrediction
+    from bandstand.types import AnyArray, Matrix, Vector
 
 # Cells of the third factor: of one length up to here, of one ratio beyond, up to the last.
 _EVEN: Final = 2.0

@@ -30,9 +30,9 @@ from bandstand.errors import ConvergenceError, InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.factors import Factor, FactorModel
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,9 @@ from bandstand.inference.song_blocks import blocks, row_blocks
 from bandstand.model import product_normal_many
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.inference.factor_prediction import FactorPrediction
     from bandstand.model.allowed import Allowed
+    from bandstand.types import AnyArray, Indices, Vector
 
 # Songs looked at first, besides as many as are wanted; then twice as many each time.
 _FIRST: Final = 8

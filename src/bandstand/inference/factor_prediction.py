@@ -25,10 +25,10 @@ from bandstand.model import product_normal_many
 from bandstand.model.allowed import allowed_of
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.model.allowed import Choice
     from bandstand.model.factors import Factor
+    from bandstand.types import Indices, Matrix, Vector
 
 # The square of a length below this has lost digits to underflow; its row is scaled first.
 _SMALLEST_LENGTH: Final = 1e-145

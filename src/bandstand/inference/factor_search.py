@@ -17,8 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Matrix
     from bandstand.inference.factor_ascent import Ascent, State
+    from bandstand.types import Matrix
 
 # Predictions are at rest when no song's expected rating will move by more than this part
 # of its standard deviation any more.

@@ -35,8 +35,8 @@ from bandstand.inference.factor_equations import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.factor_ascent import Ascent, Block
+    from bandstand.types import Matrix, Vector
 
 # How much of the tie between factors a Newton step keeps: less where all of it would make
 # the equations indefinite. None of it would be plain coordinate ascent.

@@ -23,12 +23,12 @@ from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.inference.shortlist.outline import Outline
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.inference.factor_prediction import FactorPrediction
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.inference.shortlist.levels import Level, Levels
     from bandstand.model.allowed import Allowed
     from bandstand.model.quantile_envelope import Envelope
+    from bandstand.types import Indices, Matrix, Vector
 
 # Of so few songs each is computed. With three factors bounds take so long to prepare that the
 # same holds for as many songs as a shortlist has.

@@ -23,9 +23,9 @@ from bandstand.inference.shortlist.outline import Outline
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.exact_belief import ExactBelief, Thought
     from bandstand.inference.exact_outline import Origin
+    from bandstand.types import Matrix, Vector
 
 # Answers are expected within so many standard deviations, and mostly so far away at most.
 DEVIATIONS: Final = 1.5

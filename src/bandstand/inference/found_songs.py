@@ -20,12 +20,12 @@ from bandstand.model.allowed import is_among
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.inference.close_look import Some
     from bandstand.inference.exact_outline import ExactView
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory
     from bandstand.model.allowed import Allowed
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
     # x'm and x'Λ⁻¹x of the songs at some places of a list, and the minutes since they were heard.
     Given = Callable[[Indices], tuple[Matrix, Matrix, Vector]]

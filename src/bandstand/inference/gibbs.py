@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtrs
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.factor_equations import (
     Observations,
@@ -31,11 +30,12 @@ from bandstand.inference.factor_equations import (
     pull,
     triangular_root,
 )
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Stack, Vector
     from bandstand.domain import History, Songs
     from bandstand.model.factors import FactorModel
+    from bandstand.types import Matrix, Stack, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ from bandstand.inference.comb import finest
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.inference.recovery_grid import RecoveryGrid
+    from bandstand.types import Vector
 
 LARGEST_LOGARITHM: Final = 300.0
 # For so many times at once: those of songs in thought come and go.

@@ -19,9 +19,9 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.arrays import Matrix, Vector, frozen
 from bandstand.inference.comb import FINEST
 from bandstand.model.interpolation import stencil
+from bandstand.types import Matrix, Vector, frozen
 
 # Rounding of the constants themselves.
 _ROOM: Final = 1 + 1e-9

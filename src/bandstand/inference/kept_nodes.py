@@ -16,8 +16,8 @@ from bandstand.inference.comb import finest
 from bandstand.inference.recovery_grid import _CORE, _normal
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.inference.recovery_grid import RecoveryGrid
+    from bandstand.types import AnyArray, Vector
 
 # Nodes that together carry less than this share of the tail are left out; on a finer grid they
 # may carry a little more.

@@ -25,8 +25,8 @@ from bandstand.inference.thinking import Thinking
 from bandstand.model.allowed import is_among
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.inference.exact_belief import ExactBelief
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 # So many songs are kept at most, and so many when all is to be computed anew at some cost.
 _MOST: Final = 128

@@ -28,20 +28,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Summary
 from bandstand.inference.point import WithoutSpread
 from bandstand.inference.song_blocks import content
 from bandstand.inference.squared_error import penalised, plain
 from bandstand.model.novelty import novelty
-from bandstand.units import Minutes
+from bandstand.types import Minutes, frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.domain import History, Songs
     from bandstand.inference.squared_error import Objective
     from bandstand.model.priors import ListenerPrior, RecoveryPrior
+    from bandstand.types import Vector
 
 # The mean of the paper's prior of s, from which the plain form starts.
 _FIRST_RECOVERY_TIME: Final = 300.0

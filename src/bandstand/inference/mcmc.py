@@ -23,12 +23,12 @@ from bandstand.model.novelty import novelty
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History, Songs
     from bandstand.inference.conjugate import Conditional
     from bandstand.inference.diagnostics import Convergence
     from bandstand.inference.slice_sampling import LogDensity
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 CHAINS: Final = 4
 # The chains start anywhere in a table of this many log recovery times, …

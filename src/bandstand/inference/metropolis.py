@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 # A random walk in one dimension explores fastest when it accepts this share of its steps.
 _ACCEPTED_SHARE: Final = 0.44

@@ -27,12 +27,12 @@ from bandstand.model.allowed import Allowed, is_among
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.domain import Rows
     from bandstand.inference.close_look import CloseLook, Some
     from bandstand.inference.exact_belief import ExactBelief, Thought
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search_memory import SearchMemory
+    from bandstand.types import AnyArray, Indices, Vector
 
 # It is made for so many minutes, and for the levels of so many songs more.
 _MINUTES: Final = 300.0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
     from bandstand.model.allowed import Choice
+    from bandstand.types import Indices
 
 
 class WithoutSpread:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.inference.density_search import DensitySearch
 from bandstand.model import interpolation
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # Sizes to choose from. They are odd, so that every other node still reaches both ends.
 _SIZES: Final = (17, 21, 25, 29, 33, 41, 49, 57, 65, 81, 97, 113, 129, 161, 193, 257, 385, 513)

@@ -25,18 +25,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Summary
 from bandstand.inference.point import WithoutSpread
 from bandstand.inference.song_blocks import blocks, content
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History, Rows, Songs
-    from bandstand.units import Minutes
+    from bandstand.types import Matrix, Minutes, Vector
 
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it,
 # for long histories each time they double, so that its cost stays a constant share.

@@ -25,9 +25,9 @@ from bandstand.inference.shortlist.anchor import product_rounding
 from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.inference.exact_outline import ExactView
     from bandstand.inference.song_table import SongTable
+    from bandstand.types import AnyArray, Indices, Vector
 
 # Squares of shorter songs might be too small for a number.
 SHORTEST: Final = 1e-12

@@ -24,9 +24,9 @@ from bandstand.model.ranking import best_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.domain import Rows, Songs
     from bandstand.model.allowed import Choice
+    from bandstand.types import Indices, Matrix, Vector
 
 # Numbers held at a time for each table of songs by draws: 16 MB, whatever the catalogue.
 _TABLE: Final = 2_000_000

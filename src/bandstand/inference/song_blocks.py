@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
+    from bandstand.types import Indices, Vector
 
 BLOCK: Final = 4_096
 

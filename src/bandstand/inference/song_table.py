@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from bandstand.arrays import read_only
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Features
+    from bandstand.types import Features
 
 SingleVector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 SingleMatrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]

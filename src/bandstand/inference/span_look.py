@@ -40,9 +40,9 @@ from bandstand.inference.shortlist.spread import Spread
 from bandstand.inference.song_table import BLOCK
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.inference.exact_outline import ExactView
     from bandstand.inference.song_table import SongTable
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # So many spans for all songs, and for those left of them: those of much weight are narrower than
 # others, which have this least say.

@@ -21,9 +21,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior, RecoveryPrior
+    from bandstand.types import Matrix, Vector
 
     Objective: TypeAlias = Callable[[Vector], tuple[float, Vector]]
 

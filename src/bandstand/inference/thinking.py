@@ -18,8 +18,8 @@ import numpy as np
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.inference.exact_belief import ExactBelief, Thought
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 # As many songs at a time are prepared for being heard in thought.
 _AHEAD: Final = 24

@@ -14,8 +14,8 @@ from bandstand.inference.point import WithoutSpread
 if TYPE_CHECKING:
     import numpy as np
 
-    from bandstand.arrays import Vector
     from bandstand.domain import History, Songs
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.inference.engine import Summary
 from bandstand.inference.factor_ascent import Ascent, State, row_moments
@@ -38,11 +37,12 @@ from bandstand.inference.factor_prediction import FactorPrediction
 from bandstand.inference.factor_search import search
 from bandstand.inference.search_memory import SearchMemory
 from bandstand.inference.song_table import SongTable
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History, Songs
     from bandstand.model.factors import FactorModel
+    from bandstand.types import Matrix, Vector
 
 # The bound is at rest when it changes by less than this, relative to its size.
 _BOUND_TOLERANCE: Final = 1e-9

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bandstand.arrays import AnyArray, Indices
+from bandstand.types import AnyArray, Indices
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

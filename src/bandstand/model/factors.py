@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.model.piecewise_linear import DIVERSITY_BASIS, PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.model.priors import NoisePrior, PreferencePrior
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import Songs
+    from bandstand.types import Matrix, Vector
 
 # The paper's priors (section 5.2.1): D0 = E0 = 1e-2·I, a0 = 2, b0 = 2e-8.
 PAPER_VARIANCE: Final = 1e-2

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.arrays import Indices, Matrix, Vector, frozen
+from bandstand.types import Indices, Matrix, Vector, frozen
 
 # Twelve neighbours: polynomials up to degree eleven are exact.
 _POINTS: Final = 12

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstand.arrays import AnyArray
+from bandstand.types import AnyArray
 
 
 def novelty(elapsed: ArrayLike, recovery_time: ArrayLike) -> AnyArray:

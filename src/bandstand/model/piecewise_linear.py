@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # The paper's knots (section 5.2.1), 2^-3 … 2^11 minutes.
 PAPER_KNOTS: Final = tuple(2.0**power for power in range(-3, 12))

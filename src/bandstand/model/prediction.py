@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from bandstand.arrays import Indices, Matrix, Vector
 from bandstand.model.allowed import Choice
+from bandstand.types import Indices, Matrix, Vector
 
 
 class Prediction(Protocol):

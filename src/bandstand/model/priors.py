@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import gammaincinv, gammaln, ndtri
 
-from bandstand.arrays import Matrix, Vector, frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import Matrix, Vector, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -25,7 +25,7 @@ from bandstand.model.ranking import best_rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Indices, Vector
+    from bandstand.types import Indices, Vector
 
 _LEAST_LEVEL: Final = 1e-300
 # How many of the most promising songs are solved before the others are put to the test.

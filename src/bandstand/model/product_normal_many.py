@@ -29,7 +29,7 @@ from bandstand.model.ranking import best_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 # A factor with a standard deviation below this part of its mean hardly ever changes sign.
 _NARROW: Final = 0.2

@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 from bandstand.model import product_normal_standard as standard
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
+    from bandstand.types import AnyArray, Vector
 
 # Beyond this ratio of mean to standard deviation the product's skewness is below 6e-17.
 _CONSTANT: Final = 1e17

@@ -31,7 +31,7 @@ from scipy.special import ndtr, ndtri
 from bandstand.errors import ConvergenceError
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.types import AnyArray, Matrix, Vector
 
 # Covers every probability that a double can hold.
 WIDEST_RADIUS: Final = 38.5

@@ -33,7 +33,7 @@ from scipy.special import ndtr, ndtri
 from bandstand.model import product_normal_many
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
+    from bandstand.types import AnyArray, Vector
 
 # Levels this far out are not asked for; the tails there have no digits to spare.
 _FARTHEST_LEVEL: Final = 6.0

@@ -17,7 +17,7 @@ from bandstand.model.slopes import fitted_line
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # A straight line through fewer things says nothing.
 _FEWEST_RANKS: Final = 5

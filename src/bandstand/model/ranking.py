@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstand.arrays import Indices, Vector
+from bandstand.types import Indices, Vector
 
 
 def best_rows(scores: Vector, count: int, allowed: Indices) -> Indices:

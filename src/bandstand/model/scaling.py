@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.domain import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import AnyArray, Features, Matrix, Vector
+    from bandstand.types import AnyArray, Features, Matrix, Vector
 
 # Larger numbers leave no room for a sum or a difference of two.
 LARGEST_FEATURE: Final = 1e300

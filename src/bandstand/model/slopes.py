@@ -17,7 +17,7 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from bandstand.errors import ConvergenceError
 from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.types import AnyArray, Matrix, Vector
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import gammaln, stdtr
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.types import AnyArray, Matrix, Vector
 
 _PIECE: Final = 1 / 16  # of y
 _END: Final = 12.0  # beyond it less is left than 1e-32

@@ -13,9 +13,9 @@ from bandstand.policies.policy import ScorePolicy, uniform_scores
 if TYPE_CHECKING:
     import numpy as np
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Indices, Vector
 
 # Beyond this level, reached after a million songs, quantiles are only tails.
 HIGHEST_LEVEL: Final = 1 - 1e-6

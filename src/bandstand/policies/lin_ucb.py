@@ -12,8 +12,8 @@ from bandstand.errors import InvalidInputError
 from bandstand.policies.policy import ScorePolicy
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from bandstand.model.ranking import best_rows
 if TYPE_CHECKING:
     import numpy as np
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.model.allowed import Choice
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Indices, Vector
 
 
 class Policy(Protocol):

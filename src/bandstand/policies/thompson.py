@@ -10,8 +10,8 @@ from bandstand.policies.policy import ScorePolicy
 if TYPE_CHECKING:
     import numpy as np
 
-    from bandstand.arrays import Vector
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

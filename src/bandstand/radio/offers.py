@@ -16,7 +16,7 @@ from bandstand.store import files, song_changes, songs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bandstand.audio.projection import Projection
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen
     from bandstand.radio.reasons.why import Why

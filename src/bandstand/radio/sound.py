@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.audio.descriptors import NAMES, VERSION
-from bandstand.audio.projection import Projection
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.music.audio.projection import Projection
 from bandstand.store import projections, songs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.store.connection import Store
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from bandstand.radio.choice.shelf import Shelf, load_shelf
 from bandstand.radio.sound import Sound, load_sound
 
 if TYPE_CHECKING:
-    from bandstand.audio.projection import Projection
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.learning import FeaturesOf
     from bandstand.store.connection import Store
 

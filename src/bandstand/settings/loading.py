@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bandstand._util.toml_files import read_toml
 from bandstand.errors import InvalidInputError
 from bandstand.settings.fields import PREFIX, Settings, setting_fields
-from bandstand.toml_files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

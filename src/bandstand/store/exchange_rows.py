@@ -46,7 +46,7 @@ from bandstand.store.values import (
     descriptors_to_bytes,
     shown,
 )
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

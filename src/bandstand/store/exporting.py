@@ -36,7 +36,7 @@ from bandstand.store.schema import (
     SONG,
 )
 from bandstand.store.values import descriptors_from_bytes
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

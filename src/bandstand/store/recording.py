@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping
 
-    from bandstand.tracks import Analysis
+    from bandstand.types import Analysis
 
 Outcome: TypeAlias = Literal["added", "changed", "same"]
 

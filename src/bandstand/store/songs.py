@@ -12,14 +12,14 @@ from bandstand.store.files import PRESENT
 from bandstand.store.queries import chunks, folded, in_order
 from bandstand.store.schema import FILE, SONG
 from bandstand.store.values import checked_integer, descriptors_from_bytes, is_unicode
-from bandstand.tracks import Tags
+from bandstand.types import Tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
-from bandstand.tracks import Tags
+from bandstand.types import Tags, frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 SMALLEST_INTEGER: Final = -(2**63)
 LARGEST_INTEGER: Final = 2**63 - 1

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from bandstand.tables import check_columns, number, read_table, refuse, shown
+from bandstand._util.csv_tables import check_columns, number, read_table, refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from bandstand._util.toml_files import read_toml
 from bandstand.study.design import Design
-from bandstand.toml_files import read_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,10 +19,10 @@ import sys
 from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from bandstand._util.csv_tables import read_items, refuse, shown
 from bandstand.study.checked_rows import checked_rows
 from bandstand.study.design import Design
 from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
-from bandstand.tables import read_items, refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

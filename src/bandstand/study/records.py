@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix
     from bandstand.study.design import Design
+    from bandstand.types import Matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from bandstand.music.library.scanner import Scanner
     from bandstand.radio.clock import Clock
     from bandstand.radio.media.media import Media
-    from bandstand.radio.scanning.scanner import Scanner
     from bandstand.radio.service import Radio
     from bandstand.store.connection import Store
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from bandstand.music.library.scanner import Scanner, reachable
 from bandstand.radio.media.media import Media
-from bandstand.radio.scanning.scan_round import reachable
-from bandstand.radio.scanning.scanner import Scanner
 from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching
 from bandstand.store import sessions

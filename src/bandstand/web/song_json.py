@@ -9,7 +9,7 @@ from bandstand.radio.media.titles import title_of
 if TYPE_CHECKING:
     from bandstand.radio.media.media import Media
     from bandstand.store.songs import SongRecord
-    from bandstand.tracks import Tags
+    from bandstand.types import Tags
 
 
 def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:

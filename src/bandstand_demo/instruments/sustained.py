@@ -11,7 +11,7 @@ from bandstand_demo.pitches import hertz
 from bandstand_demo.sound import edged, samples, swell
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_demo.sound import Sound, Wave
 
 

@@ -77,7 +77,7 @@ def content(
     """
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.cli.replacing import replace_file  # noqa: PLC0415
+    from bandstand.cli.output_files import replace_file  # noqa: PLC0415
     from bandstand_lab.content.ratings import Scale, read_rated_items  # noqa: PLC0415
     from bandstand_lab.content.table import described  # noqa: PLC0415
 
@@ -98,8 +98,8 @@ def content(
 
 def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> Comparison:
     """Return the errors of all raters, in the order of the file, whoever was done first."""
+    from bandstand._util.parallel import run_tasks  # noqa: PLC0415
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.parallel import run_tasks  # noqa: PLC0415
     from bandstand_lab.content.comparison import Comparison  # noqa: PLC0415
     from bandstand_lab.content.validation import Task, rater_errors  # noqa: PLC0415
 

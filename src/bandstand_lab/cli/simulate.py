@@ -134,7 +134,7 @@ def simulate(
     read = (settings["catalogue"], settings["taste"])
     check_outputs(read, json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.parallel import check_one_place  # noqa: PLC0415
+    from bandstand._util.parallel import check_one_place  # noqa: PLC0415
     from bandstand_lab.simulation.report import (  # noqa: PLC0415
         Report,
         check_reference,
@@ -197,7 +197,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
 
 
 def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
-    from bandstand.cli.replacing import replace_file  # noqa: PLC0415
+    from bandstand.cli.output_files import replace_file  # noqa: PLC0415
     from bandstand_lab.simulation.printed import print_report  # noqa: PLC0415
 
     if json_file is not None:

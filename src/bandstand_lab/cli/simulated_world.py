@@ -14,7 +14,7 @@ from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorl
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.worlds import Scale, World
 
 
@@ -75,7 +75,7 @@ def _check_absent(options: WorldOptions, source: str, *names: str) -> None:
 
 def _library_features(url: str | None) -> Matrix:
     from bandstand.cli.options import opened_store, require_store  # noqa: PLC0415
-    from bandstand.library.catalogue import current  # noqa: PLC0415  # takes a while to import
+    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415  # takes a while to import
 
     require_store(url)
     with opened_store(url) as store:

@@ -12,7 +12,7 @@ from bandstand_lab.statistics.paired import PairedDifference, holm, paired_diffe
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.content.validation import RaterErrors
 
 # What the content model is compared with.

@@ -9,7 +9,7 @@ import numpy as np
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
+    from bandstand.types import Indices
 
 
 class Fold(NamedTuple):

@@ -26,8 +26,8 @@ from bandstand_lab.content.ridge import fit_ridge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 # Minutes since an item was met: so long that 1 − exp(−t/s) is 1 for every recovery time.
 UNHEARD: Final = 1e30

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.errors import InvalidInputError
-from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
-from bandstand.tables import (
+from bandstand._util.csv_tables import (
     check_columns,
     checked_id,
     known_id,
@@ -20,12 +17,15 @@ from bandstand.tables import (
     refuse,
     shown,
 )
+from bandstand.errors import InvalidInputError
+from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 _REQUIRED: Final = ("item_id", "rating")
 _OPTIONAL: Final = ("rater", "time")  # the time is not looked at

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # λ for each rating; at the upper end standardised features have no say any more.
 REGULARISATIONS: Final = tuple(10.0 ** (power / 4) for power in range(-16, 17))

@@ -15,15 +15,15 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.content.predictors import UNHEARD
 from bandstand_lab.content.ratings import RatedItems, Rater
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
 
 PAPER_RATERS: Final = 52
 PAPER_SONGS: Final = 400

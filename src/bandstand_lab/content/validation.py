@@ -15,7 +15,7 @@ from bandstand_lab.content.predictors import PREDICTORS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.content.predictors import Predictor
     from bandstand_lab.content.ratings import Rater
 

@@ -17,8 +17,8 @@ from bandstand_lab.histories.words import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
+    from bandstand.types import Vector
     from bandstand_lab.histories.findings import Findings, ListenerFindings
     from bandstand_lab.histories.gaps import GapSummary
     from bandstand_lab.histories.recovery import Recovery

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.model.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand.types import frozen
 from bandstand_lab.histories.gaps import GapSummary, gaps_before, summarise
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
 from bandstand_lab.histories.skips import SkipRates, is_skip, skip_rates
@@ -16,7 +16,7 @@ from bandstand_lab.histories.skips import SkipRates, is_skip, skip_rates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.histories.values import Histories, History
 
 # The share of repeats of a short history is small whoever it is: what is told of people as a

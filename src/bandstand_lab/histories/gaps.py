@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.histories.values import History
 
 LEVELS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Final
 
-from bandstand.tables import Row
+from bandstand._util.csv_tables import Row
 from bandstand_lab.histories.places import refusal
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.histories.values import Histories, History
 
 if TYPE_CHECKING:
     from array import array
 
-    from bandstand.arrays import Indices
+    from bandstand.types import Indices
     from bandstand_lab.histories.gathering import Codes, Columns, Gathering
 
 

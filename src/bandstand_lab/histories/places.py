@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bandstand._util.csv_tables import listed, shown
 from bandstand.errors import InvalidInputError
-from bandstand.tables import listed, shown
 
 __all__ = ["listed", "printable", "refusal", "shown"]
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
+    from bandstand.types import Vector
     from bandstand_lab.histories.findings import Findings
     from bandstand_lab.histories.gaps import GapSummary
     from bandstand_lab.histories.recovery import Recovery

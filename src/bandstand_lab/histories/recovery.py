@@ -31,14 +31,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.units import Minutes
+from bandstand.types import Minutes, frozen
 from bandstand_lab.histories.skips import is_heard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import AnyArray, Matrix, Vector
+    from bandstand.types import AnyArray, Matrix, Vector
     from bandstand_lab.histories.values import History
 
 _DAY: Final = 86_400.0

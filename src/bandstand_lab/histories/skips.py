@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
+    from bandstand.types import AnyArray, Vector
     from bandstand_lab.histories.values import History
 
 # A play that ends sooner is a skip; services count a play as one from here on.

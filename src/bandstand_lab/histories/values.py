@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Indices, Vector
+    from bandstand.types import Indices, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

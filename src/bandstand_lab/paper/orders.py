@@ -21,7 +21,7 @@ from bandstand_lab.statistics.paired import holm, paired_difference
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.report.study import Json
     from bandstand_lab.statistics.paired import PairedDifference
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.paper import orders
 from bandstand_lab.report import figures
 from bandstand_lab.report.study import Chapter, Drawing, Finding, Job, Table, Verdict
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Cell as TableCell
     from bandstand_lab.report.study import Json, Plan
     from bandstand_lab.simulation.worlds import World

@@ -13,9 +13,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
+from bandstand._util.parallel import check_one_place, connected, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel import check_one_place, usable_cores
-from bandstand.parallel.cluster import connected
 from bandstand_lab.report.chapters import Written, failed, finding_json, said, write_chapter
 from bandstand_lab.report.data import check_data
 from bandstand_lab.report.files import as_bytes, remove_others, write_whole

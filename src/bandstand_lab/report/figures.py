@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 INK: Final = "#2e3440"  # words, axes
 MUTED: Final = "#6b7280"  # what stands back: reference lines, notes

@@ -20,8 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
+from bandstand._util.parallel import run_tasks, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.parallel import run_tasks, usable_cores
 from bandstand_lab.report.children import run_apart
 from bandstand_lab.report.files import as_bytes, write_whole
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandstand._util.parallel import run_tasks
 from bandstand.algorithms.registry import algorithm_named
 from bandstand.errors import InvalidInputError
-from bandstand.parallel import run_tasks
 from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
 from bandstand_lab.simulation.session import follow
 from bandstand_lab.simulation.streams import radio_seed
@@ -24,7 +24,7 @@ from bandstand_lab.simulation.trace import Trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.worlds import World
 
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.model.priors import require_positive
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Features, Vector
     from bandstand.domain import Songs
+    from bandstand.types import Features, Vector
 
 SHORTEST_RECOVERY: Final = 100.0
 LONGEST_RECOVERY: Final = 1_000.0

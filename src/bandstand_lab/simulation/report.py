@@ -19,7 +19,7 @@ from bandstand_lab.statistics.paired import PairedDifference, holm, paired_diffe
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.simulation.experiment import Experiment, Outcome
 
 # The second half must have two points for a line.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand._util.csv_tables import check_columns, number, read_items, read_table, refuse, shown
 from bandstand.model.scaling import LARGEST_FEATURE
-from bandstand.tables import check_columns, number, read_items, read_table, refuse, shown
+from bandstand.types import frozen
 from bandstand_lab.simulation.worlds import HIGHEST_LIKING, LOWEST_LIKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.arrays import Matrix
-    from bandstand.tables import Row
+    from bandstand._util.csv_tables import Row
+    from bandstand.types import Matrix
 
 # Names of songs: `id` in a table of items, `file` in what `bandstand features --csv` writes.
 _SONG_NAMES: Final = ("id", "file")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import Indices, Vector, frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import Indices, Vector, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -31,8 +31,8 @@ from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bandstand.arrays import Vector
     from bandstand.model.slopes import Line
+    from bandstand.types import Vector
     from bandstand_lab.speed.timing import Spread
 
 # An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at

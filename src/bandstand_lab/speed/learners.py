@@ -24,9 +24,9 @@ from bandstand.model.factors import content_novelty, content_novelty_diversity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Vector
 
 REFERENCE: Final = "metropolis"
 REFERENCE_STEPS: Final = 5_000

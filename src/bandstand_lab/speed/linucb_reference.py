@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
+    from bandstand.types import Matrix, Vector
 
 
 class PlainLinUcb:

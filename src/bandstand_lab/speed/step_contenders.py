@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from bandstand.algorithms.recommender import Answer, Recommender
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.inference.exact import Exact
 from bandstand.model.ranking import best_rows
 from bandstand.policies.bayes_ucb import BayesUcb
-from bandstand.units import MONTH
+from bandstand.types import MONTH, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.speed.linucb_reference import PlainLinUcb
 
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from bandstand.domain import History, Songs
 from bandstand.model.priors import paper_prior, radio_prior
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Matrix
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.listener import Listener
 
 # Songs that were heard before were heard at most this many minutes ago: about two days.

@@ -22,7 +22,7 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 _HALVINGS: Final = 60  # until an interval of length one is as short as rounding
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import betainc
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.statistics.paired_columns import checked_columns
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 # All flips of so many people are looked at; of more people some are drawn.
 ALL_FLIPS_UP_TO: Final = 15

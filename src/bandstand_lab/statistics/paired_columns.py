@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 from scipy.special import stdtr
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
     Mask: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 

@@ -41,15 +41,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
     Shares: TypeAlias = Callable[["_Ranks", float], "_Spread"]
 

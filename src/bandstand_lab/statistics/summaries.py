@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

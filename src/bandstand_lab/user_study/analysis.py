@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.statistics.max_t import max_t
 from bandstand_lab.statistics.paired import holm
 from bandstand_lab.statistics.paired_columns import FEWEST, paired_columns
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from bandstand.arrays import Indices, Matrix
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
+    from bandstand.types import Indices, Matrix
     from bandstand_lab.statistics.max_t import MaxT
     from bandstand_lab.statistics.paired_columns import PairedColumns
     from bandstand_lab.user_study.averages import Curve, Totals

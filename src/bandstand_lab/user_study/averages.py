@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.study.records import StudyData
+    from bandstand.types import Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
+    from bandstand.types import Indices, Vector
 
 LEVEL: Final = 0.05
 

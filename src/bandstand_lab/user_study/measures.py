@@ -23,20 +23,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.algorithms.recommender import Answer, Recommender
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.model.priors import radio_prior
 from bandstand.model.rank_frequency import plays_by_rank, repeat_share, zipf
-from bandstand.units import MONTH
+from bandstand.types import MONTH, frozen
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.model.rank_frequency import Zipf
     from bandstand.study.records import FrozenSongs, Record, StudyData
+    from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.statistics.rank_laws import Ranking
 
 EXACT: Final = "bayes-ucb-cn-x"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
     from bandstand.study.records import StudyData
+    from bandstand.types import Vector
     from bandstand_lab.user_study.measures import NoveltyCurve
 
 TITLE: Final = "What was learnt about novelty"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
     from bandstand.study.records import StudyData
+    from bandstand.types import Vector
     from bandstand_lab.report.study import Cell
     from bandstand_lab.user_study.analysis import Analysis
     from bandstand_lab.user_study.averages import Curve

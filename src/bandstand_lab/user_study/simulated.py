@@ -30,8 +30,8 @@ from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bandstand.arrays import Indices, Vector
     from bandstand.study.design import Design
+    from bandstand.types import Indices, Vector
 
 FULL_FROM: Final = 40  # ratings, after which an effect has its full size
 _BASE: Final = 3.0  # stars of the average person

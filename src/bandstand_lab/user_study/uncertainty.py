@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix
     from bandstand.study.records import StudyData
+    from bandstand.types import Matrix
     from bandstand_lab.report.study import Finding
     from bandstand_lab.user_study.measures import Uncertainty
 

@@ -10,9 +10,9 @@ import numpy as np
 from bandstand.inference.shortlist.outline import Outline
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.shortlist.anchor import Anchor
     from bandstand.inference.shortlist.outline import Expectation
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

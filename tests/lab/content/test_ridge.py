@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bandstand_lab.content.ridge import REGULARISATIONS, fit_ridge, leave_one_out_errors
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 
 def plain_ridge(features: Matrix, ratings: Vector, strength: float, wanted: Matrix) -> Vector:

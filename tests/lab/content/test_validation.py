@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.content.comparison import Comparison
 from bandstand_lab.content.folds import folds
 from bandstand_lab.content.predictors import PREDICTORS, constant_mean, random_draw

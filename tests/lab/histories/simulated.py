@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.histories import History
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import bdtrc
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab import histories
 from bandstand_lab.histories import Histories, History, examine
 from bandstand_lab.histories.gaps import gaps_before, summarise

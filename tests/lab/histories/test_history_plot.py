@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandstand.model.rank_frequency import zipf
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery
 from bandstand_lab.histories.recovery import Recovery
 from bandstand_lab.report.figures import new_figure

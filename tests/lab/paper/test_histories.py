@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 from bandstand_lab.histories import History
 from bandstand_lab.histories.document import recovery_json
 from bandstand_lab.histories.recovery import Recovery

@@ -20,7 +20,7 @@ from bandstand_lab.report.study import Plan, Verdict
 from tests.lab.paper.drawn import assert_whole
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 PLAN = Plan(size="quick")
 

@@ -11,7 +11,7 @@ from bandstand.domain import History, Songs
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
 from bandstand.model.novelty import novelty
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.paper.novelty_learnt import STUDY
 from bandstand_lab.paper.novelty_learnt.learning import (
     SITTING,

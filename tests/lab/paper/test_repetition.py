@@ -34,7 +34,7 @@ from bandstand_lab.statistics.rank_laws import Shape
 from tests.lab.paper.drawn import assert_whole
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 LIBRARY = 300
 PLAYS = 900

@@ -10,7 +10,7 @@ import pytest
 from bandstand.domain import History, Songs
 from bandstand.inference.exact import Exact
 from bandstand.model.priors import paper_prior
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.paper.uncertainty import STUDY
 from bandstand_lab.paper.uncertainty.findings import (
     clear_signs,

@@ -17,7 +17,7 @@ from bandstand_lab.report.jobs import StudyJob, execute, fingerprint, kept, run_
 from bandstand_lab.report.study import Job
 from tests.children import started
 from tests.lab.report.small_study import job
-from tests.library.clusters import cluster
+from tests.music.library.dask_cluster import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable

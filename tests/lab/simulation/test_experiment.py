@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
-from bandstand.units import MONTH
+from bandstand.types import MONTH, frozen
 from bandstand_lab.simulation.clock import EVERYDAY, Clock
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment, run_one
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.trace import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
-from tests.library.clusters import cluster
+from tests.music.library.dask_cluster import cluster
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 FAILURE_RATE: Final = 1e-4
 QUICK = ("random", "linucb-c", "linucb-cn", "greedy-cn-map", "thompson-cn-x", "bayes-ucb-cn-x")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.arrays import frozen
 from bandstand.domain import Songs
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.simulation.listener import (
     LONGEST_RECOVERY,
     SHORTEST_RECOVERY,
@@ -21,7 +21,7 @@ from bandstand_lab.simulation.listener import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.simulation.listener import Listener
 
 FAILURE_RATE: Final = 1e-4

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment
 from bandstand_lab.simulation.plot import draw, headline, picture
 from bandstand_lab.simulation.printed import print_report

@@ -10,7 +10,7 @@ import pytest
 
 from bandstand.algorithms.recommender import Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.simulation.clock import EVERYDAY, Clock
 from bandstand_lab.simulation.session import Step, follow
 from tests.lab.simulation.worlds import paper_world, star_world

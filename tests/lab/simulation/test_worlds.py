@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorld
 

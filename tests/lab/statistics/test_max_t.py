@@ -16,7 +16,7 @@ from bandstand_lab.statistics.max_t import max_t
 from bandstand_lab.statistics.paired_columns import paired_columns
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 RNG = np.random.default_rng(0)  # never used where all flips are looked at
 

@@ -17,7 +17,7 @@ from bandstand_lab.statistics import rank_laws
 from bandstand_lab.statistics.rank_laws import LawFit, Ranking, Shape, compare_laws, vuong
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # Each of the statistical tests below fails by chance at most this often.
 FAILURE_RATE = 1e-4

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
-from bandstand.library.catalogue import refreshed
+from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.service import Radio
 from bandstand.radio.study.desk import StudyDesk
 from bandstand.radio.study.opening import open_study

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandstand.audio.array_archive import packed
+from bandstand._util.array_archive import packed
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.study.frozen import from_bytes, to_bytes
@@ -21,9 +21,9 @@ from bandstand.study.records import FrozenSongs
 from tests.radio.study.sitting import Clock, served, short_design
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
     from bandstand.store.connection import Store
     from bandstand.store.studies import StudyRow
+    from bandstand.types import AnyArray
     from tests.radio.study.sitting import Study
 
 ids = st.lists(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1, unique=True)

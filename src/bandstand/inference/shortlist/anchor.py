@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
 from bandstand.inference.shortlist.box import Box
 from bandstand.inference.shortlist.spread import Spread
 from bandstand.inference.song_table import BLOCK
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.inference.shortlist.outline import Expectation, View
     from bandstand.inference.song_table import SingleMatrix, SingleVector, SongTable
+    from bandstand.types import Indices, Matrix, Vector
 
 _HALF_UNIT: Final = 2.0**-24
 # What may round besides the product, and room for (1 + 2⁻²⁴)ⁿ in place of 1 + n·2⁻²⁴.

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.song_table import SingleMatrix, SingleVector
+    from bandstand.types import Matrix, Vector
 
 # Directions beside that of a push, and where there is none.
 _BESIDE: Final = 3

@@ -27,14 +27,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
+from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
     from bandstand.inference.shortlist.anchor import Anchor
     from bandstand.inference.shortlist.outline import Expectation, View
     from bandstand.inference.song_table import SingleVector, SongTable
+    from bandstand.types import Indices, Vector
 
 # Songs per song kept whose bounds are worked out more closely before it is decided which to keep.
 _CLOSER: Final = 3

@@ -12,11 +12,11 @@ from bandstand.inference.shortlist.level import Heard, Level, shortlist
 from bandstand.inference.shortlist.lookahead import Lookahead
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Vector
     from bandstand.domain import Songs
     from bandstand.inference.shortlist.outline import Asked, Expectation, View
     from bandstand.inference.song_table import SingleVector, SongTable
     from bandstand.model.allowed import Allowed
+    from bandstand.types import Indices, Vector
 
 __all__ = ["Counters", "Level", "Levels"]
 

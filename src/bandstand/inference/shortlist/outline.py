@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.shortlist.anchor import Anchor
+    from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
+from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.song_table import SingleMatrix, SingleVector
+    from bandstand.types import Matrix, Vector
 
 _KEPT: Final = 11
 # Directions without spread get this share of the largest, so that F has an inverse.

@@ -13,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import AnyArray, Indices
     from bandstand.model.allowed import Allowed
+    from bandstand.types import AnyArray, Indices
 
 # A share of so many songs is known to about a hundredth; of fewer songs all are looked at.
 SAMPLE: Final = 1_024

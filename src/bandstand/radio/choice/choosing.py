@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bandstand.algorithms.situation import Listening
-    from bandstand.arrays import Vector
     from bandstand.inference.engine import Engine
     from bandstand.policies import ScorePolicy
     from bandstand.radio.choice.learning import FeaturesOf
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.log.ledger import Ledger
-    from bandstand.units import Minutes
+    from bandstand.types import Minutes, Vector
 
 MOST_SONGS: Final = 1_000  # in one playlist
 

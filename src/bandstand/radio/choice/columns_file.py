@@ -25,15 +25,15 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
-from bandstand.catalog.array_file import to_disk
-from bandstand.catalog.matrix import ID_LENGTH
+from bandstand._util.atomic_files import sync
+from bandstand.music.catalogue.matrix import ID_LENGTH
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.spellings import NOTHING, Names
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.spellings import Spellings
+    from bandstand.types import AnyArray
 
 _NAME: Final = "shelf.columns"
 _UNFINISHED: Final = f".{_NAME}."  # and something random
@@ -121,7 +121,7 @@ def _written(file: IO[bytes], known: KnownSongs) -> mmap.mmap:
     for part in _parts(known):
         file.write(part)
         file.write(bytes(-file.tell() % _ALIGNED))
-    to_disk(file)
+    sync(file)
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.leeway import Free, Leeway
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.choice.wishes import Wish
-    from bandstand.units import Minutes
+    from bandstand.types import Minutes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

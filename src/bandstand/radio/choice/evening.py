@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bandstand.units import Minutes
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from bandstand.algorithms.playlist import Scene

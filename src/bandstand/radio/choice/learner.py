@@ -20,13 +20,13 @@ from bandstand.radio.choice.learning import LONGEST, Reader
 
 if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue
-    from bandstand.arrays import AnyArray
     from bandstand.inference.engine import Engine
     from bandstand.inference.song_table import SongTable
     from bandstand.policies import ScorePolicy
     from bandstand.radio.choice.learning import FeaturesOf, Told
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.log.play_table import PlayTable
+    from bandstand.types import AnyArray
 
 # More news than this are learnt sooner all at once.
 _MOST_UPDATES: Final = 64

@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bandstand.algorithms.situation import RECENT, Listening
-from bandstand.arrays import Vector, frozen
 from bandstand.domain import History
 from bandstand.model.piecewise_linear import RADIO_BASIS
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
-from bandstand.units import Minutes
+from bandstand.types import Minutes, Vector, frozen
 
 if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue
-    from bandstand.arrays import AnyArray, Indices, Matrix
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.log.play_table import PlayTable
+    from bandstand.types import AnyArray, Indices, Matrix
 
 # Features by song, without the constant; songs of which nothing is known are left out.
 FeaturesOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, Vector]]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import AnyArray, Indices
     from bandstand.radio.choice.song_columns import SongColumns
     from bandstand.radio.choice.spellings import Spellings
+    from bandstand.types import AnyArray, Indices
 
 NO_ROWS: Final[Indices] = read_only(np.empty(0, dtype=np.intp))
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 # An odd number with its bits all over the place, so that artist and title mix well.
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)

@@ -26,10 +26,10 @@ from bandstand.radio.choice.shelf import NOBODY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bandstand.arrays import AnyArray, Indices
     from bandstand.model.allowed import Test
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.log.ledger import Rule
+    from bandstand.types import AnyArray, Indices
 
 # How many songs must come between two plays of the same.
 SONG_GAP: Final = 30

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
-from bandstand.catalog.array_file import let_go
 from bandstand.errors import InvalidInputError
 from bandstand.inference.song_table import SongTable
-from bandstand.library import catalogue as library_catalogue
+from bandstand.music.catalogue import refresh
+from bandstand.music.catalogue.array_file import release_pages
 from bandstand.radio.choice import columns_file, names
 from bandstand.radio.choice.columns_file import KnownSongs
 from bandstand.radio.choice.name_index import NO_ROWS, NameIndex
@@ -36,6 +35,7 @@ from bandstand.radio.choice.spellings import NOTHING, SpeltGenres
 from bandstand.radio.choice.tally import Tally, tally_of
 from bandstand.store import files, song_changes, song_facts
 from bandstand.store.identity import identity
+from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.algorithms.situation import Catalogue
-    from bandstand.arrays import AnyArray, Indices
-    from bandstand.catalog.matrix import Catalogue as StoredCatalogue
+    from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
     from bandstand.store.connection import Store
     from bandstand.store.songs import SongRecord
+    from bandstand.types import AnyArray, Indices
 
 # What a song of unknown or impossible length counts as; longer ones are cut for planning.
 _USUAL_MINUTES: Final = 4.0
@@ -164,7 +164,7 @@ def load_shelf(store: Store, before: Shelf | None = None) -> Shelf:
         return before  # so that listeners keep their shortlists
     if before is not None and before.catalogue is not None:
         # Who still asks the shelf before finds its pages again; both at once need not be here.
-        let_go(before.catalogue.features)
+        release_pages(before.catalogue.features)
     shelf = shelf_from(known.columns, matrix, store=known.store, changes=known.changes)
     return shelf.warmed()
 
@@ -207,7 +207,7 @@ def _stamp(matrix: StoredCatalogue | None) -> Mapping[str, Any]:
 
 def _matrix(connection: Connection, folder: Path) -> StoredCatalogue | None:
     try:
-        return library_catalogue.current_at(connection, folder)
+        return refresh.current_at(connection, folder)
     except InvalidInputError:
         # No projection yet, or none that serves: the radio plays at random and says so.
         return None

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.algorithms.situation import Catalogue
-from bandstand.arrays import read_only
 from bandstand.domain import FEATURE_LIMIT
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
-    from bandstand.catalog.matrix import Catalogue as StoredCatalogue
-    from bandstand.catalog.matrix import Features, Ids
+    from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
+    from bandstand.music.catalogue.matrix import Features, Ids
+    from bandstand.types import AnyArray
 
 _BLOCK: Final = 16_384  # songs
 

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
 from bandstand.radio.choice.names import song_key
 from bandstand.radio.choice.song_ids import RowsBySong
 from bandstand.radio.choice.spellings import Names
 from bandstand.radio.choice.years import year_code
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bandstand.arrays import AnyArray
-    from bandstand.catalog.matrix import Ids
+    from bandstand.music.catalogue.matrix import Ids
     from bandstand.store.song_facts import Facts
+    from bandstand.types import AnyArray
 
 # No song counts for longer, whatever its file pretends.
 LONGEST: Final = 86_400.0  # seconds

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.arrays import Indices
-    from bandstand.catalog.matrix import Ids
+    from bandstand.music.catalogue.matrix import Ids
+    from bandstand.types import Indices
 
 
 class SongIds(Sequence[str]):

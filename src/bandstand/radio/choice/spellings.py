@@ -22,7 +22,7 @@ from bandstand.radio.choice.names import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 NOTHING: Final = -1  # the number of a text that is not there
 

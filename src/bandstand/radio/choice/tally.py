@@ -14,9 +14,9 @@ from bandstand.radio.choice.spellings import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bandstand.arrays import AnyArray
     from bandstand.radio.choice.song_columns import SongColumns
     from bandstand.radio.choice.spellings import Spellings
+    from bandstand.types import AnyArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

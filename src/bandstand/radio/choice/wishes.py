@@ -19,9 +19,8 @@ from bandstand.radio.choice.years import ALL_YEARS, Years
 
 if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue, Listening
-    from bandstand.arrays import Indices, Vector
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.units import Minutes
+    from bandstand.types import Indices, Minutes, Vector
 
 # The neighbourhood, what is wished for included: a sixth of a small library, some dozens of a
 # larger one, a share of a large one. A few songs beyond the wish always belong to it.

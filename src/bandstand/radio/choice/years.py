@@ -16,7 +16,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.model.allowed import Allowed
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray
+    from bandstand.types import AnyArray
 
 # What can be asked for; a tag that pretends another year has none.
 FIRST_YEAR: Final = 0

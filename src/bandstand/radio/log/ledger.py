@@ -24,9 +24,9 @@ from bandstand.store.plays import HEARD, is_same_play
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from bandstand.arrays import Vector
     from bandstand.radio.log.play_table import Codes
     from bandstand.store.events import Event
+    from bandstand.types import Vector
 
     Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 

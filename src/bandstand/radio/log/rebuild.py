@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bandstand.catalog import matrix
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.library.catalogue import current
+from bandstand.music.catalogue import matrix
+from bandstand.music.catalogue.refresh import current
 from bandstand.radio.choice import columns_file
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold

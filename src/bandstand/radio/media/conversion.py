@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
-from bandstand.sandbox import Failure, Limits, Pool
+from bandstand.music.sandbox import Failure, Limits, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

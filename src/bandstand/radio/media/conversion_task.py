@@ -10,11 +10,10 @@ import os
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from bandstand.audio.modules import module_chunks
-from bandstand.audio.opus import opus_chunks
-from bandstand.audio.trackers import is_module
 from bandstand.errors import InvalidInputError, UnreadableAudioError
-from bandstand.library.opening import CHANGING, open_beneath
+from bandstand.music.audio.opus import opus_chunks
+from bandstand.music.audio.tracker_support import is_module, module_chunks
+from bandstand.music.library.content import CHANGING, open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

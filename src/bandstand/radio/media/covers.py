@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.audio.picture_size import checked_picture, media_type
 from bandstand.errors import BandstandError, UnreadableAudioError
-from bandstand.library.opening import open_beneath
+from bandstand.music.audio.picture_size import checked_picture, media_type
+from bandstand.music.library.content import open_beneath
 from bandstand.radio.media.conversion import BusyError, request_for
 
 if TYPE_CHECKING:

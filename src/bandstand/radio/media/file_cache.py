@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from bandstand._util.atomic_files import replacing
 from bandstand.errors import InvalidInputError, StoreError, StoreFullError
 
 if TYPE_CHECKING:
@@ -56,20 +56,13 @@ class FileCache:
         StoreFullError where there is no room for it.
         """
         path = self._path(name)
-        beside = path.with_name(f"{name}.{secrets.token_hex(4)}{_UNFINISHED}")
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with beside.open("xb") as file:
+            with replacing(path, suffix=_UNFINISHED) as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
             self._make_room(path)
         except OSError as problem:
             raise _store_error(problem) from problem
-        finally:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
 
     def clear_unfinished(self) -> None:
         """Remove what was being written when a server ended; for the start of the next."""

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import UnreadableAudioError
+from bandstand.music.sandbox import Failure, Limits, Pool
 from bandstand.radio.media.conversion import BusyError
-from bandstand.sandbox import Failure, Limits, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.library.opening import open_beneath
+from bandstand.music.library.content import open_beneath
 from bandstand.radio.media.conversion import Conversions, request_for
 from bandstand.radio.media.covers import SHOWN, Covers, Picture
 from bandstand.radio.media.file_cache import FileCache

@@ -9,12 +9,11 @@ import os
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from bandstand.audio.cover import embedded_cover
-from bandstand.audio.opus import codec_of
-from bandstand.audio.picture_size import checked_picture
-from bandstand.audio.thumbnails import thumbnail
 from bandstand.errors import BandstandError, UnreadableAudioError
-from bandstand.library.opening import open_beneath
+from bandstand.music.audio.opus import codec_of
+from bandstand.music.audio.picture_size import checked_picture
+from bandstand.music.audio.pictures import embedded_cover, thumbnail
+from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from bandstand.audio.formats import certain_format
-from bandstand.audio.id3 import behind_tag, tag_size
-from bandstand.audio.source import Source
+from bandstand.music.audio.source import Source, behind_tag, certain_format, tag_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

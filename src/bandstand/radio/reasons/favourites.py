@@ -23,8 +23,8 @@ from bandstand.radio.choice.names import genre_names, name_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.radio.choice.shelf import Shelf
+    from bandstand.types import AnyArray, Indices, Vector
 
 FEWEST_SONGS: Final = 3  # of fewer, the mean tells of the songs and not of the name
 MOST_NAMED: Final = 5

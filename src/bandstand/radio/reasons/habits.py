@@ -11,8 +11,8 @@ from bandstand.model.rank_frequency import Zipf, plays_by_rank, repeat_share, zi
 from bandstand.radio.log.evidence import FULL_LISTEN
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.radio.log.ledger import Columns
+    from bandstand.types import Vector
 
 # Ratings are noisy: the mean over so many says how songs pleased around then.
 WINDOW: Final = 20

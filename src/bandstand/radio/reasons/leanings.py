@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from bandstand.audio import loadings
 from bandstand.domain import Songs
+from bandstand.music.audio import loadings
 from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
-    from bandstand.audio.projection import Projection
     from bandstand.inference.engine import Engine
+    from bandstand.music.audio.projection import Projection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

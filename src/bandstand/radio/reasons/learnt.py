@@ -22,9 +22,9 @@ from bandstand.inference.factor_prediction import FactorPrediction
 from bandstand.radio.choice.learning import LONGEST
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Features, Vector
     from bandstand.inference.engine import Engine
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Features, Vector
 
 # From a minute to three months, evenly in the logarithm.
 _SHORTEST: Final = 1.0

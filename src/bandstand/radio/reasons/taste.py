@@ -29,9 +29,9 @@ from bandstand.radio.reasons.uncertainty import UncertaintyPoint, sample_rows, u
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from bandstand.audio.projection import Projection
     from bandstand.inference.engine import Engine
     from bandstand.model.priors import ListenerPrior
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.learner import Learner
     from bandstand.radio.choice.shelf import Shelf

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from bandstand.radio.reasons.time_words import counted, length_text
+from bandstand._util.words import counted_in_words, rough_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def recovery_text(taste: Taste) -> str:
         if is_sure:
             return "A song takes more than three months to be fresh again for you."
         return "I cannot tell yet when songs are fresh again for you."
-    text = f"A song is fresh again for you after about {length_text(recovery.fresh_after)}"
+    text = f"A song is fresh again for you after about {rough_duration(recovery.fresh_after)}"
     return f"{text}." if is_sure else f"{text}, but I am far from sure of it."
 
 
@@ -75,7 +75,7 @@ def _is_sure(recovery: Recovery) -> bool:
 def _plays_text(taste: Taste) -> str:
     counts = taste.counts
     kinds = [
-        counted(number, noun)
+        counted_in_words(number, noun)
         for number, noun in (
             (counts.ratings, "rating"),
             (counts.skips, "skip"),
@@ -83,7 +83,8 @@ def _plays_text(taste: Taste) -> str:
         )
         if number
     ]
-    heard = f"You have heard {counted(counts.songs, 'song')} in {counted(counts.plays, 'play')}"
+    songs, plays = counted_in_words(counts.songs, "song"), counted_in_words(counts.plays, "play")
+    heard = f"You have heard {songs} in {plays}"
     return f"{heard}: {_listed(kinds)}." if kinds else f"{heard}."
 
 

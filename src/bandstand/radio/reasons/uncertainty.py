@@ -26,10 +26,10 @@ from bandstand.radio.choice.learning import LONGEST
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-    from bandstand.arrays import Indices, Matrix
     from bandstand.domain import History
     from bandstand.inference.exact import ExactBelief
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Indices, Matrix
 
 # The mean over so many songs is that over all of them to a few per cent.
 _SONGS: Final = 100

@@ -22,18 +22,18 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.audio import loadings
+from bandstand.music.audio import loadings
 from bandstand.radio.reasons.learnt import preference_of
 from bandstand.radio.reasons.why_text import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Vector
-    from bandstand.audio.projection import Projection
     from bandstand.model.prediction import Prediction
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen, How
+    from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
 SOUND: Final = "sound"  # everything that the features say, where it cannot be told apart
@@ -163,7 +163,7 @@ def _sound(
     if projection is None or len(preference) not in {sound, sound + 1}:
         return None, {SOUND: liking}  # the features of another projection, if of any
     base = float(preference[sound:] @ features[sound:])
-    if not loadings.is_told_apart(projection):
+    if not loadings.has_groups(projection):
         return base, {SOUND: liking - base}
     groups = loadings.parts(projection, preference[:sound], features[:sound])
     return base, {**groups, OTHER: liking - base - sum(groups.values())}

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bandstand.audio.loadings import GROUPS
-from bandstand.radio.reasons.time_words import ago_text, counted
+from bandstand._util.words import ago, counted_in_words
+from bandstand.music.audio.loadings import GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ def _familiarity(why: Why) -> str:
     minutes, novelty = why.minutes_since_heard, why.novelty
     if minutes is None:
         return "you have not heard it"
-    heard = f"you heard it {ago_text(minutes)}"
+    heard = f"you heard it {ago(minutes)}"
     if novelty is None:
         return heard
     if novelty >= _FRESH:
@@ -108,7 +108,7 @@ def _sound(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
 def _guess(answers: int, words: str, are: str, *, is_for: bool) -> str:
     suits = "suit" if are == "are" else "suits"
     guessed = f"{words} {suits} you" if is_for else f"{words} {are} not quite for you"
-    return f"it is a guess so far, from {counted(answers, 'answer')}, that {guessed}"
+    return f"it is a guess so far, from {counted_in_words(answers, 'answer')}, that {guessed}"
 
 
 def _impression(words: str, are: str, *, is_for: bool) -> str:

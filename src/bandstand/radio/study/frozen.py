@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.audio.array_archive import packed, unpacked
+from bandstand._util.array_archive import packed, unpacked
 from bandstand.domain import checked_features
 from bandstand.errors import StoreError
 from bandstand.study.records import FrozenSongs

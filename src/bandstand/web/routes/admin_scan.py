@@ -13,8 +13,8 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from bandstand import __version__
 from bandstand.errors import ConflictError
-from bandstand.library.walk import shown
-from bandstand.radio.scanning.scan_progress import Progress
+from bandstand.music.library.scanner import Progress
+from bandstand.music.library.walk import shown
 from bandstand.store import accounts, files
 from bandstand.store.engines import sqlite_warning
 from bandstand.store.location import SqliteLocation

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.radio.scanning.scan_progress import Progress
+from bandstand.music.library.scanner import Progress
 from bandstand.web.context import ContextDep
 from bandstand.web.guards import LISTENER
 

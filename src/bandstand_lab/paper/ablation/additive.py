@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
 from bandstand.inference.engine import Summary
 from bandstand.model import student_mixture
 from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
 from bandstand.model.ranking import best_rows
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Stack, Vector
     from bandstand.domain import History, Songs
     from bandstand.model.allowed import Choice
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
 _TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))

@@ -10,8 +10,8 @@ import numpy as np
 from bandstand.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Features, Vector
     from bandstand.domain import Songs
+    from bandstand.types import Features, Vector
     from bandstand_lab.simulation.listener import SimulatedListener
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.algorithms.recommender import Recommender
-from bandstand.arrays import frozen
 from bandstand.model.priors import paper_prior
+from bandstand.types import frozen
 from bandstand_lab.paper.ablation.additive import Additive
 from bandstand_lab.paper.ablation.listeners import AddingListener
 from bandstand_lab.simulation.clock import EVERYDAY

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.paper import orders
 from bandstand_lab.paper.ablation.runs import KINDS, PRODUCT, SUM
 from bandstand_lab.report import figures
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.report.study import Cell as TableCell
     from bandstand_lab.report.study import Json, Plan
 

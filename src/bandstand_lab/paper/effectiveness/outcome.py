@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.paper import orders
 from bandstand_lab.paper.effectiveness.design import (
     LONG_PLACE,
@@ -22,7 +22,7 @@ from bandstand_lab.paper.effectiveness.design import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.report.study import Json, Plan
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.algorithms.recommender import Recommender
-    from bandstand.arrays import Vector
     from bandstand.domain import History
     from bandstand.inference.engine import Engine
     from bandstand.inference.factor_prediction import FactorPrediction
     from bandstand.inference.variational import VariationalBelief
     from bandstand.model.factors import FactorModel
     from bandstand.model.prediction import Prediction
+    from bandstand.types import Vector
     from bandstand_lab.simulation.worlds import Meeting
 
 BASE: Final = "bayes-ucb-cn-v"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bandstand.algorithms.recommender import Answer, Recommender
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.report.study import Json
     from bandstand_lab.simulation.worlds import Meeting
 

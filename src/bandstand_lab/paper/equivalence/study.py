@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
+from bandstand.types import frozen
 from bandstand_lab.paper.equivalence.design import (
     EXACT,
     FASTER,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Job, Json, Plan
     from bandstand_lab.statistics.paired import PairedDifference
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
+    from bandstand.types import Vector
     from bandstand_lab.histories.recovery import Recovery
     from bandstand_lab.paper.histories.people import Person
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.arrays import frozen
-from bandstand.units import Minutes
+from bandstand.types import Minutes, frozen
 from bandstand_lab.histories import examine, read
 from bandstand_lab.histories.document import recovery_json
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
@@ -24,7 +23,7 @@ from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.histories import History, ListenerFindings
     from bandstand_lab.statistics.rank_laws import Ranking
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import brentq
 
-from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

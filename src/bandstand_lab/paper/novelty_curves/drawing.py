@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.model.novelty import novelty
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.report.figures import CYCLE, INK, MUTED, plain
 
 if TYPE_CHECKING:

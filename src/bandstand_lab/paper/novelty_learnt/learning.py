@@ -19,15 +19,15 @@ import numpy as np
 from bandstand.domain import Songs
 from bandstand.inference.factor_equations import triangular_inverse
 from bandstand.model.novelty import novelty
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
 from bandstand_lab.simulation.session import follow
 from bandstand_lab.simulation.streams import radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
     from bandstand.inference.variational import VariationalBelief
+    from bandstand.types import Vector
     from bandstand_lab.report.study import Json
     from bandstand_lab.simulation.clock import Clock
 

@@ -21,18 +21,18 @@ from bandstand.inference.variational import Variational
 from bandstand.model import product_normal_many
 from bandstand.model.factors import content_novelty
 from bandstand.policies import BayesUcb
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.paper.prediction_time.quantiles import monte_carlo_quantile
 from bandstand_lab.speed.world import PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.arrays import Vector
     from bandstand.domain import History
     from bandstand.inference.engine import Engine
     from bandstand.inference.exact import ExactBelief
     from bandstand.inference.factor_prediction import FactorPrediction
+    from bandstand.types import Vector
 
 MOMENTS: Final = "moments"
 SAMPLED: Final = "sampled"

@@ -24,7 +24,7 @@ from bandstand_lab.speed.timing import in_turn, timed_again, undisturbed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Json
 
 _WARM_UP_SONGS: Final = 60

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtr
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # Numbers held at a time: 16 MB, whatever the catalogue.
 _TABLE: Final = 2_000_000

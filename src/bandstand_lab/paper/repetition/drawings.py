@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.paper.repetition.measures import Measures, Played
     from bandstand_lab.paper.repetition.people import Person
 

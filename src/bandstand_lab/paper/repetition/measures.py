@@ -17,7 +17,7 @@ from bandstand_lab.statistics.summaries import mean_estimate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.paper.repetition.people import Person
     from bandstand_lab.statistics.summaries import MeanEstimate
 

@@ -20,7 +20,7 @@ from bandstand_lab.histories.gathering import UNNAMED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Indices, Vector
+    from bandstand.types import Indices, Vector
     from bandstand_lab.histories import Histories
 
 # Of a long history so many stretches are looked at, evenly spread.

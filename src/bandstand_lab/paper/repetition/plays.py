@@ -11,7 +11,7 @@ from bandstand.inference.mcmc import Mcmc
 from bandstand.model.novelty import novelty
 from bandstand.model.priors import paper_prior
 from bandstand.model.rank_frequency import plays_by_rank
-from bandstand.units import MONTH
+from bandstand.types import MONTH
 from bandstand_lab.paper.repetition.settings import EXACT, SAMPLED, SETTINGS
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.session import follow
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from bandstand.algorithms.recommender import Recommender
-    from bandstand.arrays import Indices, Vector
+    from bandstand.types import Indices, Vector
     from bandstand_lab.simulation.clock import Clock
     from bandstand_lab.simulation.worlds import Meeting
 

@@ -31,7 +31,7 @@ from bandstand_lab.report.study import Chapter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
     from bandstand_lab.paper.repetition.measures import Cut
     from bandstand_lab.paper.repetition.settings import Setting
     from bandstand_lab.report.study import Job, Json, Plan

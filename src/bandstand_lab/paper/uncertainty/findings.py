@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.statistics.paired import PairedDifference
 
 # The paper calls the first 100 recommendations the cold start; small n is its first half.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix
+    from bandstand.types import Matrix
     from bandstand_lab.report.study import Cell, Json, Plan
 
 SONGS: Final = 2_000

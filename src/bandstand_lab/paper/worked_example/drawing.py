@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 _COLOURS: Final = (CYCLE[1], CYCLE[0])
 _DASHES: Final = ("--", "-")

@@ -27,7 +27,7 @@ from bandstand_lab.statistics.paired import paired_difference
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.arrays import Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Json, Plan
 
 _STEPS: Final = 40

@@ -1,0 +1,1 @@
+"""From folders of music to features: files, sound, descriptors, and all songs as one matrix."""

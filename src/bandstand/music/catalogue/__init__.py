@@ -1,0 +1,1 @@
+"""All songs as one matrix on disk, mapped into memory; the nearest neighbours of a song."""

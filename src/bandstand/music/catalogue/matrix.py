@@ -1,0 +1,253 @@
+"""The features of all songs as one file that any number of processes share.
+
+    FOLDER/000000000007/features.npy   (S, p + 1) float32, one row per song; the last column is 1
+    FOLDER/000000000007/ids.npy        (S,) 16 bytes each, rising: the song of each row
+    FOLDER/000000000007/stamp.json     S, p, and what the caller wants to remember
+    FOLDER/.lock                       held by the one process that writes
+
+A new catalogue is written beside the old one, brought to the disk, and then given its number by
+one rename: a crash leaves the old one or the new one, never a mixture. The old one is removed
+afterwards; a process that has it mapped keeps it until it unmaps it. Readers take no lock.
+
+The constant is in the file because a model with an intercept reads whole rows: it works on the
+mapped pages themselves, one copy for all processes; `features` is a view without the constant.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from bandstand._util.atomic_files import sync, sync_folder
+from bandstand.errors import InvalidInputError
+from bandstand.music.catalogue.array_file import (
+    leave_room,
+    mapped,
+    write_header,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from bandstand.types import AnyArray
+
+Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]
+Chunks: TypeAlias = "Iterable[tuple[Sequence[str] | Ids, AnyArray]]"
+
+ID_LENGTH: Final = 16
+_FORMAT: Final = 2
+_DIGITS: Final = 12
+_UNFINISHED: Final = ".new"
+_FEATURES, _IDS, _STAMP = "features.npy", "ids.npy", "stamp.json"
+_FLOAT, _ID = "<f4", f"|S{ID_LENGTH}"
+_LETTER_OR_DIGIT: Final = np.array([bytes([byte]).isalnum() for byte in range(256)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """Songs and their features, read-only, mapped from the disk."""
+
+    ids: Ids
+    table: Features  # (S, p + 1): the features, then a column of ones
+    stamp: Mapping[str, Any]
+
+    @property
+    def features(self) -> Features:
+        """The features without the column of ones: a view of `table`, (S, p)."""
+        return self.table[:, :-1]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def id_of(self, row: int) -> str:
+        """Return the id of the song in `row`."""
+        return str(self.ids[row], "ascii")
+
+    def row_of(self, song: str) -> int:
+        """Return the row of the song with this id."""
+        if _are_ids([song]):
+            key = np.bytes_(song, "ascii")
+            row = int(np.searchsorted(self.ids, key))
+            if row < len(self.ids) and self.ids[row] == key:
+                return row
+        msg = f"a song must be one of the {len(self)} in the catalogue, got {song!r}"
+        raise InvalidInputError(msg)
+
+
+def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any]) -> Catalogue:
+    """Write a catalogue, put it in the place of the one before, and return it.
+
+    Each chunk is some ids and their features (n, `columns`); ids rise from the first chunk to
+    the last. Only one chunk is in memory at a time. Processes that write at the same time do so
+    one after the other, and the last one's stays. After an exception the old one is in place.
+    """
+    if columns < 1:
+        msg = f"a catalogue must have at least one column, got {columns}"
+        raise InvalidInputError(msg)
+    _stamp_text(0, columns, stamp)  # refused before the work, not after it
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        unfinished = folder / _UNFINISHED
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir()
+        try:
+            _fill(unfinished, chunks, columns, stamp)
+            return _put_in_place(unfinished, folder)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def open_latest(folder: Path) -> Catalogue | None:
+    """Return the newest whole catalogue in `folder`, or None if there is none.
+
+    A damaged one counts as absent: it can always be written again.
+    """
+    tried: list[Path] = []
+    # Once more if another was put in place meanwhile, for then the one before may be gone.
+    while (present := _finished(folder)) != tried:
+        for place in present:
+            catalogue = _opened(place)
+            if catalogue is not None:
+                return catalogue
+        tried = present
+    return None
+
+
+def discard(folder: Path) -> None:
+    """Remove all catalogues in `folder`; processes that have one mapped keep it."""
+    if not folder.is_dir():
+        return
+    with _alone(folder):
+        for place in _finished(folder):
+            shutil.rmtree(place)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes; the lock ends with the process that holds it."""
+    with (folder / ".lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -> None:
+    """Write all files of a catalogue and bring them to the disk, the stamp last."""
+    songs, last = 0, b""
+    with (place / _FEATURES).open("xb") as features, (place / _IDS).open("xb") as ids:
+        leave_room(features)
+        leave_room(ids)
+        for names, rows in chunks:
+            keys = _checked_ids(names, last)
+            features.write(_checked_rows(rows, (len(keys), columns)).data)
+            ids.write(keys.tobytes())
+            songs, last = songs + len(keys), bytes(keys[-1]) if len(keys) else last
+        write_header(features, _FLOAT, (songs, columns + 1))
+        write_header(ids, _ID, (songs,))
+        sync(features)
+        sync(ids)
+    with (place / _STAMP).open("xb") as file:
+        file.write(_stamp_text(songs, columns, stamp).encode())
+        sync(file)
+    sync_folder(place)
+
+
+def _put_in_place(unfinished: Path, folder: Path) -> Catalogue:
+    catalogue = _opened(unfinished)
+    if catalogue is None:
+        msg = f"expected to read back what was written to {unfinished}, got something else"
+        raise OSError(msg)
+    before = _finished(folder)
+    number = int(before[0].name) + 1 if before else 1
+    unfinished.rename(folder / f"{number:0{_DIGITS}d}")
+    sync_folder(folder)
+    for old in before:
+        shutil.rmtree(old, ignore_errors=True)
+    return catalogue
+
+
+def _finished(folder: Path) -> list[Path]:
+    """Return the catalogues in `folder`, the newest first, whole or not."""
+    try:
+        names = [place.name for place in folder.iterdir()]
+    except OSError:
+        return []
+    numbers = [name for name in names if len(name) == _DIGITS and name.isdecimal()]
+    return [folder / name for name in sorted(numbers, reverse=True)]
+
+
+def _opened(place: Path) -> Catalogue | None:
+    try:
+        about = json.loads((place / _STAMP).read_bytes())
+        songs, columns, stamp = about["songs"], about["columns"], about["stamp"]
+        if about["format"] != _FORMAT or not isinstance(stamp, dict):
+            return None
+        return Catalogue(
+            ids=mapped(place / _IDS, _ID, (songs,)),
+            table=mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
+            stamp=stamp,
+        )
+    except (OSError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _stamp_text(songs: int, columns: int, stamp: Mapping[str, Any]) -> str:
+    about = {"format": _FORMAT, "songs": songs, "columns": columns, "stamp": dict(stamp)}
+    try:
+        return json.dumps(about, indent=2, allow_nan=False) + "\n"
+    except (TypeError, ValueError, RecursionError) as problem:
+        msg = f"a stamp must be something that JSON can hold, got {problem}"
+        raise InvalidInputError(msg) from problem
+
+
+def _checked_ids(names: Sequence[str] | Ids, last: bytes) -> Ids:
+    """Return ids as 16 bytes each; refuse any that does not come after the one before."""
+    keys = names if isinstance(names, np.ndarray) else _as_keys(names)
+    if keys.dtype != _ID or not _LETTER_OR_DIGIT[keys.view(np.uint8)].all():
+        msg = f"ids must be {ID_LENGTH} letters or digits, got others among {len(keys)} of them"
+        raise InvalidInputError(msg)
+    falls = np.flatnonzero(keys <= np.concatenate([np.array([last], dtype=_ID), keys[:-1]]))
+    if len(falls) and len(keys):
+        wrong = str(keys[falls[0]], "ascii")
+        msg = f"ids must rise from row to row, got {wrong!r} after one not smaller"
+        raise InvalidInputError(msg)
+    return keys
+
+
+def _as_keys(names: Sequence[str]) -> Ids:
+    if not _are_ids(names):
+        wrong = next(name for name in names if not _are_ids([name]))
+        msg = f"an id must be {ID_LENGTH} letters or digits, got {wrong!r}"
+        raise InvalidInputError(msg)
+    return np.frombuffer("".join(names).encode("ascii"), dtype=_ID)
+
+
+def _are_ids(names: Sequence[str]) -> bool:
+    together = "".join(names)
+    same = all(len(name) == ID_LENGTH for name in names)
+    return same and (not together or (together.isascii() and together.isalnum()))
+
+
+def _checked_rows(rows: AnyArray, shape: tuple[int, int]) -> Features:
+    """Return rows as they are written: in single precision, each with a one at its end."""
+    if np.shape(rows) != shape:
+        msg = f"features must be {shape[0]} rows of {shape[1]} columns, got {np.shape(rows)}"
+        raise InvalidInputError(msg)
+    features: Features = np.ones((shape[0], shape[1] + 1), dtype=_FLOAT)
+    with np.errstate(over="ignore", under="ignore"):
+        features[:, :-1] = rows
+    if not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        msg = (
+            f"features must be finite in single precision, got {np.asarray(rows)[row, column]} "
+            f"in row {row} of a chunk, column {column}"
+        )
+        raise InvalidInputError(msg)
+    return features

@@ -1,0 +1,289 @@
+"""The catalogue of a store: its songs as one projected matrix, made again when it is stale.
+
+    store: raw descriptors ─ projection (stored, versioned) ─ matrix file (can always be made again)
+
+The projection is fitted once, on the library as it is then; new songs are projected with it, so
+that a listener's belief about a direction stays true. Fitting it again is explicit (`refit`), with
+one exception: as long as it stands on fewer than 100 songs it is provisional, and is fitted again
+when there are twice as many as it knows.
+
+If few songs have changed, the rows of all others are taken as they are: to project a million
+songs takes half a minute, to copy their rows less than a second.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand._util.blocks import blocks
+from bandstand.errors import InvalidInputError, StoreError
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.music.audio.feature_maps import Identity
+from bandstand.music.audio.projection import Projection, fit
+from bandstand.music.catalogue.array_file import release_pages
+from bandstand.music.catalogue.matrix import ID_LENGTH, Catalogue, Chunks, open_latest, write
+from bandstand.store import files, projections, song_changes, songs
+from bandstand.store.identity import claim, identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from bandstand.music.catalogue.matrix import Ids
+    from bandstand.store.connection import Store
+    from bandstand.store.projections import ProjectionRecord
+    from bandstand.types import AnyArray, Indices, Matrix
+
+
+# ── Some songs replaced ─────────────────────────────────────────────────────────────────
+
+_BLOCK_SONGS: Final = 8_192  # songs in memory at a time
+_BLOCKS_PER_RELEASE: Final = 8  # blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replaced:
+    """A catalogue as it will be: some rows of the one before, and new ones between them."""
+
+    before: Catalogue
+    staying: Indices  # rows of the one before
+    new: Ids
+    features: Matrix  # of the new ones
+    places: Indices  # how many of those that stay come before each new one
+
+    @classmethod
+    def of(
+        cls, before: Catalogue, *, gone: Sequence[str], new: Sequence[str], features: Matrix
+    ) -> Replaced:
+        """Return `before` without the songs `gone`, and with the songs `new`, which rise.
+
+        A song that has changed is gone and new.
+        """
+        stays = np.ones(len(before), dtype=np.bool_)
+        stays[_rows(before.ids, _keys(gone))] = False
+        staying = np.flatnonzero(stays)
+        keys = _keys(new)
+        return cls(
+            before=before,
+            staying=staying,
+            new=keys,
+            features=features,
+            places=np.searchsorted(before.ids[staying], keys),
+        )
+
+    def __len__(self) -> int:
+        return len(self.staying) + len(self.new)
+
+    def chunks(self) -> Iterator[tuple[Ids, AnyArray]]:
+        """Yield the ids and features of all songs in their order, some at a time."""
+        count = len(self.staying)
+        for start in range(0, max(count, 1), _BLOCK_SONGS):
+            stop = start + _BLOCK_SONGS
+            rows = self.staying[start:stop]
+            # The last block also takes those that come after all others.
+            here = (self.places >= start) & ((self.places < stop) | (stop >= count))
+            places = self.places[here] - start
+            ids: Ids = np.insert(self.before.ids[rows], places, self.new[here])
+            yield ids, np.insert(self.before.features[rows], places, self.features[here], axis=0)
+            if start // _BLOCK_SONGS % _BLOCKS_PER_RELEASE == 0:
+                release_pages(self.before.table)  # copied rows are not needed again
+
+
+def _keys(songs: Sequence[str]) -> Ids:
+    return np.array([song.encode("ascii") for song in songs], dtype=f"|S{ID_LENGTH}")
+
+
+def _rows(ids: Ids, keys: Ids) -> Indices:
+    """Return the rows of those of the keys that are there."""
+    if not len(ids):
+        return np.empty(0, dtype=np.intp)
+    rows = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
+    found: Indices = rows[ids[rows] == keys]
+    return found
+
+
+# ── The catalogue of a store ────────────────────────────────────────────────────────────
+
+_MIN_SETTLED_SONGS: Final = 100
+_MAX_FITTED_SONGS: Final = 50_000  # the moments of 159 columns need no more
+_CHUNK_SONGS: Final = 256
+_MAX_CHANGED_SONGS: Final = 50_000  # with more, reading all songs again costs little more
+
+
+def refreshed(
+    store: Store, *, now: int, refit: bool = False, feature_map: str | None = None
+) -> Catalogue | None:
+    """Return the catalogue of all songs that are present, made again if it is stale.
+
+    For the end of a scan: a projection is fitted where there is none, or none that can serve. A
+    refit keeps the feature map it had, unless another is named. A stored projection that cannot
+    be used is refused, unless by a refit. None where there is no song.
+    """
+    # Fitting takes a while and listeners must be able to write meanwhile: so it only reads.
+    with store.reading(limit=None) as connection:
+        stored = projections.latest(connection)
+        if not songs.count_present(connection, VERSION, enough=1):
+            return None
+        fitted = None
+        if refit or stored is None or _must_be_fitted_again(connection, stored):
+            fitted = fit(_sample(connection), feature_map=feature_map or _map_of(stored))
+    if fitted is not None:
+        _save(store, fitted, instead_of=stored, now=now)
+    return current(store)
+
+
+def current(store: Store) -> Catalogue | None:
+    """Return the catalogue as the stored projection makes it, made again if it is stale.
+
+    None where there is no song. The matrix follows from the store's content alone, so two
+    processes that make it at once make the same.
+    """
+    with store.reading(limit=None) as connection:
+        return current_at(connection, store.location.data_folder)
+
+
+def current_at(connection: Connection, folder: Path) -> Catalogue | None:
+    """Return the catalogue of the moment that a connection sees; see `current`."""
+    stored = projections.latest(connection)
+    if not songs.count_present(connection, VERSION, enough=1):
+        return None
+    if stored is None or stored.descriptor_version != VERSION:
+        msg = "a projection must be fitted first, found none; `bandstand scan` ends with that"
+        raise InvalidInputError(msg)
+    version, projection = stored.version, _restored(stored)
+    wanted = _stamp(connection, version)
+    latest = open_latest(folder)
+    if latest is not None and latest.stamp == wanted:
+        return latest
+    rows = _merged(connection, latest, projection, wanted)
+    if rows is not None:
+        with suppress(InvalidInputError):  # the file before is damaged
+            return _written(folder, rows, projection.columns, wanted)
+    return _written(folder, _projected(connection, projection), projection.columns, wanted)
+
+
+def check_projection(store: Store) -> None:
+    """Refuse a stored projection that cannot be used, before any work depends on it."""
+    with store.reading() as connection:
+        stored = projections.latest(connection)
+    if stored is not None and stored.descriptor_version == VERSION:
+        _restored(stored)
+
+
+def _must_be_fitted_again(connection: Connection, stored: ProjectionRecord) -> bool:
+    """Return whether a projection is of other descriptors, or of far too few songs."""
+    if stored.descriptor_version != VERSION or stored.songs >= _MIN_SETTLED_SONGS:
+        return stored.descriptor_version != VERSION
+    return songs.count_present(connection, VERSION) >= 2 * stored.songs
+
+
+def _restored(stored: ProjectionRecord) -> Projection:
+    try:
+        projection = Projection.from_bytes(stored.content)
+        projection.check_fits(version=VERSION)
+    except InvalidInputError as problem:
+        msg = f"projection {stored.version} of the store cannot be used; scan --refit: {problem}"
+        raise InvalidInputError(msg) from problem
+    return projection
+
+
+def _map_of(stored: ProjectionRecord | None) -> str:
+    """Return the name of the feature map of a stored projection, if it can be read."""
+    if stored is not None:
+        with suppress(InvalidInputError):
+            return Projection.from_bytes(stored.content).feature_map.name
+    return Identity.name
+
+
+def _save(
+    store: Store, fitted: Projection, *, instead_of: ProjectionRecord | None, now: int
+) -> None:
+    """Store a projection, unless another process has stored one since the fitting began."""
+    with store.writing() as connection:
+        claim(connection)
+        latest = projections.latest(connection)
+        if getattr(latest, "version", None) == getattr(instead_of, "version", None):
+            projections.save(
+                connection,
+                descriptor_version=VERSION,
+                songs=fitted.songs,
+                columns=fitted.columns,
+                content=fitted.to_bytes(),
+                now=now,
+            )
+
+
+def _sample(connection: Connection) -> Matrix:
+    """Return the descriptors of the songs, or of every k-th where there are very many.
+
+    They come in the order of their ids, which are digests, so every k-th is a random sample.
+    """
+    count = songs.count_present(connection, VERSION)
+    every = max(1, -(-count // _MAX_FITTED_SONGS))
+    rows = islice(songs.descriptors(connection, VERSION), 0, None, every)
+    sample = np.empty((-(-count // every), len(NAMES)))  # filled in place: it is the largest thing
+    for row, (_, vector) in enumerate(rows):
+        sample[row] = vector
+    return sample
+
+
+def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) -> Catalogue:
+    try:
+        return write(folder, rows, columns=columns, stamp=stamp)
+    except OSError as problem:
+        msg = f"the catalogue must be written to {folder}, got: {problem.strerror or problem}"
+        raise StoreError(msg) from problem
+
+
+def _stamp(connection: Connection, version: int) -> dict[str, Any]:
+    """Return what the matrix depends on; another stamp, another matrix."""
+    store = identity(connection)
+    return {"store": store.id, "song_changes": store.song_changes, "projection": version}
+
+
+def _merged(
+    connection: Connection,
+    before: Catalogue | None,
+    projection: Projection,
+    wanted: dict[str, Any],
+) -> Chunks | None:
+    """Return the former catalogue with only the changed songs projected.
+
+    None where that would be wrong, or not worth it.
+    """
+    if before is None or {**before.stamp, "song_changes": 0} != {**wanted, "song_changes": 0}:
+        return None
+    since = before.stamp["song_changes"]
+    if not isinstance(since, int) or since > wanted["song_changes"]:
+        return None
+    later = song_changes.since_count(since)
+    if song_changes.count_changed(connection, later) > min(_MAX_CHANGED_SONGS, len(before)):
+        return None
+    gone = song_changes.changed(connection, later)
+    new = list(songs.descriptors_of(connection, gone, VERSION, must_be_present=True))
+    features = np.empty((len(new), projection.columns))
+    for some in blocks(len(new), _CHUNK_SONGS):
+        features[some] = projection.apply(np.array([row for _, row in new[some]]))
+    rows = Replaced.of(before, gone=gone, new=[song for song, _ in new], features=features)
+    # The expensive count is only needed while there are songs of several versions.
+    if len(rows) != files.count_songs(connection) and len(rows) != songs.count_present(
+        connection, VERSION
+    ):
+        return None
+    return rows.chunks()
+
+
+def _projected(
+    connection: Connection, projection: Projection
+) -> Iterator[tuple[list[str], Matrix]]:
+    """Yield the ids and features of the songs in the order of their ids, some at a time."""
+    rows = songs.descriptors(connection, VERSION)
+    while chunk := list(islice(rows, _CHUNK_SONGS)):
+        yield [song for song, _ in chunk], projection.apply(np.array([row for _, row in chunk]))

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import av
+import numpy as np
+import pytest
+
+from bandstand.errors import UnreadableAudioError
+from bandstand.music.audio.opus import codec_of, opus_chunks
+from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
+from tests.music.audio.audio_files import FORMATS, make, wav
+from tests.music.audio.test_tracker_support import protracker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def opus(content: bytes, *, size: int = 1 << 20) -> bytes:
+    return b"".join(opus_chunks(BytesIO(content), size=size))
+
+
+def seconds(content: bytes) -> tuple[float, int]:
+    """Return the length of an Opus file, and how many channels it has."""
+    with av.open(BytesIO(content), "r") as container:
+        stream = container.streams.audio[0]
+        assert stream.codec_context.name == "opus"
+        samples = sum(frame.samples for frame in container.decode(audio=0))
+        return samples / 48_000, stream.codec_context.layout.nb_channels
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_becomes_opus_of_the_same_length(tmp_path: Path, ending: str) -> None:
+    content = make(tmp_path / f"a{ending}", seconds=2).read_bytes()
+    length, channels = seconds(opus(content))
+    assert length == pytest.approx(2, abs=0.1)
+    assert channels == 2
+
+
+@pytest.mark.parametrize(("channels", "expected"), [(1, 1), (2, 2), (6, 2)])
+def test_mono_stays_mono_and_more_becomes_stereo(
+    tmp_path: Path, channels: int, expected: int
+) -> None:
+    content = make(tmp_path / "a.flac", seconds=1, channels=channels).read_bytes()
+    assert seconds(opus(content))[1] == expected
+
+
+@pytest.mark.parametrize("rate", [8_000, 22_050, 96_000])
+def test_any_rate_becomes_48_kilohertz(tmp_path: Path, rate: int) -> None:
+    content = make(tmp_path / "a.wav", seconds=1, rate=rate).read_bytes()
+    assert seconds(opus(content))[0] == pytest.approx(1, abs=0.05)
+
+
+def test_pieces_are_as_large_as_asked_for(tmp_path: Path) -> None:
+    content = make(tmp_path / "a.wav", seconds=10).read_bytes()
+    pieces = list(opus_chunks(BytesIO(content), size=20_000))
+    assert all(20_000 <= len(piece) < 60_000 for piece in pieces[:-1])
+    assert seconds(b"".join(pieces))[0] == pytest.approx(10, abs=0.1)
+
+
+def test_silence_is_sound() -> None:
+    assert seconds(opus(wav(bytes(2 * 16_000))))[0] == pytest.approx(1, abs=0.05)
+
+
+def test_a_damaged_middle_is_passed_over(tmp_path: Path) -> None:
+    content = bytearray(make(tmp_path / "a.mp3", seconds=5).read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 2_000] = bytes(2_000)
+    assert seconds(opus(bytes(content)))[0] > 4
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"nothing", wav(b""), wav(bytes(2)), b"#EXTM3U\na.mp3", b"ID3" + bytes(90)]
+)
+def test_what_holds_no_sound_is_refused(content: bytes) -> None:
+    with pytest.raises(UnreadableAudioError, match="expected"):
+        opus(content)
+
+
+def test_samples_that_are_no_numbers_do_no_harm() -> None:
+    bad = np.full(16_000, np.nan, dtype="<f4").tobytes()
+    assert opus(wav(bad, kind=3, bits=32))
+
+
+def test_the_codec_is_told_without_decoding(tmp_path: Path) -> None:
+    content = make(tmp_path / "a.m4a", seconds=1, codec="alac").read_bytes()
+    assert codec_of(BytesIO(content)) == ("mov", "alac")
+
+
+def test_a_module_needs_a_program() -> None:
+    with pytest.raises(NeedsProgramError):
+        list(module_chunks(BytesIO(protracker()), size=1, allow_programs=False))

@@ -1,0 +1,447 @@
+"""From the songs of a store to one projected matrix beside it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError, StoreError
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.audio.projection import Projection, fit
+from bandstand.music.catalogue import matrix
+from bandstand.music.catalogue import refresh as catalogue
+from bandstand.music.catalogue.refresh import check_projection, refreshed
+from bandstand.store import files, projections, recording, songs
+from bandstand.store.connection import open_store
+from bandstand.store.identity import note_song_change as count
+from bandstand.store.recording import record_analyses
+from tests.music.audio.descriptor_tables import library
+from tests.store.examples import analysis
+from tests.store.library_life import events, happen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.music.catalogue.matrix import Catalogue
+    from bandstand.store.connection import Store
+    from bandstand.store.projections import ProjectionRecord
+    from bandstand.types import Matrix
+    from tests.store.library_life import Event
+
+DESCRIPTORS = library(1, 1_000)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "radio.db")) as opened:
+        yield opened
+
+
+def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
+    """Put songs into the store, with the descriptors of these rows."""
+    found = [
+        (
+            b"/music/%d.mp3" % row,
+            analysis(row, descriptors=DESCRIPTORS[row], version=version),
+        )
+        for row in range(first, last)
+    ]
+    with store.writing() as connection:
+        record_analyses(connection, found, scan=1, now=1)
+
+
+def made(store: Store, **options: Any) -> Catalogue:
+    found = refreshed(store, now=2, **options)
+    assert found is not None
+    return found
+
+
+def stored(store: Store) -> ProjectionRecord:
+    with store.reading() as connection:
+        latest = projections.latest(connection)
+    assert latest is not None
+    return latest
+
+
+def raw(store: Store) -> tuple[list[str], Matrix]:
+    """Return the ids and descriptors of all songs that are present."""
+    with store.reading() as connection:
+        rows = list(songs.descriptors(connection, VERSION))
+    return [song for song, _ in rows], np.array([vector for _, vector in rows])
+
+
+def assert_projected(store: Store, found: Catalogue) -> None:
+    """Check that a catalogue holds the present songs, projected by what is stored."""
+    ids, descriptors = raw(store)
+    assert [found.id_of(row) for row in range(len(found))] == ids
+    expected = Projection.from_bytes(stored(store).content).apply(descriptors)
+    assert found.features.tobytes() == expected.astype("<f4").tobytes()
+
+
+# ── Made when it is stale ────────────────────────────────────────────────────────────────
+
+
+def test_without_songs_there_is_no_catalogue_and_nothing_is_fitted(store: Store) -> None:
+    assert refreshed(store, now=1) is None
+    assert refreshed(store, now=1, refit=True) is None
+    with store.reading() as connection:
+        assert projections.latest(connection) is None
+    assert not store.location.data_folder.exists()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 150])
+def test_the_first_songs_fit_the_projection(store: Store, count: int) -> None:
+    add(store, 0, count)
+    found = made(store)
+    assert len(found) == count
+    assert_projected(store, found)
+    assert (stored(store).version, stored(store).songs) == (1, count)
+    assert found.stamp["projection"] == 1
+
+
+def test_a_catalogue_that_is_not_stale_is_opened_and_not_made(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    first = made(store)
+    monkeypatch.setattr(catalogue, "write", None)
+    again = made(store)
+    assert again.stamp == first.stamp
+    assert again.features.tobytes() == first.features.tobytes()
+
+
+def test_new_songs_are_projected_as_the_others_were(store: Store) -> None:
+    add(store, 0, 150)
+    first = made(store)
+    add(store, 150, 1_000)
+    after = made(store)
+    assert len(after) == 1_000
+    assert stored(store).version == 1
+    assert_projected(store, after)
+    for row in range(len(first)):
+        there = after.features[after.row_of(first.id_of(row))]
+        assert there.tobytes() == first.features[row].tobytes()
+
+
+def test_a_song_that_is_missing_leaves_and_returns(store: Store) -> None:
+    add(store, 0, 150)
+    first = made(store)
+    with store.writing() as connection:
+        files.mark_seen(connection, [b"/music/%d.mp3" % row for row in range(149)], 2)
+        files.mark_missing(connection, b"/music", 2)
+    assert len(made(store)) == 149
+    with store.writing() as connection:
+        files.mark_seen(connection, [b"/music/149.mp3"], 3)
+    assert made(store).features.tobytes() == first.features.tobytes()
+
+
+def test_a_song_that_changes_is_projected_anew(store: Store) -> None:
+    add(store, 0, 150)
+    made(store)
+    with store.writing() as connection:
+        changed = analysis(7, descriptors=DESCRIPTORS[500])
+        record_analyses(connection, [(b"/music/7.mp3", changed)], scan=2, now=2)
+    assert_projected(store, made(store))
+
+
+def test_many_songs_come_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "_CHUNK_SONGS", 32)
+    add(store, 0, 150)
+    assert_projected(store, made(store))
+
+
+def test_of_very_many_songs_every_kth_is_enough(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "_MAX_FITTED_SONGS", 40)
+    add(store, 0, 150)
+    found = made(store)
+    assert stored(store).songs == 38  # every fourth of 150
+    assert len(found) == 150
+    assert_projected(store, found)
+    _, descriptors = raw(store)
+    assert stored(store).content == fit(descriptors[::4]).to_bytes()
+
+
+def test_another_store_in_the_same_place_is_noticed(store: Store, tmp_path: Path) -> None:
+    add(store, 0, 150)
+    made(store)
+    shutil.copytree(store.location.data_folder, tmp_path / "other.catalogue")
+    with open_store(str(tmp_path / "other.db")) as other:
+        add(other, 500, 650)
+        assert_projected(other, made(other))
+
+
+@pytest.mark.parametrize("name", ["features.npy", "ids.npy", "stamp.json"])
+@pytest.mark.parametrize("damage", ["removed", "empty", "cut", "rubbish"])
+def test_a_damaged_catalogue_is_made_again(store: Store, name: str, damage: str) -> None:
+    add(store, 0, 150)
+    content = made(store).features.tobytes()
+    (path,) = store.location.data_folder.glob(f"*/{name}")
+    whole = path.read_bytes()
+    path.unlink()
+    if damage != "removed":
+        path.write_bytes({"empty": b"", "cut": whole[:-1], "rubbish": b"\xff" * 500}[damage])
+    assert made(store).features.tobytes() == content
+    assert_projected(store, made(store))
+
+
+def test_a_catalogue_that_was_deleted_is_made_again(store: Store) -> None:
+    add(store, 0, 150)
+    content = made(store).features.tobytes()
+    shutil.rmtree(store.location.data_folder)
+    assert made(store).features.tobytes() == content
+    assert stored(store).version == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(store: Store) -> None:
+    add(store, 0, 10)
+    store.location.data_folder.write_bytes(b"in the way")
+    with pytest.raises(StoreError, match=r"catalogue must be written to .*radio\.db\.catalogue"):
+        made(store)
+
+
+# ── Fitted once, and again when asked ────────────────────────────────────────────────────
+
+
+def test_few_songs_fit_for_the_time_being_only(store: Store) -> None:
+    add(store, 0, 40)
+    made(store)
+    add(store, 40, 79)
+    assert_projected(store, made(store))
+    assert (stored(store).version, stored(store).songs) == (1, 40)
+    add(store, 79, 80)
+    assert_projected(store, made(store))
+    assert (stored(store).version, stored(store).songs) == (2, 80)
+    add(store, 80, 160)
+    assert_projected(store, made(store))
+    assert (stored(store).version, stored(store).songs) == (3, 160)
+    add(store, 160, 1_000)
+    assert_projected(store, made(store))
+    assert (stored(store).version, stored(store).songs) == (3, 160)
+
+
+def test_a_refit_is_a_new_version_and_the_old_one_stays(store: Store) -> None:
+    add(store, 0, 150)
+    made(store)
+    old = stored(store)
+    add(store, 150, 500)
+    found = made(store, refit=True)
+    assert (stored(store).version, stored(store).songs) == (2, 500)
+    assert found.stamp["projection"] == 2
+    assert_projected(store, found)
+    with store.reading() as connection:
+        assert projections.get(connection, 1) == old
+    assert made(store).stamp == found.stamp
+
+
+def test_a_refit_keeps_the_feature_map_unless_told_otherwise(store: Store) -> None:
+    def map_name() -> str:
+        return Projection.from_bytes(stored(store).content).feature_map.name
+
+    add(store, 0, 150)
+    made(store)
+    assert map_name() == "identity"
+    wider = made(store, refit=True, feature_map="fourier")
+    assert wider.features.shape[1] == stored(store).columns
+    assert_projected(store, wider)
+    made(store, refit=True)
+    assert map_name() == "fourier"
+    made(store, refit=True, feature_map="identity")
+    assert map_name() == "identity"
+
+
+def test_an_unknown_feature_map_is_refused_and_changes_nothing(store: Store) -> None:
+    add(store, 0, 150)
+    before = made(store).stamp
+    with pytest.raises(InvalidInputError, match="one of identity, fourier, got 'square'"):
+        made(store, refit=True, feature_map="square")
+    assert made(store).stamp == before
+
+
+def test_the_same_songs_give_the_same_catalogue_to_the_last_bit(
+    store: Store, tmp_path: Path
+) -> None:
+    add(store, 0, 300)
+    with open_store(str(tmp_path / "other.db")) as other:
+        for first in (200, 100, 0):
+            add(other, first, first + 100)
+        one, two = made(store), made(other)
+    assert one.ids.tolist() == two.ids.tolist()
+    assert one.features.tobytes() == two.features.tobytes()
+
+
+# ── What does not fit ────────────────────────────────────────────────────────────────────
+
+
+def test_descriptors_of_another_version_are_never_mixed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    made(store)
+    newer = VERSION + 1
+    add(store, 100, 250, version=newer)
+    monkeypatch.setattr(catalogue, "VERSION", newer)
+    monkeypatch.setattr(
+        catalogue, "fit", lambda rows, **options: fit(rows, version=newer, **options)
+    )
+    monkeypatch.setattr(Projection, "apply", _applied_whatever_the_version(newer, Projection.apply))
+    found = made(store)
+    assert len(found) == 150
+    assert (stored(store).version, stored(store).descriptor_version) == (2, newer)
+
+
+def _applied_whatever_the_version(version: int, apply: Any) -> Any:
+    return lambda projection, rows: apply(projection, rows, version=version)
+
+
+DAMAGED = [b"", b"rubbish", fit(DESCRIPTORS[:150]).to_bytes()[:-50]]
+FOREIGN = [fit(DESCRIPTORS[:150], version=VERSION + 5).to_bytes()]
+
+
+@pytest.mark.parametrize("content", [*DAMAGED, *FOREIGN])
+def test_a_projection_that_does_not_fit_is_refused_until_a_refit(
+    store: Store, content: bytes
+) -> None:
+    add(store, 0, 150)
+    with store.writing() as connection:
+        projections.save(
+            connection,
+            descriptor_version=VERSION,
+            songs=150,
+            columns=10,
+            content=content,
+            now=1,
+        )
+    with pytest.raises(InvalidInputError, match="projection 1 of the store cannot be used"):
+        check_projection(store)
+    with pytest.raises(InvalidInputError, match="projection 1 of the store cannot be used"):
+        refreshed(store, now=2)
+    assert not store.location.data_folder.exists()
+    assert_projected(store, made(store, refit=True))
+    assert stored(store).version == 2
+    check_projection(store)
+
+
+def test_a_projection_of_older_descriptors_is_no_obstacle(store: Store) -> None:
+    with store.writing() as connection:
+        projections.save(
+            connection,
+            descriptor_version=VERSION + 1,
+            songs=150,
+            columns=10,
+            content=b"whatever it was",
+            now=1,
+        )
+    check_projection(store)
+    add(store, 0, 150)
+    assert_projected(store, made(store))
+    assert stored(store).version == 2
+
+
+def test_a_store_without_a_projection_has_none_to_refuse(store: Store) -> None:
+    check_projection(store)
+
+
+def test_a_catalogue_of_another_format_is_made_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    with monkeypatch.context() as patched:
+        patched.setattr(matrix, "_FORMAT", 99)
+        made(store)
+    assert_projected(store, made(store))
+
+
+# ── Only what has changed ────────────────────────────────────────────────────────────────
+
+
+def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse to read the descriptors of all songs."""
+
+    def refuse(*_: object) -> None:
+        msg = "all descriptors were read"
+        raise AssertionError(msg)
+
+    monkeypatch.setattr(songs, "descriptors", refuse)
+
+
+def built_again(store: Store) -> Catalogue:
+    """Return the catalogue as it is made where there is none."""
+    matrix.discard(store.location.data_folder)
+    return made(store)
+
+
+@settings(max_examples=15)
+@given(st.lists(events, min_size=1, max_size=3))
+def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[Event]]) -> None:
+    with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
+        add(store, 200, 320)  # enough that no projection is provisional
+        made(store)
+        for some in life:
+            with store.writing() as connection:
+                for event in some:
+                    happen(connection, event, DESCRIPTORS)
+            found = made(store)
+            followed = found.ids.tobytes(), found.table.tobytes(), found.stamp
+            whole = built_again(store)
+            assert followed == (whole.ids.tobytes(), whole.table.tobytes(), whole.stamp)
+
+
+def test_of_few_changes_only_these_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(store, 0, 150)
+    made(store)
+    add(store, 150, 160)
+    with store.writing() as connection:
+        files.mark_seen(connection, [b"/music/%d.mp3" % row for row in range(1, 160)], 2)
+        files.mark_missing(connection, b"/music", 2)
+    with monkeypatch.context() as patched:
+        only_changes_are_read(patched)
+        found = made(store)
+    assert len(found) == 159
+    assert_projected(store, found)
+
+
+def test_a_change_that_was_not_noted_is_found_by_the_count(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    made(store)
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "note_changes", lambda connection, *_, **__: count(connection))
+        add(store, 150, 160)
+    found = made(store)
+    assert len(found) == 160
+    assert_projected(store, found)
+
+
+def test_a_damaged_row_is_not_carried_over(store: Store) -> None:
+    add(store, 0, 150)
+    made(store)
+    (path,) = store.location.data_folder.glob("*/features.npy")
+    with path.open("r+b") as file:
+        file.seek(128)
+        file.write(np.full(3, np.nan, dtype="<f4").tobytes())
+    add(store, 150, 151)
+    assert_projected(store, made(store))
+
+
+def test_songs_of_other_descriptors_do_not_stand_in_the_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, 0, 150)
+    add(store, 150, 155, version=VERSION + 1)
+    made(store)
+    add(store, 160, 165)
+    with monkeypatch.context() as patched:
+        only_changes_are_read(patched)
+        found = made(store)
+    assert len(found) == 155
+    assert_projected(store, found)

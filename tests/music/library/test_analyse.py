@@ -1,0 +1,247 @@
+"""What a child is asked, what it answers, and that nothing of the answer is believed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError, UnreadableAudioError
+from bandstand.music.audio.descriptors.definition import NAMES, VERSION
+from bandstand.music.library.analyse import analyse, checked, request
+from bandstand.music.library.analysers import LocalAnalyser, judged
+from bandstand.music.sandbox import Answer, Failure
+from bandstand.types import Analysis, Tags
+from tests.music.audio.audio_files import make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UUID = "f205627f-b70a-409d-adbe-66289b614e80"
+TAGS: dict[str, Any] = {
+    "title": "A “title” with ünïcödé",
+    "year": 1999,
+    "track_gain": -7.5,
+    "recording_mbid": UUID,
+    "cover": "image/jpeg",
+}
+HUGE = 10**400  # larger than any float
+# Whatever is not a number, a text or a list of numbers, and numbers of the wrong kind.
+NOTHING = [None, True, "1", [], {}, [1], {"a": 1}]
+NO_NUMBERS = [*NOTHING, math.nan, math.inf, -math.inf, HUGE, -HUGE]
+
+
+def answer(**changes: Any) -> dict[str, Any]:
+    """Return the answer of an honest child, with some fields as given."""
+    honest = {
+        "tags": asdict(Tags(**TAGS)),
+        "duration": 123.5,
+        "descriptors": [float(number) for number in range(len(NAMES))],
+        "version": VERSION,
+        "fingerprint": "0123456789abcdef" * 2,
+        "size": 1_000,
+        "modified_ns": 1_700_000_000_000_000_000,
+    }
+    return {**honest, **changes}
+
+
+def with_tag(name: str, value: object) -> dict[str, Any]:
+    return answer(tags={**asdict(Tags()), name: value})
+
+
+def one_bad(value: object) -> list[object]:
+    return [*answer()["descriptors"][:-1], value]
+
+
+def refuse(given_one: Any) -> None:
+    with pytest.raises(InvalidInputError, match="an analysis of version"):
+        checked(given_one)
+    reason = judged(Answer(value=given_one))
+    assert isinstance(reason, str)
+    assert len(reason.splitlines()) == 1
+
+
+# ── What an answer may be ────────────────────────────────────────────────────────────────
+
+
+def test_an_honest_answer_becomes_an_analysis() -> None:
+    analysis = checked(json.loads(json.dumps(answer())))
+    assert analysis.tags == Tags(**TAGS)
+    assert analysis.descriptors.tolist() == answer()["descriptors"]
+    assert not analysis.descriptors.flags.writeable
+    rest = {field.name for field in fields(Analysis)} - {"tags", "descriptors"}
+    assert {name: getattr(analysis, name) for name in rest} == {
+        name: answer()[name] for name in rest
+    }
+
+
+@pytest.mark.parametrize("name", sorted(answer()))
+def test_nothing_may_lack(name: str) -> None:
+    refuse({key: value for key, value in answer().items() if key != name})
+    refuse({})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("duration", [*NO_NUMBERS, -1, -1e-9, 1e10]),
+        ("version", [*NO_NUMBERS, 1.0, VERSION + 1, VERSION - 1]),
+        ("size", [*NO_NUMBERS, 1.0, -1, 2**63]),
+        ("modified_ns", [*NO_NUMBERS, 1.0, -(2**63) - 1, 2**63]),
+        ("fingerprint", [*NOTHING, "", "0" * 31, "0" * 33, "G" * 32, "A" * 32, "０" * 32, 5]),
+        ("tags", [*NOTHING, sorted(asdict(Tags())), 5, "title"]),
+        ("tags", [{}, {**asdict(Tags()), "more": None}]),
+        ("tags", [{k: v for k, v in asdict(Tags()).items() if k != "title"}]),
+        ("descriptors", [*NOTHING, 5, "x" * len(NAMES), dict.fromkeys(NAMES, 1.0)]),
+        ("descriptors", [[0.0] * (len(NAMES) - 1), [0.0] * (len(NAMES) + 1)]),
+        ("descriptors", [one_bad(value) for value in [*NO_NUMBERS, 1e301]]),
+    ],
+)
+def test_each_field_that_cannot_be_is_refused(name: str, values: list[object]) -> None:
+    for value in values:
+        refuse(answer(**{name: value}))
+
+
+_TEXTS = ["title", "artist", "album", "album_artist", "genre"]
+_WHOLE = ["year", "track", "disc"]
+_REAL = ["track_gain", "track_peak", "album_gain", "album_peak"]
+_SHAPED = ["recording_mbid", "release_mbid", "artist_mbid", "cover"]
+
+
+def test_every_tag_is_examined_by_one_of_these_tests() -> None:
+    assert sorted([*_TEXTS, *_WHOLE, *_REAL, *_SHAPED]) == sorted(asdict(Tags()))
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+def test_text_that_is_not_clean_is_refused(name: str) -> None:
+    for value in ("", "a\0b", "two\nlines", "\x1b[2J", "\ud800", "x" * 501, 5, 5.0, True, ["a"]):
+        refuse(with_tag(name, value))
+    for value in ("x", " ", "x" * 500, "音楽", "🎵", "\u202eleft"):
+        assert getattr(checked(with_tag(name, value)).tags, name) == value
+
+
+@pytest.mark.parametrize("name", _WHOLE)
+def test_numbers_of_tags_must_be_whole_and_of_a_sane_size(name: str) -> None:
+    for value in (-1, 1.0, "1", True, HUGE, 2**32, math.nan):
+        refuse(with_tag(name, value))
+    assert getattr(checked(with_tag(name, 7)).tags, name) == 7
+
+
+@pytest.mark.parametrize("name", _REAL)
+def test_gains_and_peaks_must_be_finite_and_of_a_sane_size(name: str) -> None:
+    for value in (math.nan, math.inf, "1", True, HUGE, -HUGE, 1e4):
+        refuse(with_tag(name, value))
+    assert getattr(checked(with_tag(name, -7)).tags, name) == -7.0
+
+
+@pytest.mark.parametrize("name", _SHAPED)
+def test_identifiers_and_media_types_must_have_their_shape(name: str) -> None:
+    good = "image/webp" if name == "cover" else UUID
+    for value in ("x", good.upper(), f"{good}\n", f" {good}", "text/html", 'image/"><b', 5):
+        refuse(with_tag(name, value))
+    assert getattr(checked(with_tag(name, good)).tags, name) == good
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(name=st.sampled_from(sorted(answer())), value=_json)
+def test_whatever_comes_is_an_analysis_or_refused(name: str, value: object) -> None:
+    found = judged(Answer(value=answer(**{name: value})))
+    assert isinstance(found, str | Analysis)
+
+
+@given(name=st.sampled_from(sorted(asdict(Tags()))), value=_json)
+def test_whatever_comes_as_a_tag_is_taken_or_refused(name: str, value: object) -> None:
+    found = judged(Answer(value=with_tag(name, value)))
+    assert isinstance(found, str | Analysis)
+
+
+def test_a_failure_is_its_reason() -> None:
+    assert judged(Failure(reason="it is broken", kind="refused")) == "it is broken"
+
+
+# ── Real files ───────────────────────────────────────────────────────────────────────────
+
+
+@given(path=st.binary(min_size=1), root=st.none() | st.binary())
+def test_a_request_is_plain_json_and_keeps_every_byte(path: bytes, root: bytes | None) -> None:
+    wanted = json.loads(json.dumps(request(path, root=root)))
+    assert wanted["path"].encode("latin-1") == path
+    assert (None if root is None else wanted["root"].encode("latin-1")) == root
+
+
+def test_a_real_file_comes_through_json_as_it_was_read(tmp_path: Path) -> None:
+    path = make(tmp_path / "a.flac", seconds=2, tags={"title": "Song", "date": "1999-05-01"})
+    wanted = json.loads(json.dumps(request(bytes(path), root=bytes(tmp_path))))
+    first = checked(json.loads(json.dumps(analyse(wanted))))
+    again = checked(analyse(request(bytes(path))))
+    assert first.tags == Tags(title="Song", year=1999)
+    assert first.duration == pytest.approx(2, abs=0.01)
+    assert (first.size, first.modified_ns) == (path.stat().st_size, path.stat().st_mtime_ns)
+    assert first.descriptors.tobytes() == again.descriptors.tobytes()
+    assert first.descriptors.any()
+    assert first.fingerprint == again.fingerprint
+
+
+def test_children_answer_exactly_as_this_process_does(tmp_path: Path) -> None:
+    path = make(tmp_path / "a.mp3", seconds=2, tags={"title": "Song", "artist": "Band"})
+    broken = tmp_path / "b.mp3"
+    broken.write_bytes(b"no music")
+    wanted = {bytes(p): request(bytes(p), root=bytes(tmp_path)) for p in (path, broken)}
+    with LocalAnalyser(workers=2) as analyser:
+        found = dict(analyser.run(wanted.items()))
+    here = checked(analyse(wanted[bytes(path)]))
+    there = found[bytes(path)]
+    assert isinstance(there, Analysis)
+    assert there.descriptors.tobytes() == here.descriptors.tobytes()
+    assert there.tags == here.tags
+    with pytest.raises(UnreadableAudioError) as refusal:
+        analyse(wanted[bytes(broken)])
+    assert found[bytes(broken)] == str(refusal.value)
+
+
+def test_a_file_dated_far_away_can_be_analysed(tmp_path: Path) -> None:
+    path = make(tmp_path / "a.wav", seconds=1)
+    os.utime(path, ns=(0, 13_569_465_600 * 10**9))  # the year 2400
+    assert checked(analyse(request(bytes(path)))).modified_ns < 2**63
+
+
+def test_a_module_is_kept_for_children_that_may_start_programs(tmp_path: Path) -> None:
+    path = tmp_path / "a.it"
+    path.write_bytes(b"IMPM" + bytes(1_000))
+    assert analyse(request(bytes(path))) == {"needs": "program"}
+
+
+def test_modules_come_back_with_a_reason_where_there_is_no_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandstand.music.library.analysers._MAX_POSTPONED", 2)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    paths = [tmp_path / f"{number}.it" for number in range(5)]
+    for path in paths:
+        path.write_bytes(b"IMPM" + bytes(1_000))
+    with LocalAnalyser(workers=2) as analyser:
+        found = dict(analyser.run((bytes(p), request(bytes(p))) for p in paths))
+    assert set(found) == {bytes(path) for path in paths}
+    assert all("found no ffmpeg" in str(reason) for reason in found.values())
+
+
+def test_how_children_are_confined_is_told_once_there_were_any(tmp_path: Path) -> None:
+    (tmp_path / "a.mp3").write_bytes(b"no sound")
+    path = bytes(tmp_path / "a.mp3")
+    with LocalAnalyser(workers=1) as analyser:
+        assert list(analyser.run([])) == []
+        assert analyser.isolation() is None
+        assert len(list(analyser.run([(path, request(path))]))) == 1
+        assert "no network" in (analyser.isolation() or "")

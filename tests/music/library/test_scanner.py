@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.errors import StoreLockedError
+from bandstand.music.catalogue.refresh import current
+from bandstand.music.library import analysers, first_look, scan
+from bandstand.music.library import scanner as scanner_module
+from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
+from bandstand.store import files, projections, songs
+from bandstand.store.connection import Store, open_store
+from tests.music.library.short_sounds import encoded, piece
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bandstand.music.library.scanner import Progress
+
+PATIENCE = 60.0  # seconds; nothing here takes a tenth of that
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "radio.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def music(tmp_path: Path) -> Path:
+    folder = tmp_path / "music"
+    for number in range(6):
+        put(folder, number)
+    return folder
+
+
+def put(folder: Path, number: int) -> None:
+    path = folder / f"{number % 2}" / f"{number}.wav"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encoded("wav", piece(number, seconds=1.0 + number / 10)))
+
+
+@contextmanager
+def scanning(
+    store: Store, *folders: Path, on_refresh: Callable[[], None] = lambda: None, minutes: int = 0
+) -> Iterator[Scanner]:
+    made = Scanner(
+        store,
+        [str(folder) for folder in folders],
+        clock=lambda: 1_000,
+        rescan_minutes=minutes,
+        workers=1,
+        on_refresh=on_refresh,
+    )
+    made.start()
+    try:
+        yield made
+    finally:
+        assert made.stop()
+
+
+def rested(made: Scanner) -> Progress:
+    until = time.monotonic() + PATIENCE
+    while made.is_busy:
+        assert time.monotonic() < until, made.progress
+        time.sleep(0.01)
+    return made.progress
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def count(store: Store) -> int:
+    with store.reading() as connection:
+        return files.counts(connection).songs
+
+
+# ── What it does ─────────────────────────────────────────────────────────────────────────
+
+
+def test_without_folders_there_is_nothing_to_do(store: Store) -> None:
+    with scanning(store) as made:
+        assert not made.is_busy
+        assert not made.has_folders
+        assert not made.request()
+
+
+def test_songs_are_ready_to_be_played_after_the_first_look_and_all_at_the_end(
+    store: Store, music: Path
+) -> None:
+    ready: list[int] = []
+
+    def refreshed() -> None:
+        catalogue = current(store)
+        ready.append(0 if catalogue is None else len(catalogue.ids))
+
+    with scanning(store, music, on_refresh=refreshed) as made:
+        progress = rested(made)
+    assert progress.problem is None
+    assert progress.songs == progress.counts.found == progress.counts.added == 6
+    assert progress.counts.unchanged == 0
+    assert ready[-1] == 6
+    assert all(before <= after for before, after in pairwise(ready))
+    assert "a process of its own" in (progress.isolation or "")
+
+
+def test_what_a_first_look_has_found_is_the_same_as_what_a_scan_finds(
+    store: Store, music: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scanning(store, music) as made:
+        rested(made)
+    monkeypatch.setattr(scanner_module, "is_needed", lambda _: False)
+    with open_store(str(tmp_path / "plain.db")) as plain:
+        with scanning(plain, music) as made:
+            rested(made)
+        with store.reading() as one, plain.reading() as two:
+            assert list(songs.present(one)) == list(songs.present(two))
+
+
+def test_the_number_of_a_change_grows_and_the_states_come_in_order(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Progress] = []
+    note = ProgressBoard.note
+
+    def remembered(board: ProgressBoard, **changes: object) -> None:
+        note(board, **changes)
+        seen.append(board.progress)
+
+    monkeypatch.setattr(ProgressBoard, "note", remembered)
+    with scanning(store, music) as made:
+        rested(made)
+    states = [progress.state for progress in seen]
+    order = [
+        state for place, state in enumerate(states) if place == 0 or state != states[place - 1]
+    ]
+    assert [state for state in order if state != "refreshing"][:2] == ["counting", "first look"]
+    assert order[-2:] == ["idle", "stopped"]
+    assert "scanning" in order
+    assert all(before.change < after.change for before, after in pairwise(seen))
+
+
+def test_a_request_scans_again_and_finds_what_is_new(store: Store, music: Path) -> None:
+    with scanning(store, music) as made:
+        rested(made)
+        put(music, 99)
+        assert made.request()
+        rested(made)
+        assert made.progress.songs == made.progress.counts.found == 7
+        assert (made.progress.counts.added, made.progress.counts.unchanged) == (1, 6)
+
+
+def test_a_second_request_joins_the_scan_that_is_under_way(store: Store, music: Path) -> None:
+    with scanning(store, music) as made:
+        assert not made.request()
+        rested(made)
+
+
+def test_files_that_failed_are_read_again_when_that_is_asked(store: Store, music: Path) -> None:
+    (music / "broken.mp3").write_bytes(b"nothing")
+    with scanning(store, music) as made:
+        assert rested(made).counts.failed == 1
+        made.request(retry=True)
+        assert rested(made).counts.failed == 1
+
+
+def test_it_scans_again_when_the_time_has_come(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scanner, "_pause", lambda *_: 0.05)
+    with scanning(store, music) as made:
+        rested(made)
+        put(music, 99)
+        until(lambda: count(store) == 7)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "problem", "pause"),
+    [(60, None, 3_600.0), (60, "x", 300.0), (2, "x", 120.0), (0, None, None), (0, "x", None)],
+)
+def test_trouble_is_looked_at_again_sooner(
+    store: Store, minutes: int, problem: str | None, pause: float | None
+) -> None:
+    made = Scanner(store, ["/music"], clock=lambda: 1_000, rescan_minutes=minutes)
+    assert made._pause(problem) == pause
+
+
+# ── What can go wrong ────────────────────────────────────────────────────────────────────
+
+
+def test_a_folder_that_is_not_there_is_reported_and_the_others_are_scanned(
+    store: Store, music: Path, tmp_path: Path
+) -> None:
+    with scanning(store, tmp_path / "gone", music) as made:
+        progress = rested(made)
+        assert "must exist" in (progress.problem or "")
+        assert progress.songs == 6
+
+
+def test_no_folder_at_all_is_reported_and_tried_again(store: Store, tmp_path: Path) -> None:
+    with scanning(store, tmp_path / "late") as made:
+        assert "must exist" in (rested(made).problem or "")
+        put(tmp_path / "late", 1)
+        assert made.request()
+        assert rested(made).problem is None
+        assert made.progress.songs == 1
+
+
+def test_a_folder_without_music_is_reported(store: Store, tmp_path: Path) -> None:
+    with scanning(store, tmp_path) as made:
+        assert rested(made).problem == f"no music was found in {tmp_path}"
+
+
+def test_a_disk_that_is_not_mounted_loses_nothing(store: Store, music: Path) -> None:
+    with scanning(store, music) as made:
+        rested(made)
+        music.rename(music.with_name("away"))
+        music.mkdir()
+        made.request()
+        assert "is its disk mounted?" in (rested(made).problem or "")
+        assert made.progress.songs == 0
+        music.rmdir()
+        music.with_name("away").rename(music)
+        made.request()
+        assert rested(made).problem is None
+        assert made.progress.songs == 6
+        assert made.progress.counts.added == 0
+
+
+def test_a_store_that_somebody_else_holds_is_reported(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(*_: object, **__: object) -> None:
+        msg = "the store is being written to by another program"
+        raise StoreLockedError(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scanner_module, "scan", held)
+        with scanning(store, music) as made:
+            assert "another program" in (rested(made).problem or "")
+            patch.undo()
+            made.request()
+            assert rested(made).problem is None
+
+
+def test_a_mistake_of_ours_does_not_end_the_thread(store: Store, music: Path) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    with scanning(store, music, on_refresh=broken) as made:
+        assert rested(made).problem == "the scan failed: ZeroDivisionError"
+        assert made.request()
+        rested(made)
+
+
+# ── Stopping ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_scan_is_stopped_in_the_middle_and_goes_on_later(store: Store, music: Path) -> None:
+    for number in range(10, 60):
+        put(music, number)
+    with scanning(store, music) as made:
+        until(lambda: count(store) > 0)
+    assert made.progress.state == "stopped"
+    assert 0 < count(store) < 56
+    with store.reading() as connection:
+        assert list(files.problems(connection)) == []
+    with scanning(store, music) as made:
+        assert rested(made).songs == 56
+
+
+def test_whoever_reads_a_file_for_a_long_time_is_ended(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysers, "TASK", "tests.music.sandbox.tasks:sleep")
+    for module in (first_look, scan):
+        monkeypatch.setattr(module, "request", lambda *_, **__: {"seconds": 60})
+    with scanning(store, music) as made:
+        until(lambda: made.progress.total == 6)
+        time.sleep(0.5)
+        began = time.monotonic()
+    assert time.monotonic() - began < 30  # of the 60 that each of them would take
+    with store.reading() as connection:
+        assert list(files.problems(connection)) == []
+
+
+def test_a_scanner_that_was_never_started_can_be_stopped(store: Store) -> None:
+    assert Scanner(store, ["/music"], clock=lambda: 1_000).stop()
+
+
+# ── Refreshing ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_projection_of_few_songs_is_fitted_again_at_the_end(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if a first look had seen three songs, and that were enough for a lasting projection.
+    monkeypatch.setattr("bandstand.music.catalogue.refresh._MIN_SETTLED_SONGS", 0)
+    monkeypatch.setattr(
+        scanner_module,
+        "sample_files",
+        lambda roots, rng: first_look.sample_files(roots, rng=rng, size=3),
+    )
+    with scanning(store, music) as made:
+        rested(made)
+    with store.reading() as connection:
+        fitted = projections.latest(connection)
+    assert fitted is not None
+    assert fitted.songs == 6
+
+
+def test_it_is_time_to_refresh_when_songs_have_doubled_or_a_minute_is_over(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    made = CatalogueRefresher(store, clock=lambda: 1_000, on_refresh=lambda: None)
+    made.songs = 10
+    now = 2.0
+    assert made.is_time(20)
+    assert not made.is_time(19)
+    now = 61.0
+    assert made.is_time(11)

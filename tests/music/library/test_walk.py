@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError
+from bandstand.music.library.walk import MUSIC, library_roots, shown, walk
+from bandstand.store.values import LONGEST_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.music.library.walk import Folder
+
+DEPTH = 500
+FAR_FUTURE = 13_569_465_600 * 10**9  # the year 2400, in nanoseconds
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    library = tmp_path / "library"
+    library.mkdir()
+    return library
+
+
+def put(path: Path, content: bytes = b"sound") -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return bytes(path)
+
+
+def walked(*folders: Path) -> list[Folder]:
+    return list(walk(library_roots(folders)))
+
+
+def found(*folders: Path) -> list[bytes]:
+    return [file.path for folder in walked(*folders) for file in folder.files]
+
+
+def refused(*folders: Path) -> dict[bytes, str]:
+    return {it.path: it.reason for folder in walked(*folders) for it in folder.refused}
+
+
+# ── Which files ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("ending", sorted(ending.decode() for ending in MUSIC))
+def test_music_is_told_by_its_ending_in_either_case(library: Path, ending: str) -> None:
+    songs = [put(library / f"b{ending}"), put(library / f"a{ending.upper()}")]
+    assert found(library) == sorted(songs)
+
+
+@pytest.mark.parametrize(
+    "name", ["cover.jpg", "mp3", "song.mp3.part", "song.txt", "._song.mp3", "mp3.", "a.m3u"]
+)
+def test_what_is_not_named_like_music_is_passed_over_in_silence(library: Path, name: str) -> None:
+    put(library / name)
+    assert walked(library) == []
+
+
+def test_hidden_files_and_folders_count(library: Path) -> None:
+    assert found(library) == []
+    songs = [put(library / ".hidden.mp3"), put(library / ".mp3"), put(library / ".h" / "a.mp3")]
+    assert sorted(found(library)) == sorted(songs)
+
+
+@pytest.mark.parametrize(
+    "name", ["@eaDir", "#recycle", "$RECYCLE.BIN", ".Trash", ".Trash-1000", ".git", "lost+found"]
+)
+def test_what_other_programs_keep_in_the_folder_is_left_out(library: Path, name: str) -> None:
+    put(library / "album" / name / "song.mp3")
+    assert walked(library) == []
+    song = put(library / name[1:] / "song.mp3")
+    assert found(library) == [song]
+
+
+def test_a_file_comes_with_its_size_and_time(library: Path) -> None:
+    put(library / "a.mp3", b"12345")
+    os.utime(library / "a.mp3", ns=(7, 1_700_000_000_123_456_789))
+    ((file,),) = [folder.files for folder in walked(library)]
+    assert (file.size, file.modified_ns) == (5, 1_700_000_000_123_456_789)
+
+
+@pytest.mark.parametrize("moment", [FAR_FUTURE, -FAR_FUTURE])
+def test_any_date_fits_into_64_bits(library: Path, moment: int) -> None:
+    put(library / "a.mp3")
+    os.utime(library / "a.mp3", ns=(0, moment))
+    ((file,),) = [folder.files for folder in walked(library)]
+    assert -(2**63) <= file.modified_ns < 2**63
+
+
+def test_names_come_back_as_the_bytes_they_are(library: Path) -> None:
+    names = [b"\xff\xfe.mp3", b"two\nlines.mp3", "é.mp3".encode(), "e\u0301.mp3".encode()]
+    paths = [bytes(library) + b"/" + name for name in names]
+    for path in paths:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+    assert found(library) == sorted(paths)
+
+
+def test_folders_and_files_come_in_the_order_of_their_names(library: Path) -> None:
+    for name in ("b/2.mp3", "b/1.mp3", "c.mp3", "a/z/1.mp3", "a/y.mp3", "a.mp3"):
+        put(library / name)
+    names = [os.path.relpath(path, bytes(library)) for path in found(library)]
+    assert names == [b"a.mp3", b"c.mp3", b"a/y.mp3", b"a/z/1.mp3", b"b/1.mp3", b"b/2.mp3"]
+    assert [folder.path for folder in walked(library)] == [
+        bytes(library / name) for name in (".", "a", "a/z", "b")
+    ]
+
+
+def test_every_folder_knows_the_root_it_was_reached_from(tmp_path: Path) -> None:
+    put(tmp_path / "one" / "x" / "a.mp3")
+    put(tmp_path / "two" / "b.mp3")
+    roots = [folder.root for folder in walked(tmp_path / "two", tmp_path / "one")]
+    assert roots == [bytes(tmp_path / "one"), bytes(tmp_path / "two")]
+
+
+_names = st.sampled_from(["a", "b", ".c", "@eaDir", "x.mp3", "y.OGG", "z.txt", "._x.mp3", "é.wav"])
+_trees = st.lists(st.lists(_names, min_size=1, max_size=4), max_size=12)
+
+
+@given(tree=_trees)
+@settings(max_examples=60)
+def test_the_walk_finds_what_a_naive_one_finds(tree: list[list[str]]) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        for steps in tree:
+            place = root.joinpath(*steps[:-1])
+            # A name may have been made a file by an earlier path.
+            if not any(part.is_file() for part in (place, *place.parents)):
+                place.mkdir(parents=True, exist_ok=True)
+                if not (place / steps[-1]).is_dir():
+                    (place / steps[-1]).touch()
+        assert sorted(found(root)) == sorted(_naively(bytes(root)))
+        assert refused(root) == {}
+
+
+def _naively(root: bytes) -> Iterator[bytes]:
+    for place, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != b"@eaDir"]
+        for name in names:
+            if not name.startswith(b"._") and Path(os.fsdecode(name)).suffix in (
+                ".mp3",
+                ".OGG",
+                ".wav",
+            ):
+                yield place + b"/" + name
+
+
+def test_folders_may_be_nested_very_deeply(library: Path) -> None:
+    place = library
+    for _ in range(DEPTH):
+        place /= "d"
+    song = put(place / "song.mp3")
+    try:
+        assert found(library) == [song]
+    finally:
+        # Python's own way to remove a tree nests calls.
+        subprocess.run(["rm", "-rf", library / "d"], check=True, timeout=60)  # noqa: S607
+
+
+def test_paths_that_are_too_long_to_keep_are_refused_once_for_their_folder(library: Path) -> None:
+    place = library
+    while len(bytes(place)) + 101 <= LONGEST_PATH:
+        place /= "x" * 100
+    place.mkdir(parents=True)
+    room = LONGEST_PATH - len(bytes(place)) - 1
+    song = put(place / ("y" * (room - 4) + ".mp3"))
+    for name in ("z" * room + ".mp3", "z" * room + "a.mp3", "z" * room + ".txt"):
+        put(place / name)
+    (place / ("f" * (room + 1))).mkdir()
+    (place / ("g" * room + ".mp3")).symlink_to("/dev/zero")
+    assert found(library) == [song]
+    ((path, reason),) = refused(library).items()
+    assert path == bytes(place)
+    assert f"more than {LONGEST_PATH:,} bytes" in reason
+
+
+# ── Links and other oddities ─────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "target",
+    [".", "..", "../library", "album", "album/a.mp3", "./album/../album/a.mp3", "again.mp3"],
+)
+def test_a_link_to_something_inside_is_left_out(library: Path, target: str) -> None:
+    song = put(library / "album" / "a.mp3")
+    (library / "again.mp3").symlink_to("album/a.mp3")
+    link = library / "album" / "link.mp3" if target == ".." else library / "link.mp3"
+    link.symlink_to(target)
+    assert found(library) == [song]
+    assert refused(library) == {}
+
+
+@pytest.mark.parametrize("name", ["link.mp3", "link"])
+@pytest.mark.parametrize("target", ["../outside", "../outside/a.mp3", "/", "way out"])
+def test_a_link_out_of_the_library_is_refused(library: Path, name: str, target: str) -> None:
+    put(library / "a.mp3")
+    put(library.parent / "outside" / "a.mp3")
+    (library / "way out").symlink_to("../outside")
+    (library / name).symlink_to(target)
+    reasons = refused(library)
+    is_music = name.endswith(".mp3") or not target.endswith(".mp3")
+    assert (bytes(library / name) in reasons) == is_music
+    assert all("out of the library" in reason for reason in reasons.values())
+    assert found(library) == [bytes(library / "a.mp3")]
+
+
+def test_a_link_to_the_folder_that_is_given_as_well_is_left_out(library: Path) -> None:
+    song = put(library.parent / "outside" / "a.mp3")
+    (library / "link").symlink_to("../outside")
+    assert found(library, library.parent / "outside") == [song]
+    assert refused(library, library.parent / "outside") == {}
+
+
+@pytest.mark.parametrize("target", ["nothing.mp3", "loop.mp3", "there.mp3", "/nowhere/a.mp3"])
+def test_a_link_that_leads_nowhere_is_refused(library: Path, target: str) -> None:
+    (library / "there.mp3").symlink_to("back.mp3")
+    (library / "back.mp3").symlink_to("there.mp3")
+    (library / "loop.mp3").symlink_to(target)
+    assert set(refused(library)) == {
+        bytes(library / name) for name in ("there.mp3", "back.mp3", "loop.mp3")
+    }
+    assert all("leads nowhere" in reason for reason in refused(library).values())
+
+
+def test_a_loop_that_is_not_named_like_music_is_nothing(library: Path) -> None:
+    (library / "loop").symlink_to("loop")
+    (library / "broken").symlink_to("nothing")
+    assert walked(library) == []
+
+
+@pytest.mark.parametrize("kept", [".git/annex/a.mp3", "blobs/0123", "@eaDir/a.mp3"])
+def test_a_link_to_what_no_walk_would_meet_is_refused(library: Path, kept: str) -> None:
+    put(library / kept)
+    (library / "song.mp3").symlink_to(kept)
+    ((path, reason),) = refused(library).items()
+    assert path == bytes(library / "song.mp3")
+    assert "left out" in reason
+
+
+def test_pipes_sockets_and_devices_are_refused_by_what_they_are(library: Path) -> None:
+    os.mkfifo(library / "pipe.mp3")
+    folder = os.open(library, os.O_RDONLY)
+    with closing(socket.socket(socket.AF_UNIX)) as opened:
+        # A socket's path may have a hundred bytes at most, a folder's may have more.
+        opened.bind(f"/proc/self/fd/{folder}/socket.mp3")
+    os.close(folder)
+    assert refused(library) == {
+        bytes(library / "pipe.mp3"): "a file was expected, found a pipe",
+        bytes(library / "socket.mp3"): "a file was expected, found a socket",
+    }
+
+
+def test_a_folder_named_like_music_is_a_folder(library: Path) -> None:
+    song = put(library / "album.mp3" / "a.mp3")
+    assert found(library) == [song]
+    assert refused(library) == {}
+
+
+def test_a_folder_that_cannot_be_listed_is_refused_and_the_rest_is_found(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(library / "a" / "1.mp3")
+    song = put(library / "b" / "2.mp3")
+    _lock(monkeypatch, library / "a")
+    assert found(library) == [song]
+    assert refused(library) == {
+        bytes(library / "a"): "the folder cannot be listed: permission denied"
+    }
+
+
+def _lock(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keep even root from listing a folder."""
+    listed = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if os.fsencode(path) == bytes(folder):
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+# ── Roots ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_roots_are_real_sorted_and_without_those_inside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("b/inner", "a", "a2"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("b")
+    monkeypatch.chdir(tmp_path)
+    given_ones: list[str | bytes | Path] = ["link", b"b/inner", tmp_path / "a", "a2", "b/../a/"]
+    assert library_roots(given_ones) == tuple(bytes(tmp_path / name) for name in ("a", "a2", "b"))
+
+
+def test_the_root_of_the_disk_holds_everything(tmp_path: Path) -> None:
+    assert library_roots(["/", tmp_path]) == (b"/",)
+
+
+@pytest.mark.parametrize(
+    ("folders", "words"),
+    [
+        ([], "at least one folder"),
+        ([""], "empty name"),
+        (["none"], "the folder none must exist"),
+        ([b"\xff"], r"the folder \xff must exist"),
+        (["file"], "file must be a folder, got a file"),
+        (["loop"], "must be readable"),
+        (["a\0b"], "a disk can hold"),
+        (["\ud800"], "a disk can hold"),
+        (["x" * 300], "must be readable"),
+        (["d/" * 2_000 + "d"], "at most 2,500 bytes"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: list[str | bytes], words: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError) as refusal:
+        library_roots(folders)
+    assert words in str(refusal.value)
+
+
+def test_a_locked_folder_is_refused(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _lock(monkeypatch, library)
+    with pytest.raises(InvalidInputError, match="permission was denied"):
+        library_roots([library])
+
+
+@given(path=st.binary())
+def test_a_path_is_shown_as_one_printable_line(path: bytes) -> None:
+    assert shown(path).isprintable()

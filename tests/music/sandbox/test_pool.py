@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.errors import BandstandError, InvalidInputError
+from bandstand.music.sandbox import Answer, Limits, Pool
+from bandstand.music.sandbox import pool as pool_module
+from tests.music.sandbox.child_processes import (
+    eventually,
+    failure,
+    living,
+    nothing_left,
+    outcome,
+    outcomes,
+    pool,
+    value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LIMITED = Limits(wall_seconds=2)
+
+
+def test_nothing_to_do_starts_nobody() -> None:
+    with pool("echo", workers=3) as made:
+        assert list(made.run([])) == []
+        assert made._workers._members == set()
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_every_job_is_answered_once(workers: int) -> None:
+    requests = [{"number": number, "text": "ü\udcff\0"} for number in range(50)]
+    with pool("echo", workers=workers) as made:
+        results = list(made.run(enumerate(requests)))
+    assert sorted(key for key, _ in results) == list(range(50))
+    assert all(value(result) == requests[key] for key, result in results)
+
+
+def test_keys_stay_in_the_parent_and_may_be_anything() -> None:
+    key = object()
+    with pool("echo") as made:
+        ((returned, _),) = made.run([(key, {})])
+    assert returned is key
+
+
+def test_a_quick_job_does_not_wait_for_a_slow_one() -> None:
+    jobs = [("slow", {"seconds": 600.0}), ("quick", {"seconds": 0.0})]
+    with pool("sleep", workers=2) as made:
+        assert next(made.run(jobs))[0] == "quick"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_jobs_are_not_taken_before_there_is_somebody_for_them(workers: int) -> None:
+    taken = 0
+
+    def jobs() -> Iterator[tuple[int, dict[str, Any]]]:
+        nonlocal taken
+        for number in range(100):
+            taken += 1
+            yield number, {}
+
+    with pool("echo", workers=workers) as made:
+        done = 0
+        for _ in made.run(jobs()):
+            done += 1
+            assert taken <= done + 2 * workers
+    assert done == taken == 100
+
+
+def test_a_request_larger_than_a_pipe_arrives() -> None:
+    request = {"text": "x" * 5_000_000}
+    with pool("answer_badly", workers=2) as made:
+        results = outcomes(made, [{"how": "", "value": {}} | request] * 4)
+    assert results == [Answer(value={})] * 4
+
+
+def test_children_live_on_for_the_next_run() -> None:
+    with pool("who") as made:
+        first, second = outcomes(made, [{}]), outcomes(made, [{}])
+    assert first == second
+
+
+def test_a_child_is_replaced_after_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "MAX_REQUESTS_PER_CHILD", 3)
+    with pool("who") as made:
+        seen = [value(result)["process"] for result in outcomes(made, [{}] * 7)]
+    assert seen[0] == seen[1] == seen[2] != seen[3]
+    assert len(set(seen)) == 3
+
+
+def test_a_child_that_died_in_its_sleep_is_replaced_without_a_failure() -> None:
+    with pool("who") as made:
+        (first,) = outcomes(made, [{}])
+        os.kill(value(first)["process"], 9)
+        assert eventually(lambda: not living(value(first)["process"]))
+        (second,) = outcomes(made, [{}])
+    assert value(first) != value(second)
+
+
+def test_children_end_with_the_pool() -> None:
+    with pool("who", workers=2) as made:
+        outcomes(made, [{}] * 20)
+        assert all(map(living, made.groups))
+    assert not any(map(living, made.groups))
+
+
+@pytest.mark.parametrize("how", ["close", "throw", "exit"])
+def test_whoever_stops_early_leaves_nobody_at_work(how: str) -> None:
+    jobs = [(0, {"seconds": 0.0}), (1, {"seconds": 600.0}), (2, {"seconds": 600.0})]
+    with nothing_left(), pool("sleep", workers=2) as made:
+        run = made.run(jobs)
+        assert next(run)[0] == 0
+        match how:
+            case "close":
+                run.close()  # type: ignore[attr-defined]
+            case "throw":
+                with pytest.raises(KeyboardInterrupt):
+                    run.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
+            case _:
+                made.close()
+                with pytest.raises(InvalidInputError, match="this one is closed"):
+                    next(run)
+        assert not any(map(living, made.groups))
+        assert made._workers._members == set()
+
+
+def test_jobs_that_cannot_be_listed_end_the_run_and_nothing_else() -> None:
+    def jobs() -> Iterator[tuple[int, dict[str, Any]]]:
+        yield 1, {"seconds": 600.0}
+        msg = "the folder is gone"
+        raise OSError(msg)
+
+    with pool("sleep", workers=2) as made:
+        with pytest.raises(OSError, match="the folder is gone"):
+            list(made.run(jobs()))
+        assert value(outcomes(made, [{"seconds": 0.0}])[0]) == {"seconds": 0.0}
+
+
+def test_a_request_that_json_cannot_carry_is_the_callers_mistake() -> None:
+    with (
+        pool("echo") as made,
+        pytest.raises(InvalidInputError, match="a request must be plain data"),
+    ):
+        list(made.run([(1, {"path": b"bytes"})]))
+
+
+def test_a_pool_has_one_run_at_a_time() -> None:
+    with pool("echo", workers=2) as made:
+        first = made.run((number, {}) for number in range(9))
+        next(first)
+        with pytest.raises(InvalidInputError, match="this one is at work"):
+            next(made.run([(1, {})]))
+        assert len(list(first)) == 8
+        assert len(list(made.run([(1, {})]))) == 1
+
+
+def test_a_closed_pool_runs_nothing() -> None:
+    with pool("echo") as made:
+        pass
+    with pytest.raises(InvalidInputError, match="this one is closed"):
+        list(made.run([(1, {})]))
+
+
+@pytest.mark.parametrize("task", ["", "module", "module:", ":function", "a b:c", "a:b:c", "a..b:c"])
+def test_a_task_has_a_module_and_a_function(task: str) -> None:
+    with pytest.raises(InvalidInputError, match="a task must be named as module:function, got"):
+        Pool(task, workers=1)
+
+
+def test_a_pool_has_at_least_one_worker() -> None:
+    with pytest.raises(InvalidInputError, match="workers must be at least 1, got 0"):
+        Pool("module:function", workers=0)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("no.such:module", "No module named 'no'"),
+        ("tests.music.sandbox.tasks:nothing", "has no attribute 'nothing'"),
+        ("ends_when_imported:task", "3 in a row were lost.*status 7"),
+    ],
+)
+def test_a_task_that_cannot_be_loaded_ends_the_run(
+    task: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ends_when_imported.py").write_text("import os\nos._exit(7)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    expected = pytest.raises(BandstandError, match=words)
+    with nothing_left(), pool(task, workers=2) as made, expected:
+        list(made.run((number, {}) for number in range(9)))
+
+
+def test_a_limit_that_leaves_no_room_for_the_libraries_ends_the_run() -> None:
+    with (
+        pool("echo", limits=Limits(memory_bytes=1 << 20)) as made,
+        pytest.raises(BandstandError, match=r"fit into the limits.*MemoryError"),
+    ):
+        list(made.run([(1, {})]))
+
+
+def test_a_pool_works_in_any_thread_and_outlives_it() -> None:
+    # The kernel ends a child together with the thread that started it.
+    results: list[Any] = []
+    with nothing_left(), pool("who", workers=2) as made:
+        for _ in range(3):
+            thread = threading.Thread(target=lambda: results.extend(outcomes(made, [{}] * 4)))
+            thread.start()
+            thread.join()
+    assert len([value(result) for result in results]) == 12
+
+
+def test_jobs_are_done_again_whose_child_went_with_a_thread() -> None:
+    with pool("sleep", workers=2) as made:
+        run = made.run((number, {"seconds": 0.2}) for number in range(4))
+        first: list[Any] = []
+        thread = threading.Thread(target=lambda: first.append(next(run)))
+        thread.start()
+        thread.join()
+        results = dict(first + list(run))
+    assert {key: value(result) for key, result in results.items()} == {
+        number: {"seconds": 0.2} for number in range(4)
+    }
+
+
+def test_two_pools_do_not_disturb_each_other() -> None:
+    with pool("echo", workers=2) as one, pool("who", workers=2) as two:
+        mixed = list(
+            zip(
+                one.run((number, {"n": number}) for number in range(20)),
+                two.run((number, {}) for number in range(20)),
+                strict=True,
+            )
+        )
+    assert all(value(left[1]) == {"n": left[0]} for left, _ in mixed)
+    assert all(set(value(right[1])) == {"process"} for _, right in mixed)
+
+
+def test_a_child_that_does_not_even_die_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As one that waits for a dead network drive: for a while, killing it has no effect.
+    kill = os.killpg
+    changed = monkeypatch.context()
+    with nothing_left(), pool("sleep", limits=LIMITED) as made, changed as patched:
+        patched.setattr(os, "killpg", lambda *_: None)
+        patched.setattr("bandstand.music.sandbox.worker._MAX_KILL_SECONDS", 0.1)
+        slow, quick = outcomes(made, [{"seconds": 600.0}, {"seconds": 0.0}])
+        (lingering,) = made._workers._lingering
+        kill(lingering.process_id, 9)
+        assert eventually(lambda: not living(lingering.process_id))
+    assert failure(slow)[0] == "timed out"
+    assert value(quick) == {"seconds": 0.0}
+    assert made._workers._lingering == []
+
+
+def test_one_job_needs_no_loop() -> None:
+    assert value(outcome("echo", {"a": [1, 2.5, None, True, "x"]})) == {
+        "a": [1, 2.5, None, True, "x"]
+    }
