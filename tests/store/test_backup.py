@@ -12,9 +12,9 @@ from bandstand.errors import ConflictError, InvalidInputError, StoreError
 from bandstand.store import accounts, events, sessions
 from bandstand.store.backup import backup
 from bandstand.store.connection import Store, open_store
-from bandstand.store.exchange import export_lines
 from bandstand.store.location import parse_location
 from bandstand.store.restore import check_backup, restore
+from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.store.verify import verify
 from tests.store.living import NOW, add_life
 from tests.store.rating import rated_elsewhere

@@ -13,9 +13,10 @@ from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts, events, files, playlists, scans, songs, studies
 from bandstand.store.connection import Store, open_store
 from bandstand.store.events import NewEvent
-from bandstand.store.exchange import export_lines, import_lines
-from bandstand.store.exchange_lines import spelt
 from bandstand.store.recording import record_analyses
+from bandstand.store.transfer.jsonl.export import export_lines
+from bandstand.store.transfer.jsonl.import_ import import_lines
+from bandstand.store.transfer.jsonl.lines import spell
 from bandstand.store.verify import verify
 from tests.store import examples
 from tests.store.living import NOW, add_account, add_life
@@ -304,7 +305,7 @@ def test_a_wrong_line_is_refused_and_nothing_comes_in(
     lines = entries(store)
     SPOILED[how](lines)
     with open_store(str(tmp_path / "other.db")) as other:
-        check_refused(other, list(spelt(lines)))
+        check_refused(other, list(spell(lines)))
 
 
 def check_refused(store: Store, lines: list[str]) -> None:
@@ -350,7 +351,7 @@ def test_an_open_study_comes_in_as_one(store: Store, tmp_path: Path) -> None:
     lines = entries(store)
     add_open_studies(lines, 1)
     with open_store(str(tmp_path / "other.db")) as other:
-        assert import_lines(other, spelt(lines))["study"] == 2
+        assert import_lines(other, spell(lines))["study"] == 2
         with other.reading() as connection:
             assert studies.open_id(connection) == "0" * 16
 
@@ -371,4 +372,4 @@ def test_both_databases_refuse_what_does_not_fit(store: Store, tmp_path: Path, h
     with open_store(str(tmp_path / "source.db")) as source:
         lines = entries(source)
     SPOILED[how](lines)
-    check_refused(store, list(spelt(lines)))
+    check_refused(store, list(spell(lines)))

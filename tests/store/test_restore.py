@@ -19,11 +19,11 @@ from bandstand.errors import (
 from bandstand.store import accounts, scans, sealing
 from bandstand.store.backup import backup
 from bandstand.store.connection import Store, open_store
-from bandstand.store.exchange import export_lines
 from bandstand.store.identity import identity
 from bandstand.store.location import SqliteLocation, parse_location
 from bandstand.store.restore import check_backup, restore
 from bandstand.store.serving import serving_lock
+from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.store.verify import verify
 from tests.store.living import add_life
 from tests.store.test_serving import served_elsewhere

@@ -13,9 +13,9 @@ from bandstand.store import accounts, sessions, studies
 from bandstand.store.backup import backup
 from bandstand.store.connection import Store, open_store
 from bandstand.store.events import end
-from bandstand.store.exchange import export_lines
 from bandstand.store.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
 from bandstand.store.studies import NewArm
+from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.store.verify import verify
 from tests.store.living import NOW, add_account, add_songs, rate
 from tests.store.studying import add_study, begun, joined, play

@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.algorithms.recommender import Recommender
 from bandstand.store import accounts, studies, traces
-from bandstand.store.exporting import export_lines
+from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.web.cookies import NAME
 from tests.web.studies import Participant, begin_study, close_study, invited, participant
 from tests.web.worlds import PASSWORD

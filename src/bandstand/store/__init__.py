@@ -23,7 +23,7 @@ playlists     songs that listeners have put together
 studies       who compares algorithms without knowing which one plays, and what they said
 backup        a safety copy, also while the store is used; `restore` makes a store of it
 verify        whether the store is whole
-exchange      the store as lines of JSON, and such lines as a store
+transfer      the store as lines of JSON, and such lines as a store
 serving       one server to a SQLite file
 identity      the store's own id, and how often its songs have changed
 values        what may go in: finite numbers, clean text, integers of 64 bits
