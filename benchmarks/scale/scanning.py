@@ -19,7 +19,7 @@ from bandstand.library.cluster import ClusterAnalyser
 from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots
 from bandstand.parallel import usable_cores
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand_demo import demo_library
 from benchmarks.scale.private_cluster import private_cluster
 

@@ -15,11 +15,12 @@ from sqlalchemy import delete, update
 
 from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.study.frozen import to_bytes
-from bandstand.store import snapshots, studies
-from bandstand.store.connection import open_store
-from bandstand.store.location import parse_location
-from bandstand.store.schema import STUDY
-from bandstand.store.serving import serving_lock
+from bandstand.store import studies
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import parse_location
+from bandstand.store.database.schema import STUDY
+from bandstand.store.database.serving_lock import serving_lock
+from bandstand.store.events import snapshots
 from bandstand.study.records import FrozenSongs
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart

@@ -18,8 +18,9 @@ from bandstand.cli import scan as command
 from bandstand.library.catalogue import refreshed
 from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots
-from bandstand.store import connection, files, projections
-from bandstand.store.connection import open_store
+from bandstand.store.database import connection
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, projections
 from tests.children import started
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.library.shelves import Reader, song, tagged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bandstand.store.connection import WAIT
+from bandstand.store.database.connection import WAIT
 from tests.cli.running import run_apart
 from tests.faults.loading import Asker, Listeners, problems, tell
 from tests.faults.servers import NAMES, harmed, song_ids

@@ -13,8 +13,8 @@ from bandstand.arrays import frozen
 from bandstand.library import scan as scanning
 from bandstand.library.content import fingerprint, modified_ns
 from bandstand.library.walk import library_roots
-from bandstand.store import files, songs
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, songs
 from bandstand.tracks import Analysis, Tags
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.library.analysers import Asked, Outcome
-    from bandstand.store.files import FileRecord
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.files import FileRecord
+    from bandstand.store.songs.scans import ScanCounts
 
 BAD = b"bad"
 REASON = "it begins badly"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bandstand.audio.descriptors import VERSION
 from bandstand.catalog.matrix import open_latest
-from bandstand.store import files, songs
-from bandstand.store.connection import open_store
-from bandstand.store.location import data_folder
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import data_folder
+from bandstand.store.songs import files, songs
 from tests.cli.running import Outcome, environment
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.arrays import Vector
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 # No scan here takes a minute; one that takes so long has not ended by itself.
 TOO_LONG = 600

@@ -14,7 +14,7 @@ from bandstand.library.analysers import judged
 from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots
 from bandstand.sandbox import Answer
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.library.pictures import id3, text
 from tests.library.scanning import Contents, contents
 from tests.library.sounds import encoded, piece, wav
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.library.analysers import Asked, Outcome
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.scans import ScanCounts
     from bandstand.tracks import Analysis
 
 SECONDS = 0.4  # a song here is short, so that it is read in no time

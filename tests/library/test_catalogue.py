@@ -18,10 +18,11 @@ from bandstand.catalog import matrix
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.library import catalogue
 from bandstand.library.catalogue import check_projection, refreshed
-from bandstand.store import files, projections, recording, songs
-from bandstand.store.connection import open_store
-from bandstand.store.identity import note_song_change as count
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs import save_analysis as recording
+from bandstand.store.songs.identity import note_song_change as count
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.audio.libraries import library
 from tests.store.examples import analysis
 from tests.store.library_life import events, happen
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Matrix
     from bandstand.catalog.matrix import Catalogue
-    from bandstand.store.connection import Store
-    from bandstand.store.projections import ProjectionRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.projections import ProjectionRecord
     from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 1_000)

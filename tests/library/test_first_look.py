@@ -11,7 +11,7 @@ from scipy import stats
 from bandstand.library import first_look as looking
 from bandstand.library.first_look import first_look, glance, is_needed
 from bandstand.library.walk import library_roots, walk
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.library.inventing import BAD, Inventor, Library
 from tests.statistical.checks import FAILURE_RATE
 

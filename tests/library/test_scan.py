@@ -11,8 +11,8 @@ import pytest
 
 from bandstand.library import scan as scanning
 from bandstand.library.opening import PASSING
-from bandstand.store import scans
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import scans
 from tests.library.inventing import (
     BAD,
     REASON,
@@ -25,7 +25,7 @@ from tests.library.inventing import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.scans import ScanCounts
     from tests.library.inventing import Scanned
 
 AHEAD = [1, 3, 1_000]  # files that an analyser has taken before it answers

@@ -13,7 +13,7 @@ from bandstand.library.catalogue import refreshed
 from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots
 from bandstand.radio.clock import system_clock
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.audio.making import make, picture
 from tests.page.visiting import visit
 from tests.web.live import browser

@@ -24,9 +24,10 @@ from bandstand.audio.descriptors import VERSION
 from bandstand.audio.text import clean
 from bandstand.errors import BandstandError
 from bandstand.library.catalogue import refreshed
-from bandstand.store import accounts, events, playlists, sessions
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store import accounts, playlists, sessions
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from bandstand.tracks import Analysis, Tags
 from benchmarks.invented import FOR_EVER, NOW
 from tests.audio.making import make
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import httpx
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.web.serving import Server
 
 # Songs by the scanner: of every kind of trouble some, and all that tags should never hold.

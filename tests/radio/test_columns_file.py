@@ -18,9 +18,9 @@ from bandstand.radio.choice import columns_file, shelf
 from bandstand.radio.choice.columns_file import KnownSongs, discard, opened, saved
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.choice.song_columns import SongColumns
-from bandstand.store import song_facts
-from bandstand.store.connection import open_store
-from bandstand.store.song_facts import facts_of
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import song_facts
+from bandstand.store.songs.song_facts import facts_of
 from tests.radio.shelving import record
 from tests.radio.test_shelf import DESCRIPTORS, add, state
 from tests.store.library_life import events, happen

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bandstand.arrays import Vector
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
 
 SHELF = shelf(8)
 ONLINE = ["bayes-ucb-cn-x", "linucb-cn", "random"]

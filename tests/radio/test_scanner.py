@@ -14,8 +14,8 @@ from bandstand.radio.scanning import scan_round
 from bandstand.radio.scanning.refreshing import Refresher
 from bandstand.radio.scanning.scan_progress import Board
 from bandstand.radio.scanning.scanner import Scanner
-from bandstand.store import files, projections, songs
-from bandstand.store.connection import Store, open_store
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.songs import files, projections, songs
 from tests.library.sounds import encoded, piece
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from bandstand.library.catalogue import refreshed
 from bandstand.radio.choice.shelf import load_shelf, shelf_from, shelf_of
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.sound import load_sound
-from bandstand.store import song_changes, song_facts, songs
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_facts import facts_of
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import song_facts, songs
+from bandstand.store.songs.save_analysis import record_analyses
+from bandstand.store.songs.song_facts import facts_of
 from tests.audio.libraries import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import AnyArray
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
     from tests.store.library_life import Event
 
 DESCRIPTORS = library(1, 40)

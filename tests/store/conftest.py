@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.store.connection import Store, open_store
+from bandstand.store.database.connection import Store, open_store
 from tests.store.postgres import PostgresServer
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.arrays import Vector
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 FOLDER = b"/music"
 some_examples = settings(max_examples=25)

@@ -17,10 +17,11 @@ import sys
 import time
 from typing import Any
 
-from bandstand.store import accounts, events
-from bandstand.store.connection import Store, open_store
-from bandstand.store.songs import present
-from bandstand.store.writer import GroupWriter
+from bandstand.store import accounts
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
+from bandstand.store.songs.songs import present
 from tests.store.listeners import rating
 from tests.store.sending import prepare, send, sent
 

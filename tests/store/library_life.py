@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from hypothesis import strategies as st
 
 from bandstand.audio.descriptors import VERSION
-from bandstand.store import files, scans
-from bandstand.store.moving import move
-from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store.songs import files, scans
+from bandstand.store.songs.relocate import move
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from bandstand.store import accounts
-from bandstand.store.events import Appended, Event, NewEvent, append
-from bandstand.store.recording import record_analyses
+from bandstand.store.events.events import Appended, Event, NewEvent, append
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOW = 1_700_000_000_000
 MINUTE = 60_000

@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bandstand.store import (
-    accounts,
-    events,
-    playlists,
-    projections,
-    scans,
-    sessions,
-    snapshots,
-    studies,
-)
-from bandstand.store.events import NewEvent
-from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store import accounts, playlists, sessions, studies
+from bandstand.store.events import events, snapshots
+from bandstand.store.events.events import NewEvent
+from bandstand.store.songs import projections, scans
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from bandstand.store.studies import NewArm
 from tests.store.examples import analysis
 
@@ -24,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.accounts import Account
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOW = 1_800_000_000_000
 

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from sqlalchemy import URL, Engine, create_engine, event, func, inspect, select, text
 
-from bandstand.store.connection import open_store
-from bandstand.store.identity import identity
-from bandstand.store.location import PostgresLocation, parse_location
-from bandstand.store.migrations import MIGRATIONS, Migration
-from bandstand.store.schema import SCHEMA_VERSION
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import PostgresLocation, parse_location
+from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
+from bandstand.store.database.schema import SCHEMA_VERSION
+from bandstand.store.songs.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

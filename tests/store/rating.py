@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.children import PATIENCE, started
 from tests.cli.running import environment
 from tests.store.living import rate

@@ -15,21 +15,14 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from bandstand.store import (
-    accounts,
-    events,
-    files,
-    playlists,
-    projections,
-    scans,
-    snapshots,
-    studies,
-)
-from bandstand.store.connection import open_store
-from bandstand.store.migrations import MIGRATIONS
-from bandstand.store.recording import record_analyses, record_problem
-from bandstand.store.schema import SONG
-from bandstand.store.sqlite_file import APPLICATION_ID
+from bandstand.store import accounts, playlists, studies
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.migrations.migrate import MIGRATIONS
+from bandstand.store.database.schema import SONG
+from bandstand.store.database.sqlite_file import APPLICATION_ID
+from bandstand.store.events import events, snapshots
+from bandstand.store.songs import files, projections, scans
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from tests.store.examples import analysis
 from tests.store.listeners import NOW as EVENTS_AT
 from tests.store.listeners import every_kind

@@ -22,15 +22,15 @@ from sqlalchemy.pool import Pool
 
 from bandstand.errors import StoreError
 from bandstand.store import accounts
-from bandstand.store.connection import Store, open_store
-from bandstand.store.songs import present
-from bandstand.store.writer import GroupWriter
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.songs.songs import present
 from tests.store.listeners import NOW, adding, new_account, new_songs, rating
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from bandstand.store.events import Appended, NewEvent
+    from bandstand.store.events.events import Appended, NewEvent
 
 
 def prepare(place: str, threads: int) -> None:

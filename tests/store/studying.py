@@ -12,7 +12,7 @@ from tests.store.living import NOW, add_account, add_songs
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import ArmRow, StudyRow
 
 DESIGN = {"title": "Which one?", "algorithms": ["random", "greedy-cn"], "listen_seconds": 30.5}

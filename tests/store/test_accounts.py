@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store import accounts, events, sessions
-from bandstand.store.schema import (
+from bandstand.store import accounts, sessions
+from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
     LOG_END,
@@ -19,6 +19,7 @@ from bandstand.store.schema import (
     SESSION,
     SNAPSHOT,
 )
+from bandstand.store.events import events
 from tests.store.examples import discarded, some_examples
 from tests.store.living import NOW, add_account, add_life
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOBODY = "0123456789abcdef"
 HASHED = "hash"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import ConflictError, InvalidInputError, StoreError
-from bandstand.store import accounts, events, sessions
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.location import parse_location
-from bandstand.store.restore import check_backup, restore
+from bandstand.store import accounts, sessions
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.location import parse_location
+from bandstand.store.events import events
+from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl.export import export_lines
-from bandstand.store.verify import verify
+from bandstand.store.transfer.restore import check_backup, restore
+from bandstand.store.transfer.verify import verify
 from tests.store.living import NOW, add_life
 from tests.store.rating import rated_elsewhere
 

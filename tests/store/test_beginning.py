@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import event
 
 import bandstand
-from bandstand.store import scans
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import scans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import KeyReusedError
-from bandstand.store import events
-from bandstand.store.connection import Store, open_store
-from bandstand.store.events import Appended, append
-from bandstand.store.writer import GroupWriter
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
+from bandstand.store.events.events import Appended, append
 from tests.store.examples import discarded, some_examples
 from tests.store.listeners import NOW, account_and_songs, adding, new_account, new_songs, rating
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.events import NewEvent
+    from bandstand.store.events.events import NewEvent
 
 
 class _Lost(Exception):  # noqa: N818  # it stands for a process that is gone

@@ -13,9 +13,11 @@ from bandstand.errors import (
     KeyReusedError,
     NotFoundError,
 )
-from bandstand.store import accounts, appending, events
-from bandstand.store.event_values import LONGEST_KEY, LONGEST_TARGET, TEN_YEARS
-from bandstand.store.events import Event, NewEvent, append
+from bandstand.store import accounts
+from bandstand.store.events import append as appending
+from bandstand.store.events import events
+from bandstand.store.events.events import Event, NewEvent, append
+from bandstand.store.events.values import LONGEST_KEY, LONGEST_TARGET, TEN_YEARS
 from tests.store.examples import discarded, some_examples
 from tests.store.examples import text as texts
 from tests.store.listeners import (
@@ -30,7 +32,7 @@ from tests.store.listeners import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 def test_every_kind_goes_in_and_comes_out_as_it_was(store: Store) -> None:

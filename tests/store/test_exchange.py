@@ -10,14 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store import accounts, events, files, playlists, scans, songs, studies
-from bandstand.store.connection import Store, open_store
-from bandstand.store.events import NewEvent
-from bandstand.store.recording import record_analyses
+from bandstand.store import accounts, playlists, studies
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.events import events
+from bandstand.store.events.events import NewEvent
+from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.store.transfer.jsonl.import_ import import_lines
 from bandstand.store.transfer.jsonl.lines import spell
-from bandstand.store.verify import verify
+from bandstand.store.transfer.verify import verify
 from tests.store import examples
 from tests.store.living import NOW, add_account, add_life
 

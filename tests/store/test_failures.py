@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import StoreError, StoreFailedError, StoreFullError, StoreLockedError
-from bandstand.store.failures import store_error
-from bandstand.store.location import SqliteLocation
+from bandstand.store.database.failures import store_error
+from bandstand.store.database.location import SqliteLocation
 
 PLACE = SqliteLocation(path=Path("/music/radio.db"))
 

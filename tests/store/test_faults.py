@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreError
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
-from bandstand.store.writer import GroupWriter
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
 from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.programs import require_program

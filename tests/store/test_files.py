@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import files, songs
-from bandstand.store.files import Counts, FileRecord
-from bandstand.store.identity import identity
-from bandstand.store.moving import move
-from bandstand.store.recording import record_analyses, record_analysis, record_problem
+from bandstand.store.songs import files, songs
+from bandstand.store.songs.files import Counts, FileRecord
+from bandstand.store.songs.identity import identity
+from bandstand.store.songs.relocate import move
+from bandstand.store.songs.save_analysis import record_analyses, record_analysis, record_problem
 from tests.store.examples import analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 A, B, C = b"/music/a.ogg", b"/music/b.ogg", b"/music/deep/c.ogg"
 

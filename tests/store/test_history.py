@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, KeyReusedError
-from bandstand.store import events
-from bandstand.store.event_values import KINDS, OLDEST
-from bandstand.store.events import NewEvent, append
+from bandstand.store.events import events
+from bandstand.store.events.events import NewEvent, append
+from bandstand.store.events.values import KINDS, OLDEST
 from tests.store.examples import discarded, some_examples
 from tests.store.listeners import (
     MINUTE,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Kind
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Kind
 
 kinds = st.lists(st.sampled_from(KINDS), unique=True)
 

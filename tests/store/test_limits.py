@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import select, text
 
 from bandstand.errors import StoreError
-from bandstand.store import projections, scans
-from bandstand.store.connection import Store, open_store
-from bandstand.store.engines import LARGEST_LOG
-from bandstand.store.schema import SCAN
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.engines import LARGEST_LOG
+from bandstand.store.database.schema import SCAN
+from bandstand.store.songs import projections, scans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.Mo
     began = time.monotonic()
     with store.reading(limit=20.0) as connection:
         scans.latest(connection)
-    monkeypatch.setattr("bandstand.store.limits.time.monotonic", lambda: began + 21)
+    monkeypatch.setattr("bandstand.store.database.limits.time.monotonic", lambda: began + 21)
     for limit in (None, 30.0):
         with store.reading(limit) as connection:
             for _ in range(3):
@@ -84,7 +84,7 @@ def test_unless_told_otherwise_a_look_has_30_seconds(
     late = pytest.raises(StoreError, match="must be read within 30 s at a time")
     with late, store.reading() as connection:
         connection.execute(select(SCAN))
-        monkeypatch.setattr("bandstand.store.limits.time.monotonic", lambda: began + 31)
+        monkeypatch.setattr("bandstand.store.database.limits.time.monotonic", lambda: began + 31)
         connection.execute(select(SCAN))
 
 

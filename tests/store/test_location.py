@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.location import (
+from bandstand.store.database.location import (
     PostgresLocation,
     SqliteLocation,
     data_folder,

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import func, select, update
 
 from bandstand.errors import StoreLockedError
-from bandstand.store import scans
-from bandstand.store.connection import Store, open_store
-from bandstand.store.identity import claim, identity
-from bandstand.store.recording import record_analyses
-from bandstand.store.schema import SCAN, STORE
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.schema import SCAN, STORE
+from bandstand.store.songs import scans
+from bandstand.store.songs.identity import claim, identity
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 from tests.store.holding import held_elsewhere
 

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from bandstand.errors import StoreError
-from bandstand.store import accounts, events
+from bandstand.store import accounts
+from bandstand.store.events import events
 from tests.store.examples import discarded
 from tests.store.listeners import NOW, account_and_songs, add, every_kind, new_account
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Event
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Event
 
 TRIGGERS = ("event_is_never_changed", "event_goes_with_its_account", "event_is_never_replaced")
 

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Inspector, UniqueConstraint, func, inspect, select, text
 
 from bandstand.errors import StoreError
-from bandstand.store.connection import Store, open_store
-from bandstand.store.identity import identity
-from bandstand.store.migrations import MIGRATIONS, Migration
-from bandstand.store.schema import METADATA, SCHEMA_VERSION
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
+from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
+from bandstand.store.songs.identity import identity
 from tests.children import PATIENCE, started
 from tests.cli.running import environment
 from tests.store.migrating import LAST, RELEASED, ROWS

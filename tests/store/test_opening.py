@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreError, StoreVersionError
-from bandstand.store import scans
-from bandstand.store.connection import Store, open_store
-from bandstand.store.identity import identity
-from bandstand.store.migrations import MIGRATIONS, Migration
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
+from bandstand.store.songs import scans
+from bandstand.store.songs.identity import identity
 from tests.store.people import nobody_special, public_folder
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sqlalchemy import event, text, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists, sessions
-from bandstand.store.schema import PLAYLIST
+from bandstand.store.database.schema import PLAYLIST
 from tests.store.examples import discarded, some_examples
 from tests.store.living import NOW, add_account, add_songs
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 ACTIONS = ("rename", "replace", "delete", "get", "list", "settings", "log out", "password")
 

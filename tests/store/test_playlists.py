@@ -10,7 +10,7 @@ from tests.store.examples import discarded
 from tests.store.living import NOW, add_account, add_songs
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 UNKNOWN = "0123456789abcdef"
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.store import events
-from bandstand.store.events import NewEvent, append
-from bandstand.store.plays import HEARD, Kind, is_same_play, since_heard_ms
+from bandstand.store.events import events
+from bandstand.store.events.events import NewEvent, append
+from bandstand.store.events.plays import HEARD, Kind, is_same_play, since_heard_ms
 from tests.store.examples import discarded, some_examples
 from tests.store.listeners import MINUTE, NOW, add, new_account, new_songs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Event
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Event
 
 
 class Before(NamedTuple):
@@ -191,7 +191,7 @@ def test_long_logs_say_what_a_plain_reading_of_the_rules_says(
 
 def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above is not blind: five minutes instead of twenty do not pass."""
-    monkeypatch.setattr("bandstand.store.plays.LONGEST_PAUSE", 5 * MINUTE)
+    monkeypatch.setattr("bandstand.store.events.plays.LONGEST_PAUSE", 5 * MINUTE)
     drawn = [
         Step("rating", 0, 0, None, 1),
         Step("rating", 1, 30, None, 1),

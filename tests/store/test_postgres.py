@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreError
-from bandstand.store import scans
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import scans
 from tests.store.postgres import PostgresServer
 
 if TYPE_CHECKING:

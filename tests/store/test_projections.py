@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import projections
-from bandstand.store.projections import ProjectionRecord
+from bandstand.store.songs import projections
+from bandstand.store.songs.projections import ProjectionRecord
 from tests.store.examples import discarded
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 GIVEN: dict[str, Any] = {
     "descriptor_version": 1,

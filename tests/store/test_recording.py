@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import files, recording, songs
-from bandstand.store.identity import identity
-from bandstand.store.moving import move
-from bandstand.store.recording import record_analyses, record_analysis, song_id_for
+from bandstand.store.songs import files, songs
+from bandstand.store.songs import save_analysis as recording
+from bandstand.store.songs.identity import identity
+from bandstand.store.songs.relocate import move
+from bandstand.store.songs.save_analysis import record_analyses, record_analysis, song_id_for
 from bandstand.tracks import Analysis, Tags
 from tests.store.examples import analyses, analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 A, B = b"/music/a.ogg", b"/music/b.ogg"
 

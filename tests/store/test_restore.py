@@ -16,15 +16,17 @@ from bandstand.errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from bandstand.store import accounts, scans, sealing
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.identity import identity
-from bandstand.store.location import SqliteLocation, parse_location
-from bandstand.store.restore import check_backup, restore
-from bandstand.store.serving import serving_lock
+from bandstand.store import accounts
+from bandstand.store.database import backup_checksum as sealing
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.location import SqliteLocation, parse_location
+from bandstand.store.database.serving_lock import serving_lock
+from bandstand.store.songs import scans
+from bandstand.store.songs.identity import identity
+from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl.export import export_lines
-from bandstand.store.verify import verify
+from bandstand.store.transfer.restore import check_backup, restore
+from bandstand.store.transfer.verify import verify
 from tests.store.living import add_life
 from tests.store.test_serving import served_elsewhere
 
@@ -187,7 +189,7 @@ def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None
 def test_without_the_seal_some_would_get_through(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.restore.is_seal_whole", lambda _copy: True)
+    monkeypatch.setattr("bandstand.store.transfer.restore.is_seal_whole", lambda _copy: True)
     assert flipped_backups_believed(copy, tmp_path, FLIPS) > 0
 
 
@@ -282,7 +284,7 @@ def test_a_store_that_a_server_uses_is_not_replaced(copy: Path, live: SqliteLoca
 def test_a_store_that_any_program_has_open_is_not_replaced(
     copy: Path, live: SqliteLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.restore.WAIT", 0.1)
+    monkeypatch.setattr("bandstand.store.transfer.restore.WAIT", 0.1)
     with open_store(live) as store:
         with pytest.raises(StoreLockedError, match="must not be in use"):
             restore(copy, live, replace=True)

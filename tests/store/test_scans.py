@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import scans
-from bandstand.store.scans import ScanCounts, ScanRecord
+from bandstand.store.songs import scans
+from bandstand.store.songs.scans import ScanCounts, ScanRecord
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 COUNTS = ScanCounts(found=10, added=1, changed=2, moved=3, missing=4, failed=5, unchanged=6)
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreError, StoreLockedError
-from bandstand.store.connection import open_store
-from bandstand.store.location import SqliteLocation, parse_location
-from bandstand.store.serving import is_served_elsewhere, lock_file, serving_lock
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import SqliteLocation, parse_location
+from bandstand.store.database.serving_lock import is_served_elsewhere, lock_file, serving_lock
 from tests.children import started
 from tests.cli.running import environment
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.store.location import Location
+    from bandstand.store.database.location import Location
 
 CODE = """
 import sys, time
-from bandstand.store.location import parse_location
-from bandstand.store.serving import serving_lock
+from bandstand.store.database.location import parse_location
+from bandstand.store.database.serving_lock import serving_lock
 with serving_lock(parse_location(sys.argv[1])):
     print("serving", flush=True)
     time.sleep(600)

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import accounts, snapshots
-from bandstand.store.snapshots import Snapshot
+from bandstand.store import accounts
+from bandstand.store.events import snapshots
+from bandstand.store.events.snapshots import Snapshot
 from tests.store.listeners import NOBODY, account_and_songs, add, rating
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 def with_events(store: Store, number: int = 9) -> str:

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.store import files, recording, song_changes, song_facts
-from bandstand.store.identity import identity, note_song_change
-from bandstand.store.song_changes import changed, count_changed, latest, since_count, since_note
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, song_facts
+from bandstand.store.songs import save_analysis as recording
+from bandstand.store.songs.changes import changed, count_changed, latest, since_count, since_note
+from bandstand.store.songs.identity import identity, note_song_change
 from tests.store.examples import analysis, discarded, some_examples
 from tests.store.library_life import PLACES, events, happen, path
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.store.library_life import Event
 
 DESCRIPTORS = np.random.default_rng(1).normal(size=(PLACES, 159))

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import files, song_names, song_pages
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_names import LONGEST_KEY, names
-from bandstand.store.song_pages import Filter
+from bandstand.store.songs import files
+from bandstand.store.songs import names as song_names
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs.names import LONGEST_KEY, names
+from bandstand.store.songs.pages import Filter
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.song_names import Of
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.names import Of
 
 WRITTEN = (None, "Björk", "BJO\u0308RK", "Rock", "rock ", "Rock/Pop", "Pop; Rock", "Straße", "100%")
 tags = st.fixed_dictionaries(

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import song_pages
-from bandstand.store.events import NewEvent
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_pages import ORDERS, Filter, Heard
+from bandstand.store.events.events import NewEvent
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs.pages import ORDERS, Filter, Heard
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis, discarded, some_examples
 from tests.store.listeners import add, new_account, rating
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.song_pages import Order
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.pages import Order
 
 NAMES = (None, "a", "A", "b", "É", "é", "a b", "a-b", "%")
 numbers = st.none() | st.integers(-2, 3)

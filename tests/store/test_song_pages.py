@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import NotFoundError
-from bandstand.store import files, song_pages, songs
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_pages import Filter
+from bandstand.store.songs import files, songs
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs.pages import Filter
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NAMES = ("Björk", "BJO\u0308RK", "bjork", "Straße", "STRASSE", "100%", "a_b", "a\\b", "'", None)
 

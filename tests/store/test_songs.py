@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.store import files, songs
-from bandstand.store.recording import record_analysis, record_problem
+from bandstand.store.songs import files, songs
+from bandstand.store.songs.save_analysis import record_analysis, record_problem
 from bandstand.tracks import Tags
 from tests.store.examples import analysis, discarded, some_examples, text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 SONGS = {
     "Jóga": ("Björk", b"/music/bjork/02 joga.flac"),

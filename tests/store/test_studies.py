@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.store import accounts, studies
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.store.studies import NewArm, ParticipantRow
 from tests.store.examples import discarded, some_examples
 from tests.store.living import NOW, add_account
@@ -22,7 +22,7 @@ from tests.store.studying import ARMS, CATALOGUE, DESIGN, add_study, begun, join
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOBODY = "0123456789abcdef"
 ODD_ARMS = (

@@ -13,9 +13,9 @@ from sqlalchemy import text
 
 from bandstand.errors import ConflictError, NotFoundError, StoreLockedError
 from bandstand.store import accounts, studies, study_participants
-from bandstand.store.connection import open_store
-from bandstand.store.verify import verify
-from bandstand.store.writer import GroupWriter
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.transfer.verify import verify
 from tests.children import PATIENCE
 from tests.store.living import NOW, add_account
 from tests.store.living import rate as rate_in_log
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pytest
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.store.postgres import PostgresServer
 
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}

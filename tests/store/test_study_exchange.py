@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.store import studies
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.location import parse_location
-from bandstand.store.restore import restore
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.location import parse_location
+from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.store.transfer.jsonl.import_ import import_lines
-from bandstand.store.verify import verify
+from bandstand.store.transfer.restore import restore
+from bandstand.store.transfer.verify import verify
 from tests.store.living import NOW, add_account, add_life
 from tests.store.studying import begun, joined, play
 

@@ -10,13 +10,13 @@ from sqlalchemy import func, select
 
 from bandstand.errors import NotFoundError
 from bandstand.store import accounts, sessions, studies
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.events import end
-from bandstand.store.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
+from bandstand.store.events.events import end
 from bandstand.store.studies import NewArm
+from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl.export import export_lines
-from bandstand.store.verify import verify
+from bandstand.store.transfer.verify import verify
 from tests.store.living import NOW, add_account, add_songs, rate
 from tests.store.studying import add_study, begun, joined, play
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.store import accounts, events, playlists, sessions, snapshots
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.events import NewEvent
+from bandstand.store import accounts, playlists, sessions
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.events import events, snapshots
+from bandstand.store.events.events import NewEvent
+from bandstand.store.transfer.backup import backup
 from tests.store.living import NOW, add_account, add_songs, rate
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def test_a_file_that_cannot_be_written_anew_fails_no_deletion_and_is_tried_again
         raise sqlite3.OperationalError
 
     with monkeypatch.context() as patch:
-        patch.setattr("bandstand.store.traces.rewrite_file", full)
+        patch.setattr("bandstand.store.database.secure_erase.rewrite_file", full)
         for _ in range(3):
             with store.writing() as connection:
                 if accounts.get(connection, account) is not None:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.store import accounts, traces
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.engines import emptied_log, rewrite_file
-from bandstand.store.location import SqliteLocation
-from bandstand.store.serving import serving_lock
-from bandstand.store.verify import verify
-from bandstand.store.writer import GroupWriter
+from bandstand.store import accounts
+from bandstand.store.database import secure_erase as traces
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.engines import emptied_log, rewrite_file
+from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.serving_lock import serving_lock
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.transfer.backup import backup
+from bandstand.store.transfer.verify import verify
 from tests.children import PATIENCE
 from tests.cli.running import environment
 from tests.store.living import add_account, add_songs
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 KILLED = """
 import os, signal, sys
 from bandstand.store import accounts, traces
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 place, account, step, mark = sys.argv[1:]
 setattr(traces, step, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 with open_store(place) as store, store.writing() as connection:
@@ -175,7 +176,7 @@ def test_a_file_is_whole_when_it_is_not_written_anew_to_the_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = planted(store)
-    monkeypatch.setattr("bandstand.store.engines._STEPS", 1)
+    monkeypatch.setattr("bandstand.store.database.engines._STEPS", 1)
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         rewrite_file(store._engines.writer, is_enough=lambda: True)
     assert verify(store).is_whole
@@ -189,7 +190,7 @@ def test_beside_a_server_a_command_removes_only_its_own(
     with open_store(place) as store:
         first = planted(store)
     killed(place, first, step="rewrite_file")
-    monkeypatch.setattr("bandstand.store.connection.is_served_elsewhere", lambda _: True)
+    monkeypatch.setattr("bandstand.store.database.connection.is_served_elsewhere", lambda _: True)
     with open_store(place) as command:
         with command.writing() as connection:
             second = add_account(connection, "Somebody else").id

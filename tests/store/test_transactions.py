@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.store import files, projections, scans, songs
-from bandstand.store.connection import Store, open_store
-from bandstand.store.identity import identity
-from bandstand.store.recording import record_analyses, record_analysis
-from bandstand.store.schema import SCAN, STORE
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.schema import SCAN, STORE
+from bandstand.store.songs import files, projections, scans, songs
+from bandstand.store.songs.identity import identity
+from bandstand.store.songs.save_analysis import record_analyses, record_analysis
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:

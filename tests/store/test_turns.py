@@ -5,9 +5,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from bandstand.store import scans
-from bandstand.store.connection import open_store
-from bandstand.store.turns import Turns
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.fair_lock import Turns
+from bandstand.store.songs import scans
 
 if TYPE_CHECKING:
     from collections.abc import Callable

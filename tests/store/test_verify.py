@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from bandstand.errors import StoreError
-from bandstand.store.connection import Store, open_store
-from bandstand.store.verify import Report, verify
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.transfer.verify import Report, verify
 from tests.store.flipping import flipped, places_of
 from tests.store.living import add_life
 
@@ -73,7 +73,7 @@ def test_one_changed_bit_of_the_log_is_found_wherever_it_is(tmp_path: Path) -> N
 def test_without_the_chain_changes_would_be_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.verify._logs", lambda _connection: [])
+    monkeypatch.setattr("bandstand.store.transfer.verify._logs", lambda _connection: [])
     assert len(undetected_flips(tmp_path, 40, seed=1)) > 5
 
 

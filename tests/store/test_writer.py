@@ -20,9 +20,11 @@ from bandstand.errors import (
     StoreFullError,
     StoreLockedError,
 )
-from bandstand.store import events, scans, writer
-from bandstand.store.connection import Store, open_store
-from bandstand.store.writer import GroupWriter
+from bandstand.store.database import writer
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
+from bandstand.store.songs import scans
 from tests.store.holding import held_elsewhere
 from tests.store.listeners import NOBODY, account_and_songs, adding, rating
 from tests.store.test_locking import number_of_scans

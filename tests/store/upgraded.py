@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 
 
 def main(seed: str, first: str, *others: str) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.algorithms.recommender import Recommender
-from bandstand.store import accounts, studies, traces
+from bandstand.store import accounts, studies
+from bandstand.store.database import secure_erase as traces
 from bandstand.store.transfer.jsonl.export import export_lines
 from bandstand.web.cookies import NAME
 from tests.web.studies import Participant, begin_study, close_study, invited, participant

@@ -16,7 +16,7 @@ from bandstand.errors import InvalidInputError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _BEGINNING: Final = b'{"type":"header","bandstand":"export"'
 
@@ -59,7 +59,7 @@ def _account(store: Store, name: str) -> str:
 def _written(file: str) -> Iterator[BinaryIO]:
     """Give what to write to: a file that appears when it is complete, or standard output."""
     from bandstand.cli.replacing import check_place  # noqa: PLC0415
-    from bandstand.store.safety_copy import written_beside  # noqa: PLC0415
+    from bandstand.store.database.sqlite_copy import written_beside  # noqa: PLC0415
 
     check_place(file, option="FILE")
     place = Path(os.path.realpath(file))

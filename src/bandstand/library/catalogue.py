@@ -22,8 +22,9 @@ from bandstand.audio.projection import Projection, fit
 from bandstand.catalog.matrix import Catalogue, Chunks, open_latest, write
 from bandstand.catalog.replacing import Replaced
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.store import files, projections, song_changes, songs
-from bandstand.store.identity import claim, identity
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs.identity import claim, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.arrays import Matrix
-    from bandstand.store.connection import Store
-    from bandstand.store.projections import ProjectionRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.projections import ProjectionRecord
 
 _PROVISIONAL: Final = 100  # songs
 _ENOUGH: Final = 50_000  # songs to fit on; the moments of 159 columns need no more

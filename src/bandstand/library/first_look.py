@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from bandstand.audio.descriptors import VERSION
 from bandstand.library.analyse import request
 from bandstand.library.walk import walk
-from bandstand.store import files, scans, songs
-from bandstand.store.recording import record_analyses
+from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.save_analysis import record_analyses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bandstand.library.analysers import Analyser, Asked, Outcome
     from bandstand.library.walk import FoundFile
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 HANDFUL: Final = 64  # files
 _SECONDS: Final = 3.0  # of looking around

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bandstand.errors import BandstandError
 from bandstand.library.content import fingerprint, modified_ns
 from bandstand.library.opening import open_beneath
-from bandstand.store import files
+from bandstand.store.songs import files
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.library.walk import FoundFile
-    from bandstand.store.files import FileRecord
+    from bandstand.store.songs.files import FileRecord
 
 
 def former_place(

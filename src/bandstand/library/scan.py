@@ -26,10 +26,10 @@ from bandstand.library.analyse import request
 from bandstand.library.reasons import may_have_passed
 from bandstand.library.recognition import former_place, is_as_recorded
 from bandstand.library.walk import Folder, FoundFile, Refused, walk
-from bandstand.store import files, scans, songs
-from bandstand.store.moving import move
-from bandstand.store.recording import record_analyses, record_problem
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.relocate import move
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
+from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.library.analysers import Analyser, Asked, Outcome
-    from bandstand.store.connection import Store
-    from bandstand.store.files import FileRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.files import FileRecord
     from bandstand.tracks import Analysis
 
 _BATCH: Final = 64  # results per transaction, …

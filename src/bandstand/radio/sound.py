@@ -13,13 +13,13 @@ import numpy as np
 
 from bandstand.audio.descriptors import NAMES, VERSION
 from bandstand.audio.projection import Projection
-from bandstand.store import projections, songs
+from bandstand.store.songs import projections, songs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bandstand.arrays import Matrix, Vector
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

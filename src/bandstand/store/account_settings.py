@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select, update
 
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.store.schema import ACCOUNT
+from bandstand.store.database.schema import ACCOUNT
 from bandstand.store.values import checked_text
 
 if TYPE_CHECKING:

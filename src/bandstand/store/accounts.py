@@ -20,11 +20,11 @@ from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store.account_settings import change_settings, settings
-from bandstand.store.event_digest import FIRST_DIGEST
-from bandstand.store.queries import folded
-from bandstand.store.schema import ACCOUNT, LOG_END, SESSION
+from bandstand.store.database.queries import folded
+from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
+from bandstand.store.database.secure_erase import leave_none
+from bandstand.store.events.digest import FIRST_DIGEST
 from bandstand.store.tokens import token_hash
-from bandstand.store.traces import leave_none
 from bandstand.store.values import checked_integer, checked_text, is_unicode
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.queries import chunks
-from bandstand.store.schema import PLAYLIST, PLAYLIST_SONG, SONG
+from bandstand.store.database.queries import chunks
+from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG
 from bandstand.store.values import checked_integer, checked_text, is_unicode
 
 if TYPE_CHECKING:

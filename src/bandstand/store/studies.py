@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError
-from bandstand.store.event_values import checked_short_text
-from bandstand.store.schema import STUDY
-from bandstand.store.songs import is_storable
+from bandstand.store.database.schema import STUDY
+from bandstand.store.events.values import checked_short_text
+from bandstand.store.songs.songs import is_storable
 from bandstand.store.study_arms import (
     arm_by_id,
     arms,

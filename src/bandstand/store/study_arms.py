@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, insert, select, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store.event_values import checked_id
-from bandstand.store.schema import SONG, STUDY, STUDY_ARM, STUDY_SONG
-from bandstand.store.songs import is_storable
+from bandstand.store.database.schema import SONG, STUDY, STUDY_ARM, STUDY_SONG
+from bandstand.store.events.values import checked_id
+from bandstand.store.songs.songs import is_storable
 from bandstand.store.study_participants import claim, participants
 from bandstand.store.study_reading import ARMS, arm_of, is_closed, song_of
 from bandstand.store.values import checked_integer, shown

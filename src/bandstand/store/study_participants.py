@@ -14,12 +14,12 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.event_values import checked_short_text
-from bandstand.store.schema import ACCOUNT, STUDY, STUDY_ARM, STUDY_PARTICIPANT
-from bandstand.store.songs import is_storable
+from bandstand.store.database.schema import ACCOUNT, STUDY, STUDY_ARM, STUDY_PARTICIPANT
+from bandstand.store.database.secure_erase import leave_none
+from bandstand.store.events.values import checked_short_text
+from bandstand.store.songs.songs import is_storable
 from bandstand.store.study_reading import claim_open, participant_of
 from bandstand.store.study_values import LONGEST_ALGORITHM, NewArm, ParticipantRow
-from bandstand.store.traces import leave_none
 from bandstand.store.values import checked_integer
 
 if TYPE_CHECKING:

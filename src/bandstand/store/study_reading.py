@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, func, select
 
 from bandstand.errors import ConflictError, NotFoundError
-from bandstand.store.schema import STUDY, STUDY_ARM, STUDY_SONG
-from bandstand.store.songs import is_storable
+from bandstand.store.database.schema import STUDY, STUDY_ARM, STUDY_SONG
+from bandstand.store.songs.songs import is_storable
 from bandstand.store.study_values import ArmRow, ParticipantRow, PendingRow, SongRow, StudyRow
 
 if TYPE_CHECKING:

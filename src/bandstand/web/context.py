@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bandstand.radio.media.media import Media
     from bandstand.radio.scanning.scanner import Scanner
     from bandstand.radio.service import Radio
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 T = TypeVar("T")
 

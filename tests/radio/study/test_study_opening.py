@@ -22,7 +22,7 @@ from tests.radio.study.sitting import Clock, served, short_design
 
 if TYPE_CHECKING:
     from bandstand.arrays import AnyArray
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import StudyRow
     from tests.radio.study.sitting import Study
 

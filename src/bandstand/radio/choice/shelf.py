@@ -34,8 +34,9 @@ from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.song_ids import RowsBySong, SongIds
 from bandstand.radio.choice.spellings import NOTHING, SpeltGenres
 from bandstand.radio.choice.tally import Tally, tally_of
-from bandstand.store import files, song_changes, song_facts
-from bandstand.store.identity import identity
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, song_facts
+from bandstand.store.songs.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from bandstand.algorithms.situation import Catalogue
     from bandstand.arrays import AnyArray, Indices
     from bandstand.catalog.matrix import Catalogue as StoredCatalogue
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
 
 # What a song of unknown or impossible length counts as; longer ones are cut for planning.
 _USUAL_MINUTES: Final = 4.0

@@ -6,14 +6,14 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bandstand.library import catalogue
-from bandstand.store import files, projections
-from bandstand.store.identity import identity
+from bandstand.store.songs import files, projections
+from bandstand.store.songs.identity import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.radio.clock import Clock
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _EVERY: Final = 60.0  # seconds, …
 _SOONEST: Final = 1.0  # … or sooner, when there are twice as many songs

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs.scans import ScanCounts
 
 State: TypeAlias = Literal["idle", "first look", "counting", "scanning", "refreshing", "stopped"]
 

@@ -12,7 +12,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.library.first_look import first_look, glance, is_needed
 from bandstand.library.scan import scan
 from bandstand.library.walk import library_roots, shown, walk
-from bandstand.store import files, scans
+from bandstand.store.songs import files, scans
 
 if TYPE_CHECKING:
     import threading
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bandstand.radio.clock import Clock
     from bandstand.radio.scanning.refreshing import Refresher
     from bandstand.radio.scanning.scan_progress import Board
-    from bandstand.store.connection import Store
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.scans import ScanCounts
 
 
 class StoppedError(Exception):

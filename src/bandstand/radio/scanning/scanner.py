@@ -17,13 +17,13 @@ from bandstand.library.analysers import LocalAnalyser
 from bandstand.radio.scanning.refreshing import Refresher
 from bandstand.radio.scanning.scan_progress import Board, Progress
 from bandstand.radio.scanning.scan_round import Round, Stoppable, StoppedError
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bandstand.radio.clock import Clock
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _log: Final = logging.getLogger("bandstand.scan")
 

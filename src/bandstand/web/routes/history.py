@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import Field
 
-from bandstand.store import events
 from bandstand.store.accounts import Account
-from bandstand.store.events import KINDS, Kind
+from bandstand.store.events import events
+from bandstand.store.events.events import KINDS, Kind
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me

@@ -8,9 +8,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
-from bandstand.store import playlists, songs
+from bandstand.store import playlists
 from bandstand.store.playlists import Playlist, PlaylistSummary
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, Me
 from bandstand.web.playlist_answer import (

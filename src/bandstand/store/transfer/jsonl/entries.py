@@ -29,19 +29,8 @@ from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists
 from bandstand.store.account_settings import settings_to_text
 from bandstand.store.accounts import Role
-from bandstand.store.event_values import (
-    LONGEST_KEY,
-    LONGEST_TARGET,
-    Scope,
-    checked_id,
-    checked_short_text,
-)
-from bandstand.store.files import place
-from bandstand.store.playlists import MOST_SONGS
-from bandstand.store.plays import Kind
-from bandstand.store.queries import folded
-from bandstand.store.recording import song_name
-from bandstand.store.schema import (
+from bandstand.store.database.queries import folded
+from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
     FILE,
@@ -55,6 +44,17 @@ from bandstand.store.schema import (
     STUDY_PARTICIPANT,
     STUDY_SONG,
 )
+from bandstand.store.events.plays import Kind
+from bandstand.store.events.values import (
+    LONGEST_KEY,
+    LONGEST_TARGET,
+    Scope,
+    checked_id,
+    checked_short_text,
+)
+from bandstand.store.playlists import MOST_SONGS
+from bandstand.store.songs.files import place
+from bandstand.store.songs.save_analysis import song_name
 from bandstand.store.studies import checked_title, design_to_text
 from bandstand.store.study_values import LONGEST_ALGORITHM
 from bandstand.store.values import (

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import and_, or_, select
 
 from bandstand.store import accounts
-from bandstand.store.queries import in_order
-from bandstand.store.schema import (
+from bandstand.store.database.queries import in_order
+from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
     FILE,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, RowMapping, Select
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 # A participant must not learn which algorithm plays. Its name, seed and response time reveal it.
 # So do the study's id and the participant's number, from which the order of the arms follows.

@@ -13,22 +13,23 @@ from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.store import accounts, events
-from bandstand.store.event_digest import FIRST_DIGEST
-from bandstand.store.identity import claim, note_song_change
-from bandstand.store.queries import CHUNK
-from bandstand.store.row_copy import check_empty
-from bandstand.store.schema import LOG_END, METADATA
+from bandstand.store import accounts
+from bandstand.store.database.queries import CHUNK
+from bandstand.store.database.schema import LOG_END, METADATA
+from bandstand.store.events import events
+from bandstand.store.events.digest import FIRST_DIGEST
+from bandstand.store.songs.identity import claim, note_song_change
 from bandstand.store.transfer.jsonl.entries import ENTRIES, Account, Entry, Event, checked_entry
 from bandstand.store.transfer.jsonl.lines import read
-from bandstand.store.verify import study_problems
+from bandstand.store.transfer.row_copy import check_empty
+from bandstand.store.transfer.verify import study_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sqlalchemy import Connection, Table
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _ORDER: Final = tuple(ENTRIES)
 # Entries of an account and its belongings follow each other, account by account.

@@ -1,0 +1,80 @@
+"""Which songs have changed since when.
+
+Each song that changes in any way (it comes or goes, sounds different or is called something else)
+is noted with two numbers, one for each of those who follow:
+
+* `store.song_changes` counts the changes of what a catalogue is made from. A song is noted with
+  the number that this count has, or will have, with the next of them. So whoever has read all
+  songs when the count was n, and later reads those with a number above n, knows all of them
+  again; some may come twice.
+* Notes are numbered themselves, also those of new names, which no catalogue holds. So whoever has
+  read all songs when the `latest` note was n, and later reads those with a note above n, knows all
+  of them again and reads none twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, insert, literal, select
+
+from bandstand.store.database.queries import chunks
+from bandstand.store.database.schema import FILE, SONG_CHANGE
+from bandstand.store.songs.identity import identity, note_song_change
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+
+def note_changes(
+    connection: Connection, songs: Sequence[str], *, is_seen_by_catalogue: bool
+) -> None:
+    """Note that these songs have changed; all of them are in the store by now."""
+    numbers = _numbers(connection)
+    for some in chunks(sorted(set(songs))):
+        connection.execute(delete(SONG_CHANGE).where(SONG_CHANGE.c.song_id.in_(some)))
+        connection.execute(insert(SONG_CHANGE), [{"song_id": song, **numbers} for song in some])
+    if is_seen_by_catalogue:
+        note_song_change(connection)
+
+
+def note_change_of_files(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Note that the songs of these files come or go; to be called before the files change."""
+    numbers = _numbers(connection)
+    concerned = select(FILE.c.song_id).where(which, FILE.c.song_id.is_not(None))
+    connection.execute(delete(SONG_CHANGE).where(SONG_CHANGE.c.song_id.in_(concerned)))
+    noted = concerned.add_columns(*map(literal, numbers.values()))
+    connection.execute(insert(SONG_CHANGE).from_select(["song_id", *numbers], noted))
+
+
+def latest(connection: Connection) -> int:
+    """Return the number of the last note; 0 while nothing has changed."""
+    return connection.scalar(select(func.max(SONG_CHANGE.c.note))) or 0
+
+
+def since_count(count: int) -> ColumnElement[bool]:
+    """Mean the songs that have changed since `store.song_changes` was `count`."""
+    return SONG_CHANGE.c.number > count
+
+
+def since_note(note: int) -> ColumnElement[bool]:
+    """Mean the songs that have changed since the `latest` note was `note`."""
+    return SONG_CHANGE.c.note > note
+
+
+def count_changed(connection: Connection, since: ColumnElement[bool]) -> int:
+    """Return how many songs have changed since then."""
+    return connection.scalar(select(func.count()).select_from(SONG_CHANGE).where(since)) or 0
+
+
+def changed(connection: Connection, since: ColumnElement[bool]) -> list[str]:
+    """Return the songs that have changed since then, present or not, by id."""
+    later = select(SONG_CHANGE.c.song_id).where(since).order_by(SONG_CHANGE.c.song_id)
+    return [str(song) for song in connection.scalars(later)]
+
+
+def _numbers(connection: Connection) -> dict[str, int]:
+    """Return what the songs that change now are noted with."""
+    return {"number": identity(connection).song_changes + 1, "note": latest(connection) + 1}

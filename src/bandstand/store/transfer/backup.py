@@ -1,0 +1,72 @@
+"""A safety copy of a store, made while it is used: one SQLite file, from either database.
+
+All that was acknowledged before the copy began is in it: songs, accounts with the hashes of their
+passwords, settings, logs, playlists and studies. Nobody is logged in in it. It is readable for its
+owner only, carries a seal (`sealing`), and appears under its name when it is complete.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bandstand.errors import ConflictError, InvalidInputError, StoreError
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.engines import single_file
+from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.sqlite_copy import copy_sqlite, finish, written_beside
+from bandstand.store.transfer.row_copy import copy_rows
+
+if TYPE_CHECKING:
+    from bandstand.store.database.connection import Store
+
+
+def backup(store: Store, target: Path, *, replace: bool = False) -> None:
+    """Make `target` a safety copy of a store; ConflictError if there is a file and no `replace`."""
+    place = Path(os.path.abspath(target))  # noqa: PTH100  # links stay as they are
+    _check_target(store, place, replace=replace)
+    with written_beside(place) as unfinished:
+        if isinstance(store.location, SqliteLocation):
+            with store.reading(limit=None) as connection:
+                copy_sqlite(connection, unfinished)
+        else:
+            _copy_rows_to(store, unfinished)
+
+
+def _copy_rows_to(store: Store, path: Path) -> None:
+    location = SqliteLocation(path=path)
+    with (
+        open_store(location) as copy,
+        store.reading(limit=None) as source,
+        copy.writing() as target,
+    ):
+        copy_rows(source, target)
+    with closing(single_file(path)) as file:
+        finish(file)
+
+
+def _check_target(store: Store, target: Path, *, replace: bool) -> None:
+    if not target.parent.is_dir():
+        msg = f"a backup must go into a folder that exists, got {target}"
+        raise InvalidInputError(msg)
+    if not os.path.lexists(target):
+        return
+    if not target.is_file():
+        msg = f"a backup must be a file, got {target}, which is something else"
+        raise InvalidInputError(msg)
+    if isinstance(store.location, SqliteLocation) and target.samefile(store.location.path):
+        msg = f"a backup must be another file than its store, got {target}"
+        raise InvalidInputError(msg)
+    if not replace:
+        msg = f"a backup must be a new file, got {target}, which exists; --replace writes over it"
+        raise ConflictError(msg)
+    if not _is_database(target):
+        msg = f"a backup can replace an older backup, got {target}, which is no database"
+        raise StoreError(msg)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) in {b"", b"SQLite format 3\0"}
