@@ -24,7 +24,7 @@ from bandstand.store.events import snapshots
 from bandstand.study.records import FrozenSongs
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
-from tests.store.living import Life, add_life
+from tests.store.sample_store import Life, add_life
 
 
 @pytest.fixture

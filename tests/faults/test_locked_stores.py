@@ -9,7 +9,7 @@ from bandstand.store.database.connection import WAIT
 from tests.cli.running import run_apart
 from tests.faults.loading import Asker, Listeners, problems, tell
 from tests.faults.servers import NAMES, harmed, song_ids
-from tests.store.holding import held_elsewhere
+from tests.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,7 +25,7 @@ from bandstand.store.songs.identity import note_song_change as count
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.audio.libraries import library
 from tests.store.examples import analysis
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bandstand.catalog.matrix import Catalogue
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.projections import ProjectionRecord
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 DESCRIPTORS = library(1, 1_000)
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from bandstand.store.events.events import NewEvent, append
 from tests.radio.logs import SONGS
-from tests.store.listeners import new_account, new_songs
+from tests.store.sample_log import new_account, new_songs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -23,12 +23,12 @@ from bandstand.store.songs import song_facts
 from bandstand.store.songs.song_facts import facts_of
 from tests.radio.shelving import record
 from tests.radio.test_shelf import DESCRIPTORS, add, state
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 COLUMNS = (
     "ids",

@@ -24,7 +24,7 @@ from bandstand.store.songs.song_facts import facts_of
 from tests.audio.libraries import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 DESCRIPTORS = library(1, 40)
 

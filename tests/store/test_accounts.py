@@ -21,7 +21,7 @@ from bandstand.store.database.schema import (
 )
 from bandstand.store.events import events
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account, add_life
+from tests.store.sample_store import NOW, add_account, add_life
 
 if TYPE_CHECKING:
     from collections.abc import Callable

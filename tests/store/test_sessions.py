@@ -11,7 +11,7 @@ from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store import accounts, sessions
 from bandstand.store.database.connection import Store, open_store
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account
+from tests.store.sample_store import NOW, add_account
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from bandstand.store import studies
 from bandstand.store.events import events
 from bandstand.store.studies import ArmRow, PendingRow, SongRow
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account, add_songs
-from tests.store.studying import ARMS, add_study, begun, joined, play
+from tests.store.sample_store import NOW, add_account, add_songs
+from tests.store.sample_study import ARMS, add_study, begun, joined, play
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

@@ -17,9 +17,9 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.verify import verify
 from tests.children import PATIENCE
-from tests.store.living import NOW, add_account
-from tests.store.living import rate as rate_in_log
-from tests.store.studying import add_study, begun, joined
+from tests.store.sample_store import NOW, add_account
+from tests.store.sample_store import rate as rate_in_log
+from tests.store.sample_study import add_study, begun, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
-    from tests.store.postgres import PostgresServer
+    from tests.store.postgres_server import PostgresServer
 
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}
 
