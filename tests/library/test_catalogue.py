@@ -21,7 +21,7 @@ from bandstand.library.catalogue import check_projection, refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs import save_analysis as recording
-from bandstand.store.songs.identity import note_song_change as count
+from bandstand.store.songs.changes import note_song_change as count
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.audio.libraries import library
 from tests.store.examples import analysis

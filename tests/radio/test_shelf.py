@@ -18,9 +18,9 @@ from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.sound import load_sound
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import changes as song_changes
-from bandstand.store.songs import song_facts, songs
+from bandstand.store.songs import songs
 from bandstand.store.songs.save_analysis import record_analyses
-from bandstand.store.songs.song_facts import facts_of
+from bandstand.store.songs.songs import facts_of
 from tests.audio.libraries import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
@@ -305,5 +305,5 @@ def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyP
     before = load_shelf(music)
     add(music, 30, 33)
     expected = state(load_shelf(music))
-    monkeypatch.setattr(song_facts, "facts", None)
+    monkeypatch.setattr(songs, "facts", None)
     assert state(load_shelf(music, before)) == expected

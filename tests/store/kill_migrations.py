@@ -1,4 +1,4 @@
-"""A process that makes or brings up stores, to be killed: `python -m tests.store.kill_migrations …`.
+"""Kills a process that makes or upgrades stores: `python -m tests.store.kill_migrations …`.
 
 kill PLACE COUNT SEED    make a new store in a process of its own, kill -9 that process, and print
                          the state that it leaves as one line of JSON; so between any two
@@ -29,7 +29,7 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import PostgresLocation, parse_location
 from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
 from bandstand.store.database.schema import SCHEMA_VERSION
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

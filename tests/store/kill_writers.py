@@ -1,4 +1,4 @@
-"""Killing a process that writes, again and again: `python -m tests.store.kill_writers PLACE COUNT SEED`.
+"""Kills a writing process repeatedly: `python -m tests.store.kill_writers PLACE COUNT SEED`.
 
 Each time a process opens the store and sends events of several accounts until it is killed with
 SIGKILL at a drawn moment. Then the store is opened again, every acknowledged event is looked for,

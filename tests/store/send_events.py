@@ -1,6 +1,6 @@
 """A process that sends events to a store and says what became of each.
 
-    python -m tests.store.send_events PLACE COUNT [--threads N] [--synchronous LEVEL] [--checkpoint N]
+  python -m tests.store.send_events PLACE COUNT [--threads N] [--synchronous LEVEL] [--checkpoint N]
 
 For each event it writes one line to standard output, in one piece: "stored ACCOUNT KEY SEQ" once
 it has the answer, or "refused KEY ERROR". Every thread is one account, which sends one event after

@@ -32,7 +32,7 @@ def export(*, file: str, name: str | None, store: str | None) -> None:
     `bandstand import` reads it into an empty store of either kind. The export of one account
     has no paths, and is for its owner.
     """
-    from bandstand.store.transfer.jsonl.export import export_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import export_lines  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened:

@@ -152,8 +152,8 @@ def _greet(context: Context, address: str) -> None:
 
 def _note_version(store: Store) -> None:
     """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
-    from bandstand.store.database.engines import sqlite_warning  # noqa: PLC0415
     from bandstand.store.database.location import SqliteLocation  # noqa: PLC0415
+    from bandstand.store.database.sqlite_file import sqlite_warning  # noqa: PLC0415
 
     if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
         LOG.info("%s", warning)

@@ -24,7 +24,7 @@ from bandstand.catalog.replacing import Replaced
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, projections, songs
-from bandstand.store.songs.identity import claim, identity
+from bandstand.store.songs.changes import claim, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from bandstand.errors import BandstandError
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import projections
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

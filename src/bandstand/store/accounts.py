@@ -10,46 +10,47 @@ sessions end in the same transaction.
 
 from __future__ import annotations
 
+import json
 import secrets
 import unicodedata
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store.account_settings import change_settings, settings
-from bandstand.store.database.queries import folded
 from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
-from bandstand.store.database.secure_erase import leave_none
+from bandstand.store.database.secure_erase import request_erase
 from bandstand.store.events.digest import FIRST_DIGEST
-from bandstand.store.tokens import token_hash
-from bandstand.store.values import checked_integer, checked_text, is_unicode
+from bandstand.store.values import checked_integer, checked_text, folded, is_storable, json_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-__all__ = [
-    "Account",
-    "Role",
-    "all_accounts",
-    "by_name",
-    "change_settings",
-    "count",
-    "create",
-    "delete",
-    "get",
-    "password_hash",
-    "rename",
-    "renew_hash",
-    "set_disabled",
-    "set_password",
-    "set_role",
-    "settings",
-]
+
+_TOKEN_BYTES: Final = 32
+
+
+def new_token() -> str:
+    """Return 256 random bits, as 43 characters that may stand in a cookie."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def token_hash(token: str) -> bytes:
+    """Return what the store keeps of a token: who reads the store cannot use it.
+
+    A plain hash is enough for something that nobody can guess.
+
+    >>> token_hash("a").hex()[:16]
+    'ca978112ca1bbdca'
+    """
+    # A request may hold anything; what no token can be, no store knows.
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()
+
 
 Role = Literal["listener", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -126,33 +127,17 @@ def create(
         seed=secrets.randbelow(_MOST_SEEDS),
         created_at=checked_integer(now, "now"),
     )
-    insert_row(connection, account, password_hash=hashed, settings="{}")
-    return account
-
-
-def insert_row(
-    connection: Connection, account: Account, *, password_hash: str | None, settings: str
-) -> None:
-    """Put an account in as it is, with the beginning of its log."""
-    row = {
-        "id": account.id,
-        "name": account.name,
-        "folded_name": folded(account.name),
-        "role": account.role,
-        "password": password_hash,
-        "disabled": account.disabled,
-        "seed": account.seed,
-        "settings": settings,
-        "created_at": account.created_at,
-    }
-    end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
+    row = {name: getattr(account, name) for name in ("id", "name", "role", "disabled", "seed")}
+    row |= {"folded_name": folded(clean), "password": hashed, "settings": "{}", "created_at": now}
     connection.execute(insert(ACCOUNT).values(row))
+    end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
     connection.execute(insert(LOG_END).values(end))
+    return account
 
 
 def get(connection: Connection, account: str) -> Account | None:
     """Return the account with an id; None where there is none."""
-    if not _is_storable(account):
+    if not is_storable(account):
         return None
     row = connection.execute(select(*COLUMNS).where(ACCOUNT.c.id == account)).mappings()
     return next((of_row(one) for one in row), None)
@@ -160,7 +145,7 @@ def get(connection: Connection, account: str) -> Account | None:
 
 def by_name(connection: Connection, name: str) -> Account | None:
     """Return the account with a name, in upper or lower case; None where there is none."""
-    if not _is_storable(name):
+    if not is_storable(name):
         return None
     named = ACCOUNT.c.folded_name == folded(name.strip())
     row = connection.execute(select(*COLUMNS).where(named)).mappings()
@@ -180,7 +165,7 @@ def count(connection: Connection) -> int:
 
 def password_hash(connection: Connection, account: str) -> str | None:
     """Return the hash of an account's password; None without a password or an account."""
-    if not _is_storable(account):
+    if not is_storable(account):
         return None
     return connection.scalar(select(ACCOUNT.c.password).where(ACCOUNT.c.id == account))
 
@@ -241,7 +226,7 @@ def delete(connection: Connection, account: str) -> None:
     _claim(connection)
     _check_not_last(connection, existing(connection, account), "be removed")
     connection.execute(delete_from(ACCOUNT).where(ACCOUNT.c.id == account))
-    leave_none(connection)
+    request_erase(connection)
 
 
 def end_sessions(connection: Connection, account: str, *, keep: str | None) -> None:
@@ -313,5 +298,35 @@ def _claim(connection: Connection) -> None:
         connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def _is_storable(value: str) -> bool:
-    return "\0" not in value and is_unicode(value)
+_MAX_SETTINGS_CHARS: Final = 64 * 1024  # characters
+
+
+def settings(connection: Connection, account: str) -> dict[str, Any]:
+    """Return the settings of an account; NotFoundError where there is none."""
+    return _read_settings(connection, account, is_to_change=False)
+
+
+def change_settings(
+    connection: Connection, account: str, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of an account after `changes`; None removes an entry."""
+    merged = {**_read_settings(connection, account, is_to_change=True), **changes}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    content = settings_to_text(kept)
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(settings=content))
+    return kept
+
+
+def settings_to_text(values: Mapping[str, Any]) -> str:
+    """Return settings as one line of JSON, the same for equal settings."""
+    return json_to_text(values, "settings", most=_MAX_SETTINGS_CHARS)
+
+
+def _read_settings(connection: Connection, account: str, *, is_to_change: bool) -> dict[str, Any]:
+    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
+    content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
+    if content is None:
+        msg = "an account that exists was expected, got another id"
+        raise NotFoundError(msg)
+    found: dict[str, Any] = json.loads(content)
+    return found

@@ -17,7 +17,7 @@ from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
 from bandstand.store.database.queries import chunks
 from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG
-from bandstand.store.values import checked_integer, checked_text, is_unicode
+from bandstand.store.values import checked_integer, checked_text, is_storable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,25 +66,15 @@ def create(
     if (connection.scalar(owned) or 0) >= MOST_PLAYLISTS:
         msg = f"an account can have {MOST_PLAYLISTS:,} playlists, got one more"
         raise ConflictError(msg)
-    insert_row(connection, playlist)
-    return playlist
-
-
-def insert_row(connection: Connection, playlist: Playlist) -> None:
-    """Put a playlist in as it is."""
-    row = {
-        "id": playlist.id,
-        "account_id": playlist.account,
-        "name": playlist.name,
-        "created_at": playlist.created_at,
-    }
+    row = {"id": playlist.id, "account_id": account, "name": playlist.name, "created_at": now}
     connection.execute(insert(PLAYLIST).values(row))
     _insert_songs(connection, playlist.id, playlist.songs)
+    return playlist
 
 
 def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
     """Return a playlist of an account; None where it has no such one."""
-    if not (_is_storable(account) and _is_storable(playlist)):
+    if not (is_storable(account) and is_storable(playlist)):
         return None
     row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
     if row is None:
@@ -166,7 +156,7 @@ def _checked_songs(connection: Connection, songs: Sequence[str]) -> tuple[str, .
     if not all(isinstance(song, str) for song in songs):
         msg = "the songs of a playlist must be ids, got something else"
         raise InvalidInputError(msg)
-    wanted = list(dict.fromkeys(song for song in songs if _is_storable(song)))
+    wanted = list(dict.fromkeys(song for song in songs if is_storable(song)))
     known: set[str] = set()
     for some in chunks(wanted):
         known.update(connection.scalars(select(SONG.c.id).where(SONG.c.id.in_(some))))
@@ -188,7 +178,7 @@ def _insert_songs(connection: Connection, playlist: str, songs: Sequence[str]) -
 def _claim(connection: Connection, account: str, playlist: str) -> None:
     """Wait until no other transaction changes a playlist; NotFoundError if it is not theirs."""
     found = None
-    if _is_storable(account) and _is_storable(playlist):
+    if is_storable(account) and is_storable(playlist):
         own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
         found = connection.scalar(own.with_for_update())
     if found is None:
@@ -198,7 +188,3 @@ def _claim(connection: Connection, account: str, playlist: str) -> None:
 
 def _is_own(account: str, playlist: str) -> ColumnElement[bool]:
     return and_(PLAYLIST.c.account_id == account, PLAYLIST.c.id == playlist)
-
-
-def _is_storable(value: str) -> bool:
-    return "\0" not in value and is_unicode(value)

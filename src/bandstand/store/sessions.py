@@ -14,8 +14,8 @@ from sqlalchemy import insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
+from bandstand.store.accounts import new_token, token_hash
 from bandstand.store.database.schema import ACCOUNT, SESSION
-from bandstand.store.tokens import new_token, token_hash
 from bandstand.store.values import checked_integer, checked_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,10 @@ keeps a NUL inside text, PostgreSQL the other way round. So neither is asked.
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import unicodedata
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +20,8 @@ from bandstand.errors import InvalidInputError
 from bandstand.tracks import Tags
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bandstand.arrays import Vector
 
 SMALLEST_INTEGER: Final = -(2**63)
@@ -25,6 +30,7 @@ LARGEST_INTEGER: Final = 2**63 - 1
 LONGEST_PATH: Final = 2_500
 DESCRIPTOR_COUNT: Final = 159
 
+_ID: Final = re.compile("[0-9a-f]{16}")
 _LITTLE_ENDIAN: Final = np.dtype("<f8")
 _TAGS: Final = tuple(field.name for field in fields(Tags))
 _WHOLE_TAGS: Final = frozenset({"year", "track", "disc"})
@@ -59,6 +65,58 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a database can hold a text."""
+    return "\0" not in text and is_unicode(text)
+
+
+def checked_id(value: Any, name: str) -> str:
+    """Return `value`, the id of a song or an account: 16 lower-case hexadecimal digits."""
+    if not isinstance(value, str) or _ID.fullmatch(value) is None:
+        msg = f"{name} must be an id of 16 hexadecimal digits, got {shown(value)}"
+        raise InvalidInputError(msg)
+    return value
+
+
+def checked_short_text(value: Any, name: str, *, most: int) -> str:
+    """Return `value`, a text of 1 to `most` characters that every database can hold."""
+    if not 1 <= len(checked_text(value, name)) <= most:
+        msg = f"{name} must have 1 to {most} characters, got {len(value)}"
+        raise InvalidInputError(msg)
+    return str(value)
+
+
+def folded(text: str) -> str:
+    """Return a text without differences of case and of Unicode composition.
+
+    >>> folded("BJÖRK") == folded("Bjo\u0308rk")
+    True
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def json_to_text(values: Mapping[str, Any], name: str, *, most: int) -> str:
+    """Return a JSON object as one line, the same for equal objects, of at most `most` characters.
+
+    >>> json_to_text({"dial": 0.5, "algorithm": "greedy"}, "settings", most=100)
+    '{"algorithm":"greedy","dial":0.5}'
+    """
+    if not all(isinstance(key, str) for key in values):
+        msg = f"the names of {name} must be text, got something else"
+        raise InvalidInputError(msg)
+    try:
+        content = json.dumps(
+            dict(values), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+        )
+    except (TypeError, ValueError, RecursionError) as problem:
+        msg = f"{name} must be JSON, got something else: {problem}"
+        raise InvalidInputError(msg) from problem
+    if len(content) > most:
+        msg = f"{name} must have at most {most:,} characters, got {len(content):,}"
+        raise InvalidInputError(msg)
+    return checked_text(content, name)
 
 
 def checked_integer(

@@ -13,7 +13,7 @@ from bandstand.errors import StoreLockedError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import scans
-from bandstand.store.songs.identity import claim, identity
+from bandstand.store.songs.changes import claim, identity
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 from tests.store.lock_process import held_elsewhere

@@ -13,7 +13,7 @@ from bandstand.errors import StoreError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
 from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 from tests.children import PATIENCE, started
 from tests.cli.running import environment
 from tests.store.kill_migrations import LAST, RELEASED, ROWS

@@ -122,7 +122,7 @@ def test_a_backup_has_nothing_of_who_was_deleted_before(store: Store, tmp_path: 
 def test_without_overwriting_the_search_would_find_something(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.accounts.leave_none", lambda _connection: None)
+    monkeypatch.setattr("bandstand.store.accounts.request_erase", lambda _connection: None)
     with store.writing() as connection:
         songs = add_songs(connection, 5)
     account = live(store, PLANTED, songs, count=3)

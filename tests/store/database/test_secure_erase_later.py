@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.store import accounts
-from bandstand.store.database import secure_erase as traces
+from bandstand.store.database import secure_erase
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.engines import emptied_log, rewrite_file
 from bandstand.store.database.location import SqliteLocation
 from bandstand.store.database.serving_lock import serving_lock
+from bandstand.store.database.sqlite_file import empty_log, rewrite_file
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.verify import verify
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
 # A process that removes an account and is killed at a named step of what follows the commit.
 KILLED = """
 import os, signal, sys
-from bandstand.store import accounts, traces
+from bandstand.store import accounts
+from bandstand.store.database import secure_erase
 from bandstand.store.database.connection import open_store
 place, account, step, mark = sys.argv[1:]
-setattr(traces, step, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+setattr(secure_erase, step, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 with open_store(place) as store, store.writing() as connection:
     if mark == "unmarked":
-        accounts.leave_none = lambda _: None
-        store._eraser.after_transaction = traces.rewrite_file
+        accounts.request_erase = lambda _: None
+        store._eraser.after_transaction = secure_erase.rewrite_file
     accounts.delete(connection, account)
 """
 
@@ -80,7 +81,7 @@ def remove_beside_a_reader(store: Store, account: str) -> None:
 
 def due(store: Store) -> int:
     with store.reading() as connection:
-        return traces.due(connection)
+        return secure_erase.pending(connection)
 
 
 def becomes_true(condition: Callable[[], bool]) -> bool:
@@ -110,21 +111,21 @@ def test_when_the_last_reader_has_left_they_go_without_anybody_writing(
 def test_without_trying_again_they_would_stay(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traces.Eraser, "_run", lambda _: None)
+    monkeypatch.setattr(secure_erase.SecureEraser, "_run", lambda _: None)
     remove_beside_a_reader(store, planted(store))
-    time.sleep(3 * traces._PAUSE)
+    time.sleep(3 * secure_erase._RETRY_SECONDS)
     assert found(tmp_path)
     assert due(store) != 0
 
 
-@pytest.mark.parametrize("step", ["rewrite_file", "emptied_log", "cleared_number"])
+@pytest.mark.parametrize("step", ["rewrite_file", "empty_log", "clear_number"])
 def test_after_a_kill_they_go_when_the_store_is_served_again(
     place: str, tmp_path: Path, step: str
 ) -> None:
     with open_store(place) as store:
         account = planted(store)
     killed(place, account, step=step)
-    assert bool(found(tmp_path)) is (step != "cleared_number")
+    assert bool(found(tmp_path)) is (step != "clear_number")
     with open_store(place) as store:  # as a command that reads
         assert due(store) != 0
     with serving_lock(SqliteLocation(path=tmp_path / "radio.db")), open_store(place) as store:
@@ -178,7 +179,7 @@ def test_a_file_is_whole_when_it_is_not_written_anew_to_the_end(
     account = planted(store)
     monkeypatch.setattr("bandstand.store.database.engines._STEPS", 1)
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
-        rewrite_file(store._engines.writer, is_enough=lambda: True)
+        rewrite_file(store._engines.writer, should_stop=lambda: True)
     assert verify(store).is_whole
     remove(store, account)  # the connection can be used as before
     assert due(store) == 0
@@ -207,12 +208,12 @@ def test_a_removal_by_another_process_meanwhile_is_not_forgotten(
     account = planted(store)
 
     def interfered(*arguments: object, **options: object) -> bool:
-        monkeypatch.setattr(traces, "emptied_log", emptied_log)
+        monkeypatch.setattr(secure_erase, "empty_log", empty_log)
         with closing(sqlite3.connect(place)) as other:
             other.execute("PRAGMA user_version = 7")
-        return emptied_log(*arguments, **options)  # type: ignore[arg-type]
+        return empty_log(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(traces, "emptied_log", interfered)
+    monkeypatch.setattr(secure_erase, "empty_log", interfered)
     remove(store, account)
     assert due(store) == 7
     assert store._eraser.is_needed

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bandstand.store.database.engines import sqlite_warning
+from bandstand.store.database.sqlite_file import sqlite_warning
 
 
 @pytest.mark.parametrize("version", ["3.51.3", "3.51.10", "3.52.0", "4.0.0", "3.50.7", "3.44.6"])

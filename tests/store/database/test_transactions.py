@@ -10,7 +10,7 @@ from bandstand.errors import InvalidInputError, StoreError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import files, projections, scans, songs
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 from bandstand.store.songs.save_analysis import record_analyses, record_analysis
 from tests.store.examples import analysis
 

@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.store.songs import changes as song_changes
-from bandstand.store.songs import files, song_facts
+from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
-from bandstand.store.songs.changes import changed, count_changed, latest, since_count, since_note
-from bandstand.store.songs.identity import identity, note_song_change
+from bandstand.store.songs.changes import (
+    changed,
+    count_changed,
+    identity,
+    latest,
+    note_song_change,
+    since_count,
+    since_note,
+)
 from tests.store.examples import analysis, discarded, some_examples
 from tests.store.library_changes import PLACES, events, happen, path
 
@@ -38,7 +45,7 @@ class Follower:
         assert len(ids) == count_changed(connection, self.later(self._since))
         for song in ids:
             self.known.pop(song, None)
-        self.known |= {it[0]: tuple(it) for it in song_facts.facts_of_some(connection, ids)}
+        self.known |= {it[0]: tuple(it) for it in songs.facts_of_some(connection, ids)}
         self._since = self.now(connection)
 
     @staticmethod
@@ -63,7 +70,7 @@ class Reader(Follower):
 
 
 def _all(connection: Connection) -> dict[str, tuple[object, ...]]:
-    return {it[0]: tuple(it) for it in song_facts.facts(connection)}
+    return {it[0]: tuple(it) for it in songs.facts(connection)}
 
 
 def follow(connection: Connection, life: list[Event], looks: list[bool]) -> bool:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
+from bandstand.store.songs.changes import identity
 from bandstand.store.songs.files import Counts, FileRecord
-from bandstand.store.songs.identity import identity
 from bandstand.store.songs.relocate import move
 from bandstand.store.songs.save_analysis import record_analyses, record_analysis, record_problem
 from tests.store.examples import analysis, discarded, paths, some_examples

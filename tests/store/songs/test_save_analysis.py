@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 from bandstand.store.songs.relocate import move
 from bandstand.store.songs.save_analysis import record_analyses, record_analysis, song_id_for
 from bandstand.tracks import Analysis, Tags

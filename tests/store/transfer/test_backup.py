@@ -14,7 +14,7 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.events import events
 from bandstand.store.transfer.backup import backup
-from bandstand.store.transfer.jsonl.export import export_lines
+from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.store.rating_process import rated_elsewhere

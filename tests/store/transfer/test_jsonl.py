@@ -16,9 +16,7 @@ from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import files, scans, songs
 from bandstand.store.songs.save_analysis import record_analyses
-from bandstand.store.transfer.jsonl.export import export_lines
-from bandstand.store.transfer.jsonl.import_ import import_lines
-from bandstand.store.transfer.jsonl.lines import spell
+from bandstand.store.transfer.jsonl import export_lines, import_lines, write_lines
 from bandstand.store.transfer.verify import verify
 from tests.store import examples
 from tests.store.sample_store import NOW, add_account, add_life
@@ -307,7 +305,7 @@ def test_a_wrong_line_is_refused_and_nothing_comes_in(
     lines = entries(store)
     SPOILED[how](lines)
     with open_store(str(tmp_path / "other.db")) as other:
-        check_refused(other, list(spell(lines)))
+        check_refused(other, list(write_lines(lines)))
 
 
 def check_refused(store: Store, lines: list[str]) -> None:
@@ -353,7 +351,7 @@ def test_an_open_study_comes_in_as_one(store: Store, tmp_path: Path) -> None:
     lines = entries(store)
     add_open_studies(lines, 1)
     with open_store(str(tmp_path / "other.db")) as other:
-        assert import_lines(other, spell(lines))["study"] == 2
+        assert import_lines(other, write_lines(lines))["study"] == 2
         with other.reading() as connection:
             assert studies.open_id(connection) == "0" * 16
 
@@ -374,4 +372,4 @@ def test_both_databases_refuse_what_does_not_fit(store: Store, tmp_path: Path, h
     with open_store(str(tmp_path / "source.db")) as source:
         lines = entries(source)
     SPOILED[how](lines)
-    check_refused(store, list(spell(lines)))
+    check_refused(store, list(write_lines(lines)))

@@ -11,8 +11,7 @@ from bandstand.store import studies
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.transfer.backup import backup
-from bandstand.store.transfer.jsonl.export import export_lines
-from bandstand.store.transfer.jsonl.import_ import import_lines
+from bandstand.store.transfer.jsonl import export_lines, import_lines
 from bandstand.store.transfer.restore import restore
 from bandstand.store.transfer.verify import verify
 from tests.store.sample_store import NOW, add_account, add_life

@@ -17,14 +17,14 @@ from bandstand.errors import (
     StoreVersionError,
 )
 from bandstand.store import accounts
-from bandstand.store.database import backup_checksum as sealing
+from bandstand.store.database import sqlite_copy
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.songs import scans
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 from bandstand.store.transfer.backup import backup
-from bandstand.store.transfer.jsonl.export import export_lines
+from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.store.database.test_serving_lock import served_elsewhere
@@ -103,7 +103,7 @@ def overwrite_pages(path: Path) -> None:
 
 def unseal(path: Path) -> None:
     with closing(sqlite3.connect(path)) as other:
-        sealing.remove_seal(other)
+        sqlite_copy.remove_checksum(other)
 
 
 def remove(path: Path) -> None:
@@ -189,7 +189,7 @@ def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None
 def test_without_the_seal_some_would_get_through(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.transfer.restore.is_seal_whole", lambda _copy: True)
+    monkeypatch.setattr("bandstand.store.transfer.restore.matches_checksum", lambda _copy: True)
     assert flipped_backups_believed(copy, tmp_path, FLIPS) > 0
 
 

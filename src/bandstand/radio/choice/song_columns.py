@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import AnyArray
     from bandstand.catalog.matrix import Ids
-    from bandstand.store.songs.song_facts import Facts
+    from bandstand.store.songs.songs import Facts
 
 # No song counts for longer, whatever its file pretends.
 LONGEST: Final = 86_400.0  # seconds

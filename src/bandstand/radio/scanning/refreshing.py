@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.library import catalogue
 from bandstand.store.songs import files, projections
-from bandstand.store.songs.identity import identity
+from bandstand.store.songs.changes import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable

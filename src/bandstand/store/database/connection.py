@@ -18,21 +18,20 @@ from typing import TYPE_CHECKING, Final, Self
 from sqlalchemy.exc import SQLAlchemyError
 
 from bandstand.errors import StoreError
-from bandstand.store.database import secure_erase as traces
+from bandstand.store.database import secure_erase
 from bandstand.store.database.engines import (
     Engines,
+    limited,
     postgres_engines,
     sqlite_engines,
-    use_write_ahead_log,
 )
 from bandstand.store.database.failures import locked, store_error
-from bandstand.store.database.fair_lock import Turns
-from bandstand.store.database.limits import limited
+from bandstand.store.database.fair_lock import FairLock
 from bandstand.store.database.location import Location, SqliteLocation, parse_location
 from bandstand.store.database.migrations import migrate as migrations
 from bandstand.store.database.serving_lock import is_served_elsewhere, is_served_here
-from bandstand.store.database.sqlite_file import ensure_file
-from bandstand.store.database.upgrade_copy import keep_copy
+from bandstand.store.database.sqlite_copy import keep_copy
+from bandstand.store.database.sqlite_file import ensure_file, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +61,8 @@ class Store:
         self._engines = engines
         self._wait = wait
         self._closed = False
-        self._turns = Turns()
-        self._eraser = traces.Eraser(engines.writer)
+        self._lock = FairLock()
+        self._eraser = secure_erase.SecureEraser(engines.writer)
 
     def __repr__(self) -> str:
         return f"Store({self.location})"
@@ -100,9 +99,9 @@ class Store:
         """Give a connection whose changes are kept as a whole, unless the block raises."""
         self._check_open()
         with self._plain_errors(), self._turn(), self._engines.writer.begin() as connection:
-            before = traces.due(connection)
+            before = secure_erase.pending(connection)
             yield connection
-            due = traces.due(connection)
+            due = secure_erase.pending(connection)
         # What others left to do is left to the process that serves the file, if there is one.
         self._eraser.after_transaction(due if due != before or self._engines.checkpoints else 0)
 
@@ -112,12 +111,12 @@ class Store:
         if not isinstance(self.location, SqliteLocation):
             yield
             return
-        if not self._turns.take(wait=self._wait):
+        if not self._lock.acquire(timeout=self._wait):
             raise locked(self.location, wait=self._wait)
         try:
             yield
         finally:
-            self._turns.give_back()
+            self._lock.release()
 
     def use_write_ahead_log(self) -> None:
         """Let a SQLite file have its journal beside it, so that readers and a writer can meet."""
@@ -133,7 +132,7 @@ class Store:
     def finish_erasing(self) -> None:
         """Remove the traces of who was removed when an earlier process died before it did."""
         with self.reading() as connection:
-            due = traces.due(connection)
+            due = secure_erase.pending(connection)
         self._eraser.after_transaction(due)
 
     def _check_open(self) -> None:

@@ -1,12 +1,16 @@
-"""The two ways into a database: one that may only read, one that may write.
+"""Engines for reading and for writing, and the time limit of a read.
 
-On SQLite these are two sets of connections. Whoever writes holds the write lock from its first
-word (BEGIN IMMEDIATE), since a transaction that reads first and writes later fails when somebody
-else wrote in between, and no waiting helps. Only the writer moves the write-ahead log into the
-file: SQLite before 3.51.3 can damage it when two connections do so at once.
+On SQLite these are two sets of connections. A writer takes the write lock at once (BEGIN
+IMMEDIATE), since a transaction that reads first and writes later fails when another connection
+wrote in between, however long it waits. Only the writer moves the write-ahead log into the file:
+SQLite before 3.51.3 can damage it when two connections do so at once.
 
 On PostgreSQL readers and writers share one pool. A reader sees one moment throughout, as on
-SQLite; a writer claims what it is going to change (`identity.claim`).
+SQLite; a writer locks the rows that it is going to change (`songs.changes.claim`).
+
+A reader sees one moment of the store. While it does, nothing written since can leave SQLite's
+write-ahead log, and PostgreSQL cannot vacuum. So a read has a time limit: later statements are
+refused, and a running one is interrupted.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -22,31 +27,86 @@ from sqlalchemy import URL, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import StoreError
-from bandstand.store.database.failures import is_busy
-from bandstand.store.database.limits import refuse_late_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
-# Of SQLite's write-ahead log, in bytes, whenever it begins anew.
-LARGEST_LOG: Final = 64 * 2**20
+    from bandstand.store.database.location import Location
 
-# Older SQLites that got the mending of 3.51.3 too.
-_MENDED: Final = ((3, 50, 7), (3, 44, 6))
 
-_RETRY_AFTER: Final = 0.02  # seconds
+# The size to which SQLite's write-ahead log is cut when it is restarted, in bytes.
+MAX_LOG_BYTES: Final = 64 * 2**20
 
-# Of SQLite's machine, between two looks at whether it is enough.
-_STEPS: Final = 10_000
+# Instructions of SQLite's virtual machine between two looks at the clock: about a millisecond.
+_PROGRESS_STEPS: Final = 100_000
+_CANCELLED: Final = "57014"  # PostgreSQL's manual, appendix A
+_OPTION: Final = "bandstand_deadline"
+
+
+class _TooLate(Exception):  # noqa: N818  # becomes a StoreError that names the store
+    """A statement came after the time limit."""
+
+
+def refuse_late_statements(engine: Engine) -> None:
+    """Make the connections of an engine refuse statements after the deadline of `limited`."""
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def _check(connection: Connection, *_: Any) -> None:
+        deadline = connection.get_execution_options().get(_OPTION)
+        if deadline is not None and time.monotonic() > deadline:
+            raise _TooLate
+
+
+@contextmanager
+def limited(connection: Connection, location: Location, seconds: float | None) -> Iterator[None]:
+    """Limit the use of a connection inside the block to `seconds`; None is no limit."""
+    if seconds is None:
+        yield
+        return
+    deadline = time.monotonic() + seconds
+    _interrupt_at(connection, deadline, seconds)
+    connection.execution_options(**{_OPTION: deadline})
+    try:
+        yield
+    except (DBAPIError, _TooLate) as problem:
+        if isinstance(problem, _TooLate) or _is_interruption(problem.orig):
+            msg = f"the store {location} must be read within {seconds:g} s at a time, got longer"
+            raise StoreError(msg) from None
+        raise
+    finally:
+        connection.execution_options(**{_OPTION: None})
+        if connection.dialect.name == "sqlite" and not connection.invalidated:
+            _sqlite(connection).set_progress_handler(None, 0)
+
+
+def _interrupt_at(connection: Connection, deadline: float, seconds: float) -> None:
+    if connection.dialect.name == "sqlite":
+        _sqlite(connection).set_progress_handler(
+            lambda: time.monotonic() > deadline, _PROGRESS_STEPS
+        )
+    else:
+        # For each statement until the end of the transaction; 0 would be no limit.
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}")
+
+
+def _sqlite(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101
+    return driver
+
+
+def _is_interruption(cause: BaseException | None) -> bool:
+    is_sqlites = getattr(cause, "sqlite_errorname", None) == "SQLITE_INTERRUPT"
+    return is_sqlites or getattr(cause, "sqlstate", None) == _CANCELLED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
-    """What gives out connections."""
+    """The engines of one database."""
 
     reader: Engine
     writer: Engine
@@ -54,7 +114,7 @@ class Engines:
     checkpoints: bool = True
 
     def dispose(self) -> None:
-        """Close all connections; the writer last, which tidies up behind all."""
+        """Close all connections; the writer last, which checkpoints the log."""
         self.reader.dispose()
         self.writer.dispose()
 
@@ -62,8 +122,7 @@ class Engines:
 def sqlite_engines(path: Path, *, wait: float, checkpoints: bool = True) -> Engines:
     """Return the engines for a SQLite file that exists; it is not touched yet.
 
-    Without `checkpoints` the writer leaves its part of the log to another process, which serves
-    the file.
+    Without `checkpoints` the writer leaves the log to the process that serves the file.
     """
     reader = _sqlite_engine(
         path,
@@ -78,10 +137,10 @@ def sqlite_engines(path: Path, *, wait: float, checkpoints: bool = True) -> Engi
         pragmas=(
             "foreign_keys = ON",
             "synchronous = FULL",
-            # What is removed is overwritten, so that nobody finds it in the file.
+            # Deleted rows are overwritten.
             "secure_delete = ON",
-            # A log that grew behind a slow reader gives its room back when it begins anew.
-            f"journal_size_limit = {LARGEST_LOG}",
+            # A log that grew behind a slow reader is cut when it is restarted.
+            f"journal_size_limit = {MAX_LOG_BYTES}",
             *(() if checkpoints else ("wal_autocheckpoint = 0",)),
         ),
         pool_size=1,
@@ -100,7 +159,7 @@ def _sqlite_engine(
         # out of transactions, and the one statement that begins them is ours.
         connect_args={"timeout": wait, "isolation_level": None},
         pool_timeout=wait,
-        hide_parameters=True,  # what somebody stored belongs into no message
+        hide_parameters=True,  # stored values belong into no message
         **options,
     )
 
@@ -116,113 +175,8 @@ def _sqlite_engine(
     return engine
 
 
-def sqlite_warning(version: str = sqlite3.sqlite_version) -> str | None:
-    """Return what is to be said of a version of SQLite; None if nothing is.
-
-    >>> sqlite_warning("3.51.3") is None
-    True
-    """
-    numbers = tuple(int(part) for part in version.split("."))
-    if numbers >= (3, 51, 3) or any(old <= numbers < (*old[:2], 99) for old in _MENDED):
-        return None
-    return (
-        f"SQLite {version} has the WAL-reset bug, which can damage a database that two connections "
-        "checkpoint at once. Bandstand is safe by its shape, since only its one writer does so; "
-        "let no other program write to the store. SQLite 3.51.3 or newer is without it."
-    )
-
-
-def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
-    """Return the kind of journal that a SQLite file has now; "wal" unless its disk cannot.
-
-    SQLite does not wait here for somebody who writes, even where it is told to, so this does.
-    """
-    statement = "PRAGMA journal_mode = WAL"
-    deadline = time.monotonic() + wait
-    while True:
-        connection = engine.raw_connection()
-        try:
-            cursor = connection.cursor()
-            cursor.execute(statement)
-            ((journal,),) = cursor.fetchall()
-            return str(journal)
-        except engine.dialect.loaded_dbapi.Error as problem:
-            if not is_busy(problem) or time.monotonic() > deadline:
-                raise DBAPIError(statement, None, problem) from problem
-        finally:
-            connection.close()
-        time.sleep(_RETRY_AFTER)
-
-
-def rewrite_file(engine: Engine, *, is_enough: Callable[[], bool]) -> None:
-    """Write all that a SQLite file holds anew, so that nothing else is in it.
-
-    Others can read meanwhile, and wait to write. It takes about as long as to copy the file. As
-    soon as `is_enough` it is given up with an error, and the file is as it was.
-    """
-    connection = engine.raw_connection()
-    try:
-        driver = connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)  # noqa: S101
-        driver.set_progress_handler(is_enough, _STEPS)
-        try:
-            driver.execute("VACUUM")
-        finally:
-            driver.set_progress_handler(None, 0)
-    finally:
-        connection.close()
-
-
-def emptied_log(engine: Engine, *, wait: float) -> bool:
-    """Return whether the write-ahead log of a SQLite file is empty now.
-
-    False if somebody still reads from it after `wait` seconds, in which nobody can write.
-    """
-    connection = engine.raw_connection()
-    try:
-        driver = connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)  # noqa: S101
-        ((before,),) = driver.execute("PRAGMA busy_timeout").fetchall()
-        driver.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
-        try:
-            ((busy, _pages, _moved),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            driver.execute(f"PRAGMA busy_timeout = {before}")
-    finally:
-        connection.close()
-    return not busy
-
-
-def header_number(connection: Connection) -> int:
-    """Return the number that the header of a SQLite file has room for; 0 in a new one."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-
-
-def set_header_number(connection: Connection, number: int) -> None:
-    """Put a number into the header of a SQLite file, as a part of the transaction."""
-    connection.exec_driver_sql(f"PRAGMA user_version = {number}")
-
-
-def cleared_number(engine: Engine, number: int) -> int:
-    """Put 0 in place of `number` in the header, and return what is there now: 0, or another."""
-    with engine.begin() as connection:
-        now = header_number(connection)
-        if now != number:
-            return now
-        set_header_number(connection, 0)
-        return 0
-
-
-def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:
-    """Return a connection to a SQLite file that nobody else uses: a copy being made or looked at.
-
-    Each statement is a transaction of its own.
-    """
-    return sqlite3.connect(path, isolation_level=None, timeout=wait)
-
-
 def postgres_engines(url: URL, *, wait: float) -> Engines:
-    """Return the engines for a PostgreSQL database; it is not spoken to yet."""
+    """Return the engines for a PostgreSQL database; it is not connected yet."""
     if find_spec("psycopg") is None:
         msg = "a PostgreSQL store needs the package psycopg, got none: install bandstand[postgres]"
         raise StoreError(msg)
@@ -236,13 +190,13 @@ def postgres_engines(url: URL, *, wait: float) -> Engines:
         connect_args={name: to for name, to in defaults.items() if name not in url.query},
         pool_timeout=wait,
         hide_parameters=True,
-        pool_pre_ping=True,  # a server that was restarted is nobody's error
+        pool_pre_ping=True,  # the server may have been restarted
     )
 
     @event.listens_for(engine, "connect")
     def _set_up(connection: DBAPIConnection, _record: object) -> None:
         with connection.cursor() as cursor:  # type: ignore[attr-defined]
-            # 0 would mean to wait for ever.
+            # 0 would be no limit.
             cursor.execute(f"SET lock_timeout = {max(1, round(wait * 1000))}")
         connection.commit()
 

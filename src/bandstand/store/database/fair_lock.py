@@ -1,7 +1,7 @@
-"""Taking turns: whoever has waited longest is next.
+"""A lock that is handed on in the order in which it was asked for.
 
-SQLAlchemy's pool gives a connection that comes back to whoever asks first, and that is most often
-the thread that has just given it back: one that writes without a pause would keep all others out.
+SQLAlchemy's pool gives a returned connection to the first thread that asks, most often the one
+that has just returned it: a thread that writes without a pause would keep all others out.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import threading
 from collections import deque
 
 
-class Turns:
-    """A lock that is handed on in the order in which it was asked for."""
+class FairLock:
+    """A first-in, first-out lock between threads."""
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
         self._is_taken = False
         self._waiting: deque[threading.Lock] = deque()
 
-    def take(self, *, wait: float) -> bool:
-        """Return whether it is ours, after at most `wait` seconds."""
+    def acquire(self, *, timeout: float) -> bool:
+        """Wait for the lock for at most `timeout` seconds; return whether it was acquired."""
         with self._changing:
             if not self._is_taken:
                 self._is_taken = True
@@ -27,17 +27,17 @@ class Turns:
             bell = threading.Lock()
             bell.acquire()
             self._waiting.append(bell)
-        if bell.acquire(timeout=wait):
+        if bell.acquire(timeout=timeout):
             return True
         with self._changing:
-            # It may have been handed to us at the very end.
+            # It may have been handed to this thread at the very end.
             if bell not in self._waiting:
                 return True
             self._waiting.remove(bell)
             return False
 
-    def give_back(self) -> None:
-        """Hand it to whoever has waited longest, if anybody does."""
+    def release(self) -> None:
+        """Hand the lock to the thread that has waited longest, if there is one."""
         with self._changing:
             if self._waiting:
                 self._waiting.popleft().release()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -41,12 +40,3 @@ def in_order(
         if len(rows) < page:
             return
         rows = connection.execute(pages.where(key > rows[-1][key])).mappings().all()
-
-
-def folded(text: str) -> str:
-    """Return a text in which letters are equal that differ only in case or in how they are made.
-
-    >>> folded("BJÖRK") == folded("Bjo\u0308rk")
-    True
-    """
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -7,17 +7,61 @@ import os
 import secrets
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import StoreError, StoreFullError
-from bandstand.store.database.backup_checksum import seal
-from bandstand.store.database.engines import single_file
+from bandstand.store.database.sqlite_file import single_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from sqlalchemy import Connection
+
+
+FORMAT: Final = 1
+TABLE: Final = "backup"
+
+_SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name <> ? ORDER BY name"
+_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> ? ORDER BY name"
+
+
+def add_checksum(copy: sqlite3.Connection) -> None:
+    """Put the seal into a copy that is complete."""
+    digest = _digest(copy)
+    copy.execute(f"CREATE TABLE {TABLE} (format BIGINT NOT NULL, digest BLOB NOT NULL)")
+    copy.execute(f"INSERT INTO {TABLE} VALUES (?, ?)", (FORMAT, digest))  # noqa: S608
+
+
+def has_checksum(copy: sqlite3.Connection) -> bool:
+    """Return whether a database has a seal, be it the right one or not."""
+    named = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return bool(copy.execute(named, (TABLE,)).fetchone()[0])
+
+
+def matches_checksum(copy: sqlite3.Connection) -> bool:
+    """Return whether the content of a copy is what it was when it was sealed."""
+    rows = copy.execute(f"SELECT format, digest FROM {TABLE}").fetchall()  # noqa: S608
+    return rows == [(FORMAT, _digest(copy))]
+
+
+def remove_checksum(copy: sqlite3.Connection) -> None:
+    """Make a store of a copy again."""
+    copy.execute(f"DROP TABLE {TABLE}")
+
+
+def _digest(copy: sqlite3.Connection) -> bytes:
+    """Return the digest of the tables, and of their rows in the order in which they lie there."""
+    digest = sha256()
+    for row in copy.execute(_SCHEMA, (TABLE,)):
+        digest.update(repr(row).encode())
+    for (table,) in copy.execute(_TABLES, (TABLE,)).fetchall():
+        digest.update(repr(table).encode())
+        for row in copy.execute(f'SELECT * FROM "{table}" NOT INDEXED'):  # noqa: S608
+            digest.update(repr(row).encode())
+    return digest.digest()
+
 
 _SIDECARS: Final = ("", "-journal", "-wal", "-shm")
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -71,7 +115,7 @@ def finish(copy: sqlite3.Connection) -> None:
     if problems:
         msg = f"the store must be sound to be copied, got: {problems[0]}"
         raise StoreError(msg)
-    seal(copy)
+    add_checksum(copy)
 
 
 def damage(copy: sqlite3.Connection) -> list[str]:
@@ -106,3 +150,31 @@ def plain_errors(target: Path) -> Iterator[None]:
         is_full = getattr(problem, "sqlite_errorname", "") == "SQLITE_FULL"
         msg = f"{target} cannot be written: {'the disk is full' if is_full else problem}"
         raise (StoreFullError if is_full else StoreError)(msg) from problem
+
+
+class _Overtaken(Exception):  # noqa: N818  # it is no error
+    """Somebody else has brought the store up already, and has made the copy."""
+
+
+def copy_place(path: Path, version: int) -> Path:
+    """Return where the copy of a store goes that has this version and is to get the next.
+
+    >>> from pathlib import Path
+    >>> print(copy_place(Path("radio.db"), 1))
+    radio.db.before-version-2
+    """
+    return path.with_name(f"{path.name}.before-version-{version + 1}")
+
+
+def keep_copy(connection: Connection, path: Path, version: int) -> None:
+    """Copy the SQLite store at `path`, which had this version a moment ago."""
+    with suppress(_Overtaken), written_beside(copy_place(path, version)) as unfinished:
+        copy_sqlite(connection, unfinished)
+        _check_version(unfinished, version)
+
+
+def _check_version(path: Path, version: int) -> None:
+    with closing(single_file(path)) as copy:
+        ((found,),) = copy.execute("SELECT max(version) FROM schema_version").fetchall()
+    if found != version:
+        raise _Overtaken

@@ -7,21 +7,61 @@ listeners, so the statements go straight to the driver.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
 from bandstand.store.events.digest import DIGESTED, LogEnd, digest_of
 from bandstand.store.events.plays import HEARD, Kind, since_heard_ms
-from bandstand.store.events.raw_sql import cursor_of, statement_for
 from bandstand.store.events.values import TEN_YEARS, Event, NewEvent
 from bandstand.store.values import LARGEST_INTEGER, checked_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
     from sqlalchemy.engine.interfaces import DBAPICursor
+
+
+_PARAMETER_IN: Final = {"sqlite": ":{}", "postgresql": "%({})s"}
+
+
+class _Parameters:
+    """What `str.format_map` puts for {name} in a statement."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+
+    def __getitem__(self, name: str) -> str:
+        return self._pattern.format(name)
+
+
+def statement_for(database: str, statement: str) -> str:
+    """Return a statement with its {parameters} as the driver of a database wants them.
+
+    >>> statement_for("postgresql", "SELECT {seq}")
+    'SELECT %(seq)s'
+    """
+    return statement.format_map(_Parameters(_PARAMETER_IN[database]))
+
+
+@contextmanager
+def cursor_of(connection: Connection) -> Iterator[DBAPICursor]:
+    """Give the driver's cursor of a connection that is in a transaction."""
+    dbapi = connection.dialect.loaded_dbapi
+    driver = connection.connection
+    cursor = driver.cursor()
+    try:
+        yield cursor
+    except dbapi.Error as problem:
+        lost = connection.dialect.is_disconnect(problem, driver, cursor)
+        raise DBAPIError(None, None, problem, connection_invalidated=lost) from problem
+    finally:
+        cursor.close()
+
 
 _COLUMN_OF: Final = {"account": "account_id", "song": "song_id"}
 _NAMES: Final = (*DIGESTED, "digest")

@@ -20,16 +20,8 @@ from bandstand.store.database.schema import EVENT, LOG_END
 from bandstand.store.events.append import Appended, append
 from bandstand.store.events.digest import LogEnd, problems_of
 from bandstand.store.events.plays import HEARD, Kind
-from bandstand.store.events.values import (
-    KINDS,
-    SCOPES,
-    TEN_YEARS,
-    Event,
-    NewEvent,
-    Scope,
-    checked_id,
-)
-from bandstand.store.values import checked_integer
+from bandstand.store.events.values import KINDS, SCOPES, TEN_YEARS, Event, NewEvent, Scope
+from bandstand.store.values import checked_id, checked_integer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

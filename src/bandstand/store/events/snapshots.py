@@ -13,8 +13,7 @@ from sqlalchemy import delete, select, text
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SNAPSHOT
-from bandstand.store.events.values import checked_id
-from bandstand.store.values import checked_integer
+from bandstand.store.values import checked_id, checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -11,13 +11,12 @@ kind        needs                     may have     meaning
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.events.plays import Kind
-from bandstand.store.values import checked_integer, checked_text, shown
+from bandstand.store.values import checked_id, checked_integer, checked_short_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +55,6 @@ _MAY_HAVE: Final[dict[str, frozenset[str]]] = {
     "listen": _NEEDS["listen"] | {"played_ms"},
     "snooze": _NEEDS["snooze"] | {"until", "for_ms"},
 }
-_ID: Final = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,22 +113,6 @@ class Event:
     until: int | None  # the end of a snooze
     retracts: int | None  # the number of the event that is taken back
     digest: bytes  # SHA-256 over this event and the digest before it
-
-
-def checked_id(value: Any, name: str) -> str:
-    """Return `value`, the id of a song or an account: 16 lower-case hexadecimal digits."""
-    if not isinstance(value, str) or _ID.fullmatch(value) is None:
-        msg = f"{name} must be an id of 16 hexadecimal digits, got {shown(value)}"
-        raise InvalidInputError(msg)
-    return value
-
-
-def checked_short_text(value: Any, name: str, *, most: int) -> str:
-    """Return `value`, a text of 1 to `most` characters that every database can hold."""
-    if not 1 <= len(checked_text(value, name)) <= most:
-        msg = f"{name} must have 1 to {most} characters, got {len(value)}"
-        raise InvalidInputError(msg)
-    return str(value)
 
 
 def _check_fields(kind: Kind, given: set[str]) -> None:

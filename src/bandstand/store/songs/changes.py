@@ -14,18 +14,47 @@ is noted with two numbers, one for each of those who follow:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, insert, literal, select
+from sqlalchemy import delete, func, insert, literal, select, update
 
 from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import FILE, SONG_CHANGE
-from bandstand.store.songs.identity import identity, note_song_change
+from bandstand.store.database.schema import FILE, SONG_CHANGE, STORE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A store's own id, random; when it was made; how often its songs have changed."""
+
+    id: str
+    created_at: int  # UTC, in milliseconds
+    song_changes: int
+
+
+def identity(connection: Connection) -> Identity:
+    """Return which store this is."""
+    row = connection.execute(select(STORE)).one()
+    return Identity(id=row.id, created_at=row.created_at, song_changes=row.song_changes)
+
+
+def claim(connection: Connection) -> None:
+    """Wait until no other transaction changes songs, files, scans or projections.
+
+    On SQLite nobody else writes anyway; on PostgreSQL this holds until the transaction ends.
+    So what is read after it stays true until the writing that depends on it is done.
+    """
+    connection.execute(select(STORE.c.id).with_for_update())
+
+
+def note_song_change(connection: Connection) -> None:
+    """Note that the set of present songs, or what describes one of them, has changed."""
+    connection.execute(update(STORE).values(song_changes=STORE.c.song_changes + 1))
 
 
 def note_changes(

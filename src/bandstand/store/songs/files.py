@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, delete, exists, func, or_, select, update
 
-from bandstand.store.database.queries import chunks, folded, in_order
+from bandstand.store.database.queries import chunks, in_order
 from bandstand.store.database.schema import FILE, SONG, SONG_CHANGE
-from bandstand.store.songs.changes import note_change_of_files, note_changes
-from bandstand.store.songs.identity import claim, note_song_change
-from bandstand.store.values import checked_integer, checked_path, checked_text
+from bandstand.store.songs.changes import (
+    claim,
+    note_change_of_files,
+    note_changes,
+    note_song_change,
+)
+from bandstand.store.values import checked_integer, checked_path, checked_text, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

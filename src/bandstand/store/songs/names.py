@@ -6,6 +6,7 @@ is what `song_pages.Filter` finds: as many songs as the number says.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,19 +17,55 @@ from sqlalchemy import func, select
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import FILE, SONG
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.songs.pages import ALBUM_ARTIST
-from bandstand.store.songs.spellings import genre_names, name_key
+from bandstand.store.values import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sqlalchemy import Connection
 
+
+_GENRES: Final = re.compile(r"[;/,|\\\0]|\s[-–]\s")
+
+
+def name_key(name: str) -> str:
+    """Return what all spellings of a name have in common.
+
+    >>> name_key("  The  BEATLES ") == name_key("The Beatles")
+    True
+    """
+    return " ".join(folded(name).split())
+
+
+def genre_names(genre: str | None) -> tuple[str, ...]:
+    """Return the genres that a tag names, as they are written.
+
+    >>> genre_names("Rock; Pop/Folk"), genre_names("Hip-Hop")
+    (('Rock', 'Pop', 'Folk'), ('Hip-Hop',))
+    """
+    parts = _GENRES.split(genre or "")
+    return tuple(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
+
+
+def genre_keys(genre: str | None) -> frozenset[str]:
+    """Return the names of a song's genres, and of all of them as one.
+
+    >>> sorted(genre_keys("Rock/Pop"))
+    ['pop', 'rock', 'rock/pop']
+    """
+    if genre is None:
+        return frozenset()
+    return frozenset(name_key(name) for name in (*genre_names(genre), genre)) - {""}
+
+
 Of: TypeAlias = Literal["artist", "album", "genre"]
 
 OF: Final[tuple[Of, ...]] = get_args(Of)
 LONGEST_KEY: Final = 480  # characters, and the digest of what is longer
 _Spellings: TypeAlias = Counter[tuple[str, str | None]]  # name and artist, as they are written
+
+# Whose album a song is on, as far as its tags say.
+ALBUM_ARTIST: Final = func.coalesce(SONG.c.album_artist, SONG.c.artist)
 
 _COLUMNS: Final = {
     "artist": (SONG.c.artist,),

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from sqlalchemy import case, collate, func, or_, select, tuple_
 
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.store.database.queries import folded
 from bandstand.store.database.schema import EVENT, FILE, SONG
-from bandstand.store.events.values import checked_id
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.songs.songs import LONGEST_SEARCH, SELECT, is_storable, record_of
-from bandstand.store.songs.spellings import genre_keys, name_key
-from bandstand.store.values import checked_integer
+from bandstand.store.songs.names import ALBUM_ARTIST, genre_keys, name_key
+from bandstand.store.songs.songs import LONGEST_SEARCH, SELECT, record_of
+from bandstand.store.values import checked_id, checked_integer, folded, is_storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 Order: TypeAlias = Literal["artist", "title", "album", "newest"]
 
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
-# Whose album a song is on, as far as its tags say.
-ALBUM_ARTIST: Final = func.coalesce(SONG.c.album_artist, SONG.c.artist)
 
 _MOST_WORDS: Final = 10
 # Spellings of one name, or tags with one genre, or albums with one word in their names: so many

@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import PROJECTION
-from bandstand.store.songs.identity import claim
+from bandstand.store.songs.changes import claim
 from bandstand.store.values import checked_integer
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from sqlalchemy import RowMapping, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import FILE, SONG
-from bandstand.store.songs.changes import note_changes
+from bandstand.store.songs.changes import claim, note_changes
 from bandstand.store.songs.files import is_present, place
-from bandstand.store.songs.identity import claim
 from bandstand.store.values import LONGEST_PATH, checked_integer
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from sqlalchemy import bindparam, insert, select, update
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.queries import chunks, folded
+from bandstand.store.database.queries import chunks
 from bandstand.store.database.schema import FILE, SONG
-from bandstand.store.songs.changes import note_changes
+from bandstand.store.songs.changes import claim, note_changes
 from bandstand.store.songs.files import is_present, place
-from bandstand.store.songs.identity import claim
 from bandstand.store.values import (
     checked_integer,
     checked_number,
@@ -27,6 +26,7 @@ from bandstand.store.values import (
     checked_tags,
     checked_text,
     descriptors_to_bytes,
+    folded,
 )
 
 if TYPE_CHECKING:

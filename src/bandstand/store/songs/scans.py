@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SCAN
-from bandstand.store.songs.identity import claim
+from bandstand.store.songs.changes import claim
 from bandstand.store.values import checked_integer
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlalchemy import func, or_, select
 
-from bandstand.store.database.queries import chunks, folded, in_order
+from bandstand.store.database.queries import chunks, in_order
 from bandstand.store.database.schema import FILE, SONG
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.values import checked_integer, descriptors_from_bytes, is_unicode
+from bandstand.store.values import checked_integer, descriptors_from_bytes, folded, is_storable
 from bandstand.tracks import Tags
 
 if TYPE_CHECKING:
@@ -55,11 +55,6 @@ _SONG_COLUMNS: Final = [
 SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
 # Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
 LONGEST_SEARCH: Final = 5_000
-
-
-def is_storable(text: str) -> bool:
-    """Return whether a database can hold a text, and so could have it."""
-    return "\0" not in text and is_unicode(text)
 
 
 def record_of(row: Mapping[Any, Any]) -> SongRecord:
@@ -161,3 +156,65 @@ def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
     except UnicodeEncodeError:  # a surrogate that stands for no byte
         return None
     return at_path(connection, path)
+
+
+# id, title, artist, album artist, album, genre, year, MusicBrainz recording, duration in seconds
+Facts: TypeAlias = tuple[
+    str,
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+    int | None,
+    str | None,
+    float,
+]
+
+_FACTS: Final = (
+    SONG.c.id,
+    SONG.c.title,
+    SONG.c.artist,
+    SONG.c.album_artist,
+    SONG.c.album,
+    SONG.c.genre,
+    SONG.c.year,
+    SONG.c.recording_mbid,
+    SONG.c.duration,
+)
+_SELECT_FACTS: Final = select(*_FACTS).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
+_FACTS_PER_PAGE: Final = 10_000
+
+
+def facts(connection: Connection) -> Iterator[Facts]:
+    """Yield the facts of all present songs, in the order of their ids."""
+    page = _SELECT_FACTS.order_by(SONG.c.id).limit(_FACTS_PER_PAGE)
+    rows: Any = connection.execute(page).all()
+    while rows:
+        yield from rows
+        if len(rows) < _FACTS_PER_PAGE:
+            return
+        rows = connection.execute(page.where(SONG.c.id > rows[-1][0])).all()
+
+
+def facts_of_some(connection: Connection, ids: Sequence[str]) -> Iterator[Facts]:
+    """Yield the facts of those of these songs that are present, in the order of `ids`, rising."""
+    for some in chunks(ids):
+        rows: Any = connection.execute(_SELECT_FACTS.where(SONG.c.id.in_(some)).order_by(SONG.c.id))
+        yield from rows
+
+
+def facts_of(record: SongRecord) -> Facts:
+    """Return the facts of a song that is known as a record."""
+    tags = record.tags
+    return (
+        record.id,
+        tags.title,
+        tags.artist,
+        tags.album_artist,
+        tags.album,
+        tags.genre,
+        tags.year,
+        tags.recording_mbid,
+        record.duration,
+    )

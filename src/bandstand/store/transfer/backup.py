@@ -8,19 +8,78 @@ owner only, carries a seal (`sealing`), and appears under its name when it is co
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import delete, func, insert, select, update
 
 from bandstand.errors import ConflictError, InvalidInputError, StoreError
 from bandstand.store.database.connection import open_store
-from bandstand.store.database.engines import single_file
 from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.queries import CHUNK
+from bandstand.store.database.schema import (
+    ACCOUNT,
+    FILE,
+    METADATA,
+    PROJECTION,
+    SCAN,
+    SCHEMA_VERSION,
+    SESSION,
+    SONG,
+    STORE,
+    STUDY,
+)
 from bandstand.store.database.sqlite_copy import copy_sqlite, finish, written_beside
-from bandstand.store.transfer.row_copy import copy_rows
+from bandstand.store.database.sqlite_file import single_file
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from bandstand.store.database.connection import Store
+    from bandstand.store.database.location import Location
+
+
+# What each store has from its own beginning, and what nobody takes along.
+_LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, SESSION.name})
+
+
+def check_empty(connection: Connection, location: Location) -> None:
+    """Refuse a store that holds songs, scans, people or studies: nothing is ever mixed into it."""
+    for table in (SONG, FILE, SCAN, PROJECTION, ACCOUNT, STUDY):
+        if connection.execute(select(table).limit(1)).first() is not None:
+            msg = f"the store {location} must be empty, got one with rows of {table.name}"
+            raise ConflictError(msg)
+
+
+def copy_rows(source: Connection, target: Connection) -> None:
+    """Copy everything but sessions into a store that is empty."""
+    target.execute(delete(STORE))
+    for table in METADATA.sorted_tables:  # what is referred to comes first
+        if table.name in _LEFT_OUT:
+            continue
+        rows = source.execution_options(yield_per=CHUNK).execute(select(table))
+        for some in rows.mappings().partitions():
+            target.execute(insert(table), [dict(row) for row in some])
+
+
+def count_rows(connection: Connection) -> dict[str, int]:
+    """Return how many rows each table has, but for those of no consequence."""
+    return {
+        table.name: connection.scalar(select(func.count()).select_from(table)) or 0
+        for table in METADATA.sorted_tables
+        if table.name not in _LEFT_OUT and table is not STORE
+    }
+
+
+def give_new_id(connection: Connection) -> None:
+    """Let a store be another one from now on.
+
+    What was derived from the songs that it had, such as the catalogue's matrix, is then stale;
+    otherwise it would seem to fit as soon as the songs have changed as often as they had before.
+    """
+    connection.execute(update(STORE).values(id=secrets.token_hex(16)))
 
 
 def backup(store: Store, target: Path, *, replace: bool = False) -> None:

@@ -17,16 +17,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import ConflictError, InvalidInputError, StoreLockedError, StoreVersionError
-from bandstand.store.database.backup_checksum import is_seal_whole, is_sealed, remove_seal
 from bandstand.store.database.connection import WAIT, open_store
-from bandstand.store.database.engines import single_file
 from bandstand.store.database.failures import is_busy
 from bandstand.store.database.location import Location, SqliteLocation
 from bandstand.store.database.migrations.migrate import MIGRATIONS
 from bandstand.store.database.serving_lock import serving_lock
-from bandstand.store.database.sqlite_copy import damage, plain_errors, sync, written_beside
-from bandstand.store.database.sqlite_file import APPLICATION_ID
-from bandstand.store.transfer.row_copy import check_empty, copy_rows, give_new_id
+from bandstand.store.database.sqlite_copy import (
+    damage,
+    has_checksum,
+    matches_checksum,
+    plain_errors,
+    remove_checksum,
+    sync,
+    written_beside,
+)
+from bandstand.store.database.sqlite_file import APPLICATION_ID, single_file
+from bandstand.store.transfer.backup import check_empty, copy_rows, give_new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +143,7 @@ def _make_store(path: Path, source: Path) -> None:
         except sqlite3.Error as problem:
             msg = f"a backup must be whole, got {source}, which is damaged: {problem}"
             raise InvalidInputError(msg) from problem
-        remove_seal(copy)
+        remove_checksum(copy)
         copy.execute("UPDATE store SET id = lower(hex(randomblob(16)))")  # see `give_new_id`
         # The first who opens it makes a write-ahead log; until then it is one file.
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -152,7 +158,7 @@ def _check(copy: sqlite3.Connection, source: Path) -> None:
     if problems:
         msg = f"a backup must be whole, got {source}, which is damaged: {problems[0]}"
         raise InvalidInputError(msg)
-    if not is_sealed(copy):
+    if not has_checksum(copy):
         msg = (
             f"a backup must be made by `bandstand backup`, got {source}, which has no seal: "
             "a store itself, perhaps, which can be used as it is"
@@ -165,7 +171,7 @@ def _check(copy: sqlite3.Connection, source: Path) -> None:
             "it was made by a newer Bandstand"
         )
         raise StoreVersionError(msg)
-    if not is_seal_whole(copy):
+    if not matches_checksum(copy):
         msg = f"a backup must be whole, got {source}, whose content does not fit its seal"
         raise InvalidInputError(msg)
 

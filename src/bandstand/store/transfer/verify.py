@@ -27,7 +27,7 @@ from bandstand.store.database.schema import (
     STUDY_SONG,
 )
 from bandstand.store.events import events
-from bandstand.store.transfer.row_copy import count_rows
+from bandstand.store.transfer.backup import count_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -16,8 +16,8 @@ from bandstand.errors import ConflictError
 from bandstand.library.walk import shown
 from bandstand.radio.scanning.scan_progress import Progress
 from bandstand.store import accounts
-from bandstand.store.database.engines import sqlite_warning
 from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import files
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import ADMIN, visitor

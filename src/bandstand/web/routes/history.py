@@ -95,6 +95,6 @@ def _page(
 
 
 def _lines(context: Context, me: Account) -> str:
-    from bandstand.store.transfer.jsonl import export  # noqa: PLC0415  # only this needs it
+    from bandstand.store.transfer import jsonl  # noqa: PLC0415  # only this needs it
 
-    return "".join(f"{line}\n" for line in export.export_lines(context.store, account=me.id))
+    return "".join(f"{line}\n" for line in jsonl.export_lines(context.store, account=me.id))

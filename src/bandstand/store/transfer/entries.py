@@ -27,9 +27,7 @@ from sqlalchemy import Table
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists
-from bandstand.store.account_settings import settings_to_text
-from bandstand.store.accounts import Role
-from bandstand.store.database.queries import folded
+from bandstand.store.accounts import Role, settings_to_text
 from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
@@ -45,25 +43,21 @@ from bandstand.store.database.schema import (
     STUDY_SONG,
 )
 from bandstand.store.events.plays import Kind
-from bandstand.store.events.values import (
-    LONGEST_KEY,
-    LONGEST_TARGET,
-    Scope,
-    checked_id,
-    checked_short_text,
-)
+from bandstand.store.events.values import LONGEST_KEY, LONGEST_TARGET, Scope
 from bandstand.store.playlists import MOST_SONGS
 from bandstand.store.songs.files import place
 from bandstand.store.songs.save_analysis import song_name
-from bandstand.store.studies import checked_title, design_to_text
-from bandstand.store.study_values import LONGEST_ALGORITHM
+from bandstand.store.studies import LONGEST_ALGORITHM, checked_title, design_to_text
 from bandstand.store.values import (
     DESCRIPTOR_COUNT,
     LARGEST_INTEGER,
     SMALLEST_INTEGER,
+    checked_id,
+    checked_short_text,
     checked_text,
     descriptors_from_bytes,
     descriptors_to_bytes,
+    folded,
     shown,
 )
 
