@@ -224,7 +224,7 @@ def _add_people(store: Store) -> tuple[str, ...]:
     names: list[str] = []
     with store.writing() as connection:
         for payload in PAYLOADS:
-            name = payload[: accounts.LONGEST_NAME].strip()
+            name = payload[: accounts.MAX_NAME_CHARS].strip()
             if _can_be(accounts.checked_name, name) and _is_new(connection, name):
                 role: accounts.Role = "admin" if len(names) % 3 == 0 else "listener"
                 accounts.create(connection, name=name, role=role, password_hash=HASH, now=NOW)
@@ -238,7 +238,7 @@ def _add_playlists(
     names: list[str] = []
     with store.writing() as connection:
         for payload in PAYLOADS:
-            name = payload[: playlists.LONGEST_NAME].strip()
+            name = payload[: playlists.MAX_NAME_CHARS].strip()
             if _can_be(playlists.checked_name, name):
                 playlists.create(
                     connection, account=account, name=name, songs=songs[:1], now=NOW + len(names)

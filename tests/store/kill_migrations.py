@@ -27,7 +27,7 @@ from sqlalchemy import URL, Engine, create_engine, event, func, inspect, select,
 
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import PostgresLocation, parse_location
-from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
+from bandstand.store.database.migrate import MIGRATIONS, Migration
 from bandstand.store.database.schema import SCHEMA_VERSION
 from bandstand.store.songs.changes import identity
 

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from bandstand.store import accounts, playlists, studies
 from bandstand.store.database.connection import open_store
-from bandstand.store.database.migrations.migrate import MIGRATIONS
+from bandstand.store.database.migrate import MIGRATIONS
 from bandstand.store.database.schema import SONG
 from bandstand.store.database.sqlite_file import APPLICATION_ID
 from bandstand.store.events import events, snapshots

@@ -75,8 +75,8 @@ def test_songs_that_are_not_there_are_refused(store: Store, song: str) -> None:
 def test_there_is_an_end_to_songs_and_playlists(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(playlists, "MOST_SONGS", 3)
-    monkeypatch.setattr(playlists, "MOST_PLAYLISTS", 2)
+    monkeypatch.setattr(playlists, "MAX_SONGS", 3)
+    monkeypatch.setattr(playlists, "MAX_PLAYLISTS", 2)
     with discarded(store) as connection:
         ann, (song,) = add_account(connection, "Ann").id, add_songs(connection, 1)
         with pytest.raises(InvalidInputError, match="3 songs, got 4"):

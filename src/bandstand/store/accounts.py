@@ -1,11 +1,10 @@
-"""Who listens: accounts, their passwords' hashes and their settings.
+"""Accounts, the hashes of their passwords, and their settings.
 
-One rule is kept by every function here: there is always somebody who can log in and look after
-the others. The last enabled admin with a password cannot be removed, disabled, demoted or left
-without a password.
+Every function keeps one rule: the last enabled admin with a password cannot be removed, disabled,
+demoted or left without a password.
 
-Whoever loses the right to come in (another password, disabled, removed) is out at once: the
-sessions end in the same transaction.
+An account that is disabled, removed or gets another password is logged out at once: its sessions
+end in the same transaction.
 """
 
 from __future__ import annotations
@@ -23,8 +22,14 @@ from sqlalchemy import func, insert, select, text, update
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
 from bandstand.store.database.secure_erase import request_erase
+from bandstand.store.database.values import (
+    checked_integer,
+    checked_text,
+    folded,
+    is_storable,
+    json_to_text,
+)
 from bandstand.store.events.digest import FIRST_DIGEST
-from bandstand.store.values import checked_integer, checked_text, folded, is_storable, json_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,28 +46,28 @@ def new_token() -> str:
 
 
 def token_hash(token: str) -> bytes:
-    """Return what the store keeps of a token: who reads the store cannot use it.
+    """Return what the store keeps of a token, so that a copy of the store gives no access.
 
-    A plain hash is enough for something that nobody can guess.
+    A plain hash is enough for 256 random bits.
 
     >>> token_hash("a").hex()[:16]
     'ca978112ca1bbdca'
     """
-    # A request may hold anything; what no token can be, no store knows.
+    # A request may hold any text, also with lone surrogates.
     return sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 Role = Literal["listener", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
-LONGEST_NAME: Final = 64
+MAX_NAME_CHARS: Final = 64
 
-_MOST_SEEDS: Final = 2**63
+_SEED_COUNT: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Somebody who listens, without the password and the settings."""
+    """An account without its password and settings."""
 
     id: str
     name: str
@@ -124,7 +129,7 @@ def create(
         role=role,
         has_password=hashed is not None,
         disabled=False,
-        seed=secrets.randbelow(_MOST_SEEDS),
+        seed=secrets.randbelow(_SEED_COUNT),
         created_at=checked_integer(now, "now"),
     )
     row = {name: getattr(account, name) for name in ("id", "name", "role", "disabled", "seed")}
@@ -173,7 +178,7 @@ def password_hash(connection: Connection, account: str) -> str | None:
 def set_password(
     connection: Connection, account: str, password_hash: str | None, *, keep: str | None = None
 ) -> None:
-    """Give an account another password, or none; ends its sessions, but for the one of `keep`."""
+    """Set or remove a password; end the account's sessions, except the one of `keep`."""
     hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
     _claim(connection)
     before = existing(connection, account)
@@ -184,7 +189,7 @@ def set_password(
 
 
 def renew_hash(connection: Connection, account: str, *, old: str, new: str) -> None:
-    """Put another hash of the same password in place of `old`, if that is still there."""
+    """Replace `old` by another hash of the same password, if it is still there."""
     is_old = (ACCOUNT.c.id == account, ACCOUNT.c.password == checked_text(old, "old"))
     connection.execute(update(ACCOUNT).where(*is_old).values(password=checked_text(new, "new")))
 
@@ -200,7 +205,7 @@ def set_role(connection: Connection, account: str, role: Role) -> None:
 
 
 def set_disabled(connection: Connection, account: str, *, disabled: bool) -> None:
-    """Keep somebody out, at once, with all that is known of them; or let them in again."""
+    """Disable an account and end its sessions, or enable it again; its data stays."""
     _claim(connection)
     before = existing(connection, account)
     if disabled:
@@ -221,7 +226,7 @@ def rename(connection: Connection, account: str, name: str) -> None:
 def delete(connection: Connection, account: str) -> None:
     """Remove an account with its log, sessions, settings, playlists and studies' ratings, for good.
 
-    A SQLite file is written anew when the transaction has ended, so that no trace is left.
+    The rows are securely erased from a SQLite file when the transaction has ended.
     """
     _claim(connection)
     _check_not_last(connection, existing(connection, account), "be removed")
@@ -230,7 +235,7 @@ def delete(connection: Connection, account: str) -> None:
 
 
 def end_sessions(connection: Connection, account: str, *, keep: str | None) -> None:
-    """Log an account out everywhere, but where it has the token `keep`."""
+    """End all sessions of an account, except the one of the token `keep`."""
     ended = delete_from(SESSION).where(SESSION.c.account_id == account)
     if keep is not None:
         ended = ended.where(SESSION.c.token_hash != token_hash(keep))
@@ -253,8 +258,8 @@ def checked_name(name: Any) -> str:
     'Ann'
     """
     clean = checked_text(name, "a name").strip()
-    if not 1 <= len(clean) <= LONGEST_NAME or not folded(clean):
-        msg = f"a name must have 1 to {LONGEST_NAME} characters, got {len(clean)}"
+    if not 1 <= len(clean) <= MAX_NAME_CHARS or not folded(clean):
+        msg = f"a name must have 1 to {MAX_NAME_CHARS} characters, got {len(clean)}"
         raise InvalidInputError(msg)
     if any(unicodedata.category(letter) in {"Cc", "Cf", "Zl", "Zp"} for letter in clean):
         msg = "a name must have no control characters, got one with some"
@@ -277,7 +282,7 @@ def _change(connection: Connection, account: str, **values: Any) -> None:
 def _check_free(connection: Connection, name: str, *, but: str | None = None) -> None:
     known = by_name(connection, name)
     if known is not None and known.id != but:
-        msg = f"a name that nobody has was expected, got {name!r}, which is taken"
+        msg = f"a name that is free was expected, got {name!r}, which is taken"
         raise ConflictError(msg)
 
 
@@ -292,7 +297,7 @@ def _check_not_last(connection: Connection, account: Account, what: str) -> None
 def _claim(connection: Connection) -> None:
     """Wait until no other transaction changes accounts, until this one ends.
 
-    So two admins cannot remove each other at the same time. On SQLite nobody else writes anyway.
+    So two admins cannot remove each other at the same time. SQLite has one writer anyway.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))

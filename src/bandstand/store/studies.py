@@ -5,9 +5,10 @@
     arm           one algorithm for one participant, at one place of their order
     song          what was offered in an arm, and then rated: 1, 2, 3, … without a gap
 
-A participant's changes come one after the other, whichever process makes them. What does not go
-with what is there raises ConflictError and changes nothing, so that whoever was second can read
-what the first did.
+Changes of one participant are serialised, also between processes. A change that does not fit the
+present state raises ConflictError and changes nothing: an arm is begun once, the next song is
+offered when the one before is rated, and a rating is never changed. A participant who withdraws is
+erased, and the number is free again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from bandstand.store.database.schema import (
     STUDY_SONG,
 )
 from bandstand.store.database.secure_erase import request_erase
-from bandstand.store.values import (
+from bandstand.store.database.values import (
     checked_id,
     checked_integer,
     checked_short_text,
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value", bound="DataclassInstance")
 
-LONGEST_TITLE: Final = 200
-LONGEST_ALGORITHM: Final = 100
+MAX_TITLE_CHARS: Final = 200
+MAX_ALGORITHM_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class StudyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParticipantRow:
-    """Somebody who takes part, or is invited to."""
+    """A participant, invited or joined."""
 
     study: str
     account: str
@@ -81,7 +82,7 @@ class ParticipantRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewArm:
-    """One algorithm that somebody who joins will hear, and at which place."""
+    """One algorithm of a new participant, and its place."""
 
     place: int  # 1, 2, 3, … in the participant's own order
     algorithm: str
@@ -132,7 +133,7 @@ _OF_ARM: Final = STUDY_SONG.c.arm_id == STUDY_ARM.c.id
 _RATED: Final = select(func.count(STUDY_SONG.c.stars)).where(_OF_ARM).scalar_subquery()
 _LAST_RATED_AT: Final = select(func.max(STUDY_SONG.c.rated_at)).where(_OF_ARM).scalar_subquery()
 _PENDING: Final = STUDY_SONG.alias("pending")
-# All that an `ArmRow` says; to be narrowed, and read by `arm_of`.
+# The columns of an `ArmRow`, for `_arm`.
 _ARMS: Final = select(
     STUDY_ARM,
     _RATED.label("rated"),
@@ -152,7 +153,7 @@ def get(connection: Connection, study: str) -> StudyRow | None:
 
 
 def _claim_open(connection: Connection, study: str) -> None:
-    """Wait until nobody else joins or closes a study, until this transaction ends.
+    """Wait until no other transaction joins or closes a study, until this one ends.
 
     Raises NotFoundError where there is no such study, ConflictError for one that is closed.
     """
@@ -167,12 +168,10 @@ def _claim_open(connection: Connection, study: str) -> None:
 
 
 def _no_study() -> NotFoundError:
-    """Return what to raise for the id of no study."""
     return NotFoundError("a study that exists was expected, got another id")
 
 
 def _is_closed() -> ConflictError:
-    """Return what to raise for a change of a study that has ended."""
     return ConflictError("a study that is open was expected, got one that is closed")
 
 
@@ -191,7 +190,7 @@ def _study(row: Mapping[Any, Any]) -> StudyRow:
 
 
 def _arm(row: Mapping[Any, Any]) -> ArmRow:
-    """Return the arm of a row that `_ARMS` gave."""
+    """Return the arm of a row of `_ARMS`."""
     pending = None
     if row["pending_number"] is not None:
         pending = PendingRow(
@@ -200,7 +199,7 @@ def _arm(row: Mapping[Any, Any]) -> ArmRow:
     return _value(ArmRow, row, pending=pending)
 
 
-_MAX_DESIGN_CHARS: Final = 1_000_000  # characters
+_MAX_DESIGN_CHARS: Final = 1_000_000
 _IS_OPEN: Final = STUDY.c.closed_at.is_(None)
 
 
@@ -240,8 +239,8 @@ def create(
 def open_id(connection: Connection) -> str | None:
     """Return the id of the study that is open; None if none is.
 
-    Quick, unlike `opened`: the catalogue, which may be large, is not read. But for `closed_at` a
-    study never changes, so whoever has it once need not read it again.
+    Faster than `opened`: the catalogue, which may be large, is not read. Except for `closed_at` a
+    study never changes, so that the caller can cache it.
     """
     return connection.scalar(select(STUDY.c.id).where(_IS_OPEN))
 
@@ -267,9 +266,9 @@ def all_studies(connection: Connection) -> list[StudyRow]:
 
 
 def close(connection: Connection, study: str, now: int) -> None:
-    """End a study: nobody joins, listens or rates any more; one that is closed stays as it is."""
+    """Close a study for joining, listening and rating; a closed one stays as it is."""
     is_it = STUDY.c.id == checked_text(study, "study")
-    # Stronger than the change itself asks for: it waits for whoever has a claim in the study.
+    # A stronger lock than the update needs: it waits for the claims of participants.
     connection.execute(select(STUDY.c.id).where(is_it).with_for_update()).all()
     closing = update(STUDY).where(is_it, _IS_OPEN).values(closed_at=checked_integer(now, "now"))
     if connection.execute(closing).rowcount == 0 and get(connection, study) is None:
@@ -278,7 +277,7 @@ def close(connection: Connection, study: str, now: int) -> None:
 
 def checked_title(title: Any) -> str:
     """Return the title of a study, if it can be one."""
-    clean = checked_short_text(title, "a study's title", most=LONGEST_TITLE)
+    clean = checked_short_text(title, "a study's title", most=MAX_TITLE_CHARS)
     if clean != clean.strip() or not clean.isprintable():
         msg = f"a study's title must fit on one line, without spaces around it, got {clean[:80]!r}"
         raise InvalidInputError(msg)
@@ -299,7 +298,7 @@ def design_to_text(design: Mapping[str, Any]) -> str:
 
 
 def _claim_studies(connection: Connection) -> None:
-    """Wait until no other transaction opens a study; on SQLite nobody else writes anyway."""
+    """Wait until no other transaction opens a study; SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE study IN SHARE ROW EXCLUSIVE MODE"))
 
@@ -347,7 +346,7 @@ def join(
     """Return an account as one that has agreed to take part, with its arms, none of them begun.
 
     One that was invited keeps its number, and `number` must be that one. Raises ConflictError
-    where they have joined already, the number is somebody else's, or the study is closed.
+    where they have joined already, the number is taken, or the study is closed.
     """
     checked_integer(number, "number", least=1)
     checked_integer(now, "now")
@@ -375,7 +374,7 @@ def join(
 
 
 def free_number(connection: Connection, study: str) -> int:
-    """Return the smallest number that nobody in an open study has.
+    """Return the smallest number that is free in an open study.
 
     It stays free until the transaction ends, which must be one that writes.
     """
@@ -422,8 +421,8 @@ def of_account(connection: Connection, account: str) -> list[ParticipantRow]:
 def claim(connection: Connection, study: str, account: str) -> None:
     """Wait until no other transaction changes what a participant does, until this one ends.
 
-    So what is read after it stays true until the writing that depends on it is done, and nobody
-    closes the study meanwhile. Raises NotFoundError where the account takes no part.
+    What is read after it stays true until then, and the study stays open. Raises NotFoundError
+    where the account takes no part.
     """
     found = None
     if is_storable(study) and is_storable(account):
@@ -441,8 +440,8 @@ def withdraw(connection: Connection, study: str, account: str) -> bool:
     """Return whether a participant's account went too, as one that was made for the study does.
 
     The participant goes with arms and ratings, for good, also from a study that is closed. An
-    account that went leaves as `accounts.delete` says; the last admin's cannot go and stays. A
-    SQLite file is written anew when the transaction has ended, so that no trace is left.
+    account that went leaves as `accounts.delete` says; the last admin's cannot go and stays. The
+    rows are securely erased from a SQLite file when the transaction has ended.
     """
     before = participant(connection, study, account)
     if before is None:
@@ -480,19 +479,19 @@ def _insert(connection: Connection, row: ParticipantRow) -> None:
         msg = "an account that exists was expected, got another id"
         raise NotFoundError(msg)
     if any(one.number == row.number for one in participants(connection, row.study)):
-        msg = f"a number that nobody has was expected, got {row.number}, which is taken"
+        msg = f"a number that is free was expected, got {row.number}, which is taken"
         raise ConflictError(msg)
     connection.execute(insert(STUDY_PARTICIPANT).values(_columns(row)))
 
 
 def _hold_account(connection: Connection, account: str) -> bool:
-    """Return whether there is such an account, which nobody removes until the transaction ends."""
+    """Lock an account against removal until the transaction ends; return whether it exists."""
     wanted = select(ACCOUNT.c.id).where(ACCOUNT.c.id == account)
     return connection.scalar(wanted.with_for_update(read=True, key_share=True)) is not None
 
 
 def _hold_study(connection: Connection, study: str) -> None:
-    """Wait until nobody closes a study, and let nobody close it until the transaction ends."""
+    """Lock a study against closing until the transaction ends."""
     wanted = select(STUDY.c.id).where(STUDY.c.id == study)
     connection.execute(wanted.with_for_update(read=True, key_share=True)).all()
 
@@ -501,7 +500,7 @@ def _checked_arms(arms: Sequence[NewArm]) -> list[dict[str, Any]]:
     values = [
         {
             "place": checked_integer(arm.place, "place", least=0),
-            "algorithm": checked_short_text(arm.algorithm, "algorithm", most=LONGEST_ALGORITHM),
+            "algorithm": checked_short_text(arm.algorithm, "algorithm", most=MAX_ALGORITHM_CHARS),
             "seed": checked_integer(arm.seed, "seed", least=0),
         }
         for arm in arms
@@ -531,7 +530,7 @@ def arms(connection: Connection, study: str, account: str) -> list[ArmRow]:
 
 
 def arm_by_id(connection: Connection, arm: str) -> ArmRow | None:
-    """Return an arm, whoever has it; None where there is none."""
+    """Return the arm with an id; None where there is none."""
     if not is_storable(arm):
         return None
     row = connection.execute(_ARMS.where(STUDY_ARM.c.id == arm)).mappings().one_or_none()
@@ -661,7 +660,7 @@ def _claimed(connection: Connection, arm: str) -> int | None:
     """Wait until no other transaction changes the arm's participant; return when it was begun."""
     row = None
     if is_storable(arm):
-        # Whose it is never changes, and nobody changes the arm without a claim to them.
+        # The owner of an arm never changes, and every change of the arm claims the owner.
         owned = select(STUDY_ARM.c.study_id, STUDY_ARM.c.account_id).where(STUDY_ARM.c.id == arm)
         for owner in connection.execute(owned).all():
             with suppress(NotFoundError):  # the arm has gone with them

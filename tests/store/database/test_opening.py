@@ -12,7 +12,7 @@ import pytest
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.migrations.migrate import MIGRATIONS, Migration
+from bandstand.store.database.migrate import MIGRATIONS, Migration
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
 from tests.store.unprivileged import nobody_special, public_folder

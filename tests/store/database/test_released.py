@@ -13,7 +13,7 @@ import pytest
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import SqliteLocation
-from bandstand.store.database.migrations.migrate import MIGRATIONS
+from bandstand.store.database.migrate import MIGRATIONS
 from bandstand.store.database.sqlite_copy import copy_place
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify

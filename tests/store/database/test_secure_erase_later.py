@@ -177,7 +177,7 @@ def test_a_file_is_whole_when_it_is_not_written_anew_to_the_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = planted(store)
-    monkeypatch.setattr("bandstand.store.database.engines._STEPS", 1)
+    monkeypatch.setattr("bandstand.store.database.sqlite_file._PROGRESS_STEPS", 1)
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         rewrite_file(store._engines.writer, should_stop=lambda: True)
     assert verify(store).is_whole

@@ -104,10 +104,10 @@ def test_what_waits_together_is_committed_together(store: Store) -> None:
         with busy(group):
             futures = [
                 group.submit(adding(rating(account, songs[0], str(number))))
-                for number in range(writer.MOST_TOGETHER + 10)
+                for number in range(writer.MAX_GROUP_TASKS + 10)
             ]
         numbers = [future.result(SECONDS).event.seq for future in futures]
-    assert numbers == list(range(1, writer.MOST_TOGETHER + 11))
+    assert numbers == list(range(1, writer.MAX_GROUP_TASKS + 11))
     assert len(seen) == 3  # the busy one, and two groups
 
 
@@ -259,7 +259,7 @@ def test_a_closed_store_is_one_sentence(place: str) -> None:
 def test_too_many_that_wait_are_refused_at_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MOST_WAITING", 20)
+    monkeypatch.setattr(writer, "MAX_WAITING_TASKS", 20)
     with GroupWriter(store) as group:
         with busy(group):
             waiting = [group.submit(begin) for _ in range(20)]

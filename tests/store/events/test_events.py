@@ -17,7 +17,7 @@ from bandstand.store import accounts
 from bandstand.store.events import append as appending
 from bandstand.store.events import events
 from bandstand.store.events.events import Event, NewEvent, append
-from bandstand.store.events.values import LONGEST_KEY, LONGEST_TARGET, TEN_YEARS
+from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, TEN_YEARS_MS
 from tests.store.examples import discarded, some_examples
 from tests.store.examples import text as texts
 from tests.store.sample_log import (
@@ -69,8 +69,8 @@ def test_a_new_account_has_an_empty_log(store: Store) -> None:
 
 @some_examples
 @given(
-    keys=st.lists(texts.filter(lambda key: len(key) <= LONGEST_KEY), unique=True, max_size=6),
-    targets=st.lists(texts.map(lambda target: target[:LONGEST_TARGET]), min_size=6, max_size=6),
+    keys=st.lists(texts.filter(lambda key: len(key) <= MAX_KEY_CHARS), unique=True, max_size=6),
+    targets=st.lists(texts.map(lambda target: target[:MAX_TARGET_CHARS]), min_size=6, max_size=6),
 )
 def test_any_clean_text_comes_back_as_it_was(
     shared: Store, keys: list[str], targets: list[str]
@@ -138,11 +138,11 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("rating", "kind", [*UNCLEAN, None, "", "Rating", "rating ", "love"]),
     ("listen", "song", [*UNCLEAN, "", "g" * 16, NOBODY + "\n", "1" * 15]),
     ("rating", "stars", [*NOT_INTEGERS, 0, 6, -1]),
-    ("skip", "played_ms", [*NOT_INTEGERS, -1, TEN_YEARS + 1]),
+    ("skip", "played_ms", [*NOT_INTEGERS, -1, TEN_YEARS_MS + 1]),
     ("ban", "scope", [*UNCLEAN, "", "songs", "Song"]),
     ("ban", "target", [*UNCLEAN, "", "x" * 501]),
     ("snooze", "until", NOT_INTEGERS),
-    ("snooze", "for_ms", [*NOT_INTEGERS, 0, -1, TEN_YEARS + 1]),
+    ("snooze", "for_ms", [*NOT_INTEGERS, 0, -1, TEN_YEARS_MS + 1]),
     ("retract", "retracts", [*NOT_INTEGERS, 0, -1]),
 ]
 
@@ -152,7 +152,7 @@ def test_what_no_database_should_see_is_refused(kind: str, name: str, values: li
     fields = good()[kind]
     if name == "for_ms":
         del fields["until"]
-        NewEvent(**fields, for_ms=TEN_YEARS)
+        NewEvent(**fields, for_ms=TEN_YEARS_MS)
     for value in values:
         with pytest.raises(InvalidInputError):
             NewEvent(**{**fields, name: value})
@@ -206,13 +206,13 @@ def test_an_unknown_song_is_not_found(store: Store) -> None:
     assert type(refused(store, banned)) is NotFoundError
 
 
-@pytest.mark.parametrize("until", [0, NOW - 1, NOW, NOW + TEN_YEARS + 1, 2**63 - 1])
+@pytest.mark.parametrize("until", [0, NOW - 1, NOW, NOW + TEN_YEARS_MS + 1, 2**63 - 1])
 def test_a_snooze_ends_after_now_and_within_ten_years(store: Store, until: int) -> None:
     account, _ = account_and_songs(store)
     fields = {**good()["snooze"], "account": account}
     assert type(refused(store, NewEvent(**{**fields, "until": until}))) is InvalidInputError
     with store.writing() as connection:
-        add(connection, NewEvent(**{**fields, "until": NOW + TEN_YEARS}))
+        add(connection, NewEvent(**{**fields, "until": NOW + TEN_YEARS_MS}))
 
 
 def test_only_what_is_there_and_stands_can_be_taken_back(store: Store) -> None:
@@ -334,7 +334,7 @@ def test_a_log_is_read_in_pages_without_a_gap(
 ) -> None:
     account, _, log = filled(store, 23)
     for size in (1, 4, 23, 100):
-        monkeypatch.setattr(events, "MOST_IN_PAGE", size)
+        monkeypatch.setattr(events, "MAX_PAGE_EVENTS", size)
         with store.reading() as connection:
             assert list(events.after(connection, account)) == log
             assert list(events.after(connection, account, 7)) == log[7:]

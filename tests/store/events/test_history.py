@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError, KeyReusedError
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent, append
-from bandstand.store.events.values import KINDS, OLDEST
+from bandstand.store.events.values import KINDS, MAX_AGE_MS
 from tests.store.examples import discarded, some_examples
 from tests.store.sample_log import (
     MINUTE,
@@ -159,7 +159,7 @@ def test_a_snooze_that_comes_late_ends_when_it_was_meant_to(store: Store) -> Non
         assert not append(connection, again, now=NOW + MINUTE).is_new
 
 
-@pytest.mark.parametrize("age", [-1, OLDEST + 1, 1.0, True, None, "1"])
+@pytest.mark.parametrize("age", [-1, MAX_AGE_MS + 1, 1.0, True, None, "1"])
 def test_an_age_that_is_none_is_refused(age: object) -> None:
     with pytest.raises(InvalidInputError, match="age_ms"):
         rating("0" * 16, "0" * 16, age_ms=age)
@@ -168,7 +168,7 @@ def test_an_age_that_is_none_is_refused(age: object) -> None:
 @some_examples
 @given(
     st.lists(
-        st.tuples(st.integers(0, 2 * NOW), st.integers(0, OLDEST), st.sampled_from([0, 1])),
+        st.tuples(st.integers(0, 2 * NOW), st.integers(0, MAX_AGE_MS), st.sampled_from([0, 1])),
         max_size=12,
     )
 )

@@ -191,7 +191,7 @@ def test_long_logs_say_what_a_plain_reading_of_the_rules_says(
 
 def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above is not blind: five minutes instead of twenty do not pass."""
-    monkeypatch.setattr("bandstand.store.events.plays.LONGEST_PAUSE", 5 * MINUTE)
+    monkeypatch.setattr("bandstand.store.events.plays.MAX_PAUSE_MS", 5 * MINUTE)
     drawn = [
         Step("rating", 0, 0, None, 1),
         Step("rating", 1, 30, None, 1),

@@ -284,7 +284,7 @@ def test_a_store_that_a_server_uses_is_not_replaced(copy: Path, live: SqliteLoca
 def test_a_store_that_any_program_has_open_is_not_replaced(
     copy: Path, live: SqliteLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.transfer.restore.WAIT", 0.1)
+    monkeypatch.setattr("bandstand.store.transfer.restore.LOCK_SECONDS", 0.1)
     with open_store(live) as store:
         with pytest.raises(StoreLockedError, match="must not be in use"):
             restore(copy, live, replace=True)

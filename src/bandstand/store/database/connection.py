@@ -1,4 +1,4 @@
-"""A store that is open.
+"""Opening a store, reading from it and writing to it.
 
     with open_store("music.db") as store, store.writing() as connection:
         …
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Self
 from sqlalchemy.exc import SQLAlchemyError
 
 from bandstand.errors import StoreError
+from bandstand.store.database import migrate as migrations
 from bandstand.store.database import secure_erase
 from bandstand.store.database.engines import (
     Engines,
@@ -28,7 +29,6 @@ from bandstand.store.database.engines import (
 from bandstand.store.database.failures import locked, store_error
 from bandstand.store.database.fair_lock import FairLock
 from bandstand.store.database.location import Location, SqliteLocation, parse_location
-from bandstand.store.database.migrations import migrate as migrations
 from bandstand.store.database.serving_lock import is_served_elsewhere, is_served_here
 from bandstand.store.database.sqlite_copy import keep_copy
 from bandstand.store.database.sqlite_file import ensure_file, use_write_ahead_log
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.database.migrations.migrate import Migration
+    from bandstand.store.database.migrate import Migration
 
-# How long somebody else may hold the store before we give up, in seconds.
-WAIT: Final = 5.0
+# How long another connection may hold the write lock, in seconds.
+LOCK_SECONDS: Final = 5.0
 
-# How long one look at the store may take, in seconds, unless a job says otherwise.
-READ_LIMIT: Final = 30.0
+# How long one read may take, in seconds, unless the caller says otherwise.
+READ_SECONDS: Final = 30.0
 
 # One thread at a time opens a store: see `ensure_file` for what would be lost otherwise.
 _opening: Final = threading.Lock()
@@ -80,7 +80,7 @@ class Store:
         self._engines.dispose()
 
     @contextmanager
-    def reading(self, limit: float | None = READ_LIMIT) -> Iterator[Connection]:
+    def reading(self, limit: float | None = READ_SECONDS) -> Iterator[Connection]:
         """Give a connection that sees one moment of the store and cannot change it.
 
         That moment may last `limit` seconds; StoreError after it. None is for long jobs, which
@@ -102,7 +102,7 @@ class Store:
             before = secure_erase.pending(connection)
             yield connection
             due = secure_erase.pending(connection)
-        # What others left to do is left to the process that serves the file, if there is one.
+        # The process that serves the file, if there is one, does the erases of other processes.
         self._eraser.after_transaction(due if due != before or self._engines.checkpoints else 0)
 
     @contextmanager
@@ -119,7 +119,7 @@ class Store:
             self._lock.release()
 
     def use_write_ahead_log(self) -> None:
-        """Let a SQLite file have its journal beside it, so that readers and a writer can meet."""
+        """Switch a SQLite file to a write-ahead log, so that readers and a writer do not block."""
         with self._plain_errors():
             journal = use_write_ahead_log(self._engines.writer, wait=self._wait)
         if journal != "wal":
@@ -130,7 +130,7 @@ class Store:
             raise StoreError(msg)
 
     def finish_erasing(self) -> None:
-        """Remove the traces of who was removed when an earlier process died before it did."""
+        """Finish a secure erase that an earlier process left pending."""
         with self.reading() as connection:
             due = secure_erase.pending(connection)
         self._eraser.after_transaction(due)
@@ -151,16 +151,16 @@ class Store:
 def open_store(
     place: str | Location | None = None,
     *,
-    wait: float = WAIT,
+    wait: float = LOCK_SECONDS,
     steps: Sequence[Migration] = migrations.MIGRATIONS,
     now: int | None = None,
 ) -> Store:
     """Return the store at `place`, made or brought to the newest version where needed.
 
-    Without a place it is the one in the user's data folder. `wait` is how many seconds somebody
-    else may hold it before StoreLockedError, `now` the time that a new store notes, in
-    milliseconds. What belongs to another program or to a newer Bandstand is left as it is. In the
-    process that serves it, what a removal left to do is done (`traces`).
+    Without a place it is the one in the user's data folder. `wait` is how many seconds
+    another connection may hold it before StoreLockedError, `now` the creation time of a new store
+    in milliseconds. A file of another program or of a newer Bandstand is left as it is. The
+    process that serves the store finishes pending erases (`secure_erase`).
     """
     location = place if not isinstance(place, str | None) else parse_location(place)
     moment = time.time_ns() // 1_000_000 if now is None else now
@@ -187,7 +187,7 @@ def _engines(location: Location, *, wait: float) -> Engines:
 def _prepare(store: Store, steps: Sequence[Migration], now: int) -> None:
     with store.reading() as connection:
         version = migrations.recorded_version(connection, str(store.location), steps)
-    # Only now is it known to be ours, and may be changed.
+    # Only now is it known to be a Bandstand store that may be changed.
     if isinstance(store.location, SqliteLocation):
         store.use_write_ahead_log()
     if version < steps[-1].version:

@@ -1,4 +1,4 @@
-"""What went wrong in a database, as one plain sentence."""
+"""Errors of a database as one plain sentence."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _POSTGRES: Final = {
 }
 _POSTGRES_BUSY: Final = ("55P03", "40001", "40P01")
 _POSTGRES_FULL: Final = ("53100",)
-_LONGEST_REASON: Final = 200
+_MAX_REASON_CHARS: Final = 200
 
 
 def store_error(problem: SQLAlchemyError, location: Location, *, wait: float) -> StoreError:
@@ -62,14 +62,14 @@ def locked(location: Location, *, wait: float) -> StoreLockedError:
 
 
 def is_busy(cause: BaseException | None) -> bool:
-    """Return whether a database said that somebody else holds what was asked for."""
+    """Return whether a database reports that another connection holds a lock."""
     if isinstance(cause, sqlite3.Error):
         return _sqlite_name(cause).startswith(_SQLITE_BUSY)
     return getattr(cause, "sqlstate", None) in _POSTGRES_BUSY
 
 
 def _kind(cause: BaseException | None) -> type[StoreError]:
-    """Return which error it is: a disk that is full works again later, one that fails does not."""
+    """Return the type of error: a full disk works again later, a failing one does not."""
     if isinstance(cause, sqlite3.Error):
         name = _sqlite_name(cause)
         if name.startswith(_SQLITE_FULL):
@@ -104,4 +104,4 @@ def _sqlite_name(cause: sqlite3.Error) -> str:
 
 def _one_line(problem: BaseException | None) -> str:
     lines = str(problem).strip().splitlines()
-    return lines[0][:_LONGEST_REASON] if lines else type(problem).__name__
+    return lines[0][:_MAX_REASON_CHARS] if lines else type(problem).__name__

@@ -1,4 +1,4 @@
-"""Which store is meant: `--store` as a value, and the folder for files derived from it.
+"""The location of a store: `--store` as a value, and the folder for derived files.
 
 `music.db`, `/data/music.db`               a SQLite file
 `sqlite:///music.db`, `sqlite:////data/…`  the same, as a URL: relative and absolute
@@ -109,12 +109,12 @@ def parse_location(text: str | None = None) -> Location:
 
 
 def data_folder(text: str | None = None) -> Path:
-    """Return the folder for files that are derived from a store; nothing makes it here."""
+    """Return the folder for files that are derived from a store (it is not created)."""
     return parse_location(text).data_folder
 
 
 def user_data_folder() -> Path:
-    """Return Bandstand's folder among the user's data; nothing makes it here."""
+    """Return the user data folder (it is not created)."""
     # The standard says that a relative path there counts for nothing.
     chosen = os.environ.get("XDG_DATA_HOME", "")
     if Path(chosen).is_absolute():

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, RowMapping, Select
 
 # Below what either database takes as the parameters of one statement, old versions included.
-CHUNK: Final = 500
+ROWS_PER_STATEMENT: Final = 500
 
 Item = TypeVar("Item")
 
 
-def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
+def chunks(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Sequence[Item]]:
     """Yield `items` in runs of at most `size`.
 
     >>> list(chunks("abcde", 2))

@@ -1,4 +1,4 @@
-"""The tables, as the queries know them.
+"""The tables, as queries use them.
 
 `migrations` makes them; a test compares the two. Times are UTC, in milliseconds since 1970.
 """
@@ -133,7 +133,7 @@ ACCOUNT: Final = Table(
     Column("name", Text, nullable=False),
     Column("folded_name", _ORDERED_TEXT, nullable=False, unique=True),
     Column("role", Text, nullable=False),  # "listener" or "admin"
-    Column("password", Text),  # as argon2id writes it; nobody can log in without one
+    Column("password", Text),  # as argon2id writes it; NULL allows no login
     Column("disabled", Boolean, nullable=False),
     Column("seed", BigInteger, nullable=False),  # of what is drawn for this listener
     Column("settings", Text, nullable=False),  # JSON

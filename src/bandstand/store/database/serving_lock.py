@@ -1,8 +1,7 @@
-"""One server to a SQLite file.
+"""A lock that allows one server for each SQLite file.
 
-The lock is on a file in the store's data folder and belongs to the process: it ends with it,
-however that ends. What the file says of an earlier process is of no consequence. A PostgreSQL
-database takes as many servers as come.
+The lock is on a file in the store's data folder and ends with the process, however that ends. The
+process id in the file is only for messages. A PostgreSQL database can have any number of servers.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 
     from bandstand.store.database.location import Location
 
-_NAME: Final = "serving.lock"
-_LONGEST_NUMBER: Final = 20
+_FILE_NAME: Final = "serving.lock"
+_MAX_PID_BYTES: Final = 20
 
 
 @contextmanager
 def serving_lock(location: Location) -> Iterator[None]:
-    """Be the one that serves a store inside the block.
+    """Hold the lock of a store inside the block.
 
-    Raises StoreLockedError, with the number of the process that does, where there is one.
+    Raises StoreLockedError, with the id of the process that holds it.
     """
     if not isinstance(location, SqliteLocation):
         yield
@@ -45,7 +44,7 @@ def serving_lock(location: Location) -> Iterator[None]:
 def is_served_elsewhere(location: SqliteLocation) -> bool:
     """Return whether another process serves a store now.
 
-    Then that one moves the write-ahead log into the file, and nobody else should.
+    Then only that process moves the write-ahead log into the file.
     """
     return _server(location) not in {None, _this_process()}
 
@@ -56,10 +55,10 @@ def is_served_here(location: SqliteLocation) -> bool:
 
 
 def _server(location: SqliteLocation) -> str | None:
-    """Return who serves a store now, in words; None if nobody does."""
+    """Return the process that serves a store now, in words; None if there is none."""
     try:
         lock = os.open(lock_file(location), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:  # nobody ever has
+    except OSError:  # it was never served
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -75,14 +74,14 @@ def _server(location: SqliteLocation) -> str | None:
 def lock_file(location: SqliteLocation) -> Path:
     """Return the file that is locked: the same for all names that a store's file has by links."""
     real = SqliteLocation(path=Path(os.path.realpath(location.path)))
-    return real.data_folder / _NAME
+    return real.data_folder / _FILE_NAME
 
 
 def _opened(location: SqliteLocation) -> int:
     place = lock_file(location)
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never removed: who waits for a name that is gone waits for nobody.
+        # Never removed: a second process would lock a new file of the same name.
         return os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         msg = f"the store {location} cannot be locked: {place}: {problem.strerror}"
@@ -110,5 +109,5 @@ def _this_process() -> str:
 
 
 def _holder(lock: int) -> str:
-    number = os.pread(lock, _LONGEST_NUMBER, 0).strip()
+    number = os.pread(lock, _MAX_PID_BYTES, 0).strip()
     return f"process {int(number)}" if number.isdigit() else "another process"

@@ -1,4 +1,11 @@
-"""A SQLite store as one more file: whole, sealed, for its owner only, or not there at all."""
+"""Copies of a SQLite store: atomic, with a checksum, readable for the owner only.
+
+SQLite notices pages that are missing or malformed, but not a changed letter. So a copy has a table
+`backup` with a SHA-256 over its tables and all their rows.
+
+Before an upgrade the store is copied to FILE.before-version-N, where N is the first version that
+it did not have yet. An older Bandstand can go on with that copy: `bandstand restore`.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +35,20 @@ _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <
 
 
 def add_checksum(copy: sqlite3.Connection) -> None:
-    """Put the seal into a copy that is complete."""
+    """Add the checksum to a copy that is complete."""
     digest = _digest(copy)
     copy.execute(f"CREATE TABLE {TABLE} (format BIGINT NOT NULL, digest BLOB NOT NULL)")
     copy.execute(f"INSERT INTO {TABLE} VALUES (?, ?)", (FORMAT, digest))  # noqa: S608
 
 
 def has_checksum(copy: sqlite3.Connection) -> bool:
-    """Return whether a database has a seal, be it the right one or not."""
+    """Return whether a database has a checksum, valid or not."""
     named = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
     return bool(copy.execute(named, (TABLE,)).fetchone()[0])
 
 
 def matches_checksum(copy: sqlite3.Connection) -> bool:
-    """Return whether the content of a copy is what it was when it was sealed."""
+    """Return whether the content of a copy matches its checksum."""
     rows = copy.execute(f"SELECT format, digest FROM {TABLE}").fetchall()  # noqa: S608
     return rows == [(FORMAT, _digest(copy))]
 
@@ -52,7 +59,7 @@ def remove_checksum(copy: sqlite3.Connection) -> None:
 
 
 def _digest(copy: sqlite3.Connection) -> bytes:
-    """Return the digest of the tables, and of their rows in the order in which they lie there."""
+    """Return the digest of the tables, and of their rows in storage order."""
     digest = sha256()
     for row in copy.execute(_SCHEMA, (TABLE,)):
         digest.update(repr(row).encode())
@@ -64,14 +71,14 @@ def _digest(copy: sqlite3.Connection) -> bytes:
 
 
 _SIDECARS: Final = ("", "-journal", "-wal", "-shm")
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """Give the path of a new empty file that takes the place of `target` at the end of the block.
+    """Give the path of a new empty file that replaces `target` at the end of the block.
 
-    What the block raises leaves `target` as it was, and nothing beside it.
+    If the block raises, `target` stays as it was, and the new file is removed.
     """
     unfinished = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.unfinished")
     with plain_errors(target):
@@ -88,9 +95,9 @@ def written_beside(target: Path) -> Iterator[Path]:
 
 
 def copy_sqlite(connection: Connection, path: Path) -> None:
-    """Make `path`, an empty file, a sealed copy of what a connection to SQLite sees.
+    """Make `path`, an empty file, a copy, with a checksum, of what a connection to SQLite sees.
 
-    Others may go on writing meanwhile. Nobody is logged in in a copy.
+    Other connections may write meanwhile. A copy has no sessions.
     """
     source = connection.connection.driver_connection
     assert isinstance(source, sqlite3.Connection)  # noqa: S101
@@ -102,15 +109,15 @@ def copy_sqlite(connection: Connection, path: Path) -> None:
 
 
 def finish(copy: sqlite3.Connection) -> None:
-    """Take out what no copy should have, see that it is sound, and seal it."""
+    """Remove what no copy should have, check that it is sound, and add the checksum."""
     # One file without a log beside it. It is brought to the disk as a whole at the end.
     copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     copy.execute("PRAGMA synchronous = OFF")
     copy.execute("PRAGMA secure_delete = ON")
     if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():
         copy.execute("DELETE FROM session")
-    copy.execute("PRAGMA user_version = 0")  # what is due in the store (`traces`) is done here
-    copy.execute("VACUUM")  # so that nothing of what was removed is in it
+    copy.execute("PRAGMA user_version = 0")  # VACUUM does a pending erase (`secure_erase`)
+    copy.execute("VACUUM")  # so that it has no deleted rows
     problems = damage(copy)
     if problems:
         msg = f"the store must be sound to be copied, got: {problems[0]}"
@@ -139,11 +146,11 @@ def sync(place: Path) -> None:
 
 @contextmanager
 def plain_errors(target: Path) -> Iterator[None]:
-    """Say in one sentence why a file could not be written."""
+    """Turn errors of writing a file into one sentence."""
     try:
         yield
     except OSError as problem:
-        kind = StoreFullError if problem.errno in _FULL else StoreError
+        kind = StoreFullError if problem.errno in _DISK_FULL else StoreError
         msg = f"{target} cannot be written: {problem.strerror or problem}"
         raise kind(msg) from problem
     except sqlite3.Error as problem:
@@ -153,7 +160,7 @@ def plain_errors(target: Path) -> Iterator[None]:
 
 
 class _Overtaken(Exception):  # noqa: N818  # it is no error
-    """Somebody else has brought the store up already, and has made the copy."""
+    """Another process has upgraded the store already, and has made the copy."""
 
 
 def copy_place(path: Path, version: int) -> Path:

@@ -63,11 +63,6 @@ def is_foreign(connection: Connection) -> bool:
     return bool(count > 0)
 
 
-def mark_as_ours(connection: Connection) -> None:
-    """Put the application id into the header, as a part of the transaction."""
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-
-
 def _make_folder(folder: Path) -> None:
     """Make a folder and those above it for their owner only, where they are missing."""
     if not folder.exists():

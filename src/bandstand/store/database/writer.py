@@ -1,15 +1,14 @@
-"""One thread that writes for all: what waits together is committed together.
+"""Group commit: one thread writes for all, and commits together what waits together.
 
-To be safe on the disk takes as long for a hundred events as for one, so while one transaction is
-on its way to the disk the next ones gather, and go together. Nobody is answered before the disk
-has all of it.
+A sync to disk takes as long for a hundred events as for one. While one transaction is synced the
+next tasks queue, and are committed together. A task is answered when its commit is on the disk.
 
     writer = GroupWriter(store)
     future = writer.submit(lambda connection: append(connection, new, now=now), order=new.account)
     future.result()        # it is on the disk, or this raises why not
 
-What goes wrong with one of them harms no other: the group is written again, and that one is left
-out of it. What goes wrong with the store is told to everybody whom it concerns.
+An error in one task does not affect the others: the group is written again, each task in a
+savepoint of its own. An error of the store is the answer of every task that it concerns.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
     from bandstand.store.database.connection import Store
 
-MOST_TOGETHER: Final = 256
-MOST_WAITING: Final = 4_096
+MAX_GROUP_TASKS: Final = 256
+MAX_WAITING_TASKS: Final = 4_096
 
 T = TypeVar("T")
 
@@ -116,8 +115,8 @@ class GroupWriter:
             return StoreError(
                 f"the writer of {self._store.location} must be open, got a closed one"
             )
-        if len(self._waiting) >= MOST_WAITING:
-            msg = f"at most {MOST_WAITING:,} changes may wait to be written, got one more"
+        if len(self._waiting) >= MAX_WAITING_TASKS:
+            msg = f"at most {MAX_WAITING_TASKS:,} changes may wait to be written, got one more"
             return StoreLockedError(msg)
         return None
 
@@ -130,7 +129,7 @@ class GroupWriter:
             self._fail(f"the writer of {self._store.location} has ended: {problem!r}")
             raise
         finally:
-            # Nobody is ever left without an answer.
+            # Every task gets an answer.
             reason = self._failure or f"the writer of {self._store.location} has ended"
             _refuse((*group, *self._take_waiting()), StoreFailedError(reason))
 
@@ -138,7 +137,7 @@ class GroupWriter:
         """Return what waits, once something does; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
-            count = min(len(self._waiting), MOST_TOGETHER)
+            count = min(len(self._waiting), MAX_GROUP_TASKS)
             taken = [self._waiting.popleft() for _ in range(count)]
         return sorted(taken, key=lambda task: task.order)
 
@@ -158,7 +157,7 @@ class GroupWriter:
         try:
             answers = self._answers(tasks)
         except StoreLockedError as problem:
-            # Whoever came while we waited would wait as long, for the same.
+            # Tasks that came meanwhile would wait as long, for the same error.
             _refuse((*tasks, *self._take_waiting()), problem)
         except StoreFailedError as problem:
             # What the disk has now is unknown until the store is opened again, and a second try
@@ -206,12 +205,12 @@ class GroupWriter:
             if type(error) is not StoreError or _is_lost(problem):
                 raise
             return _Raised(error)
-        except BaseException as problem:  # noqa: BLE001  # it is told to whoever submitted it
+        except BaseException as problem:  # noqa: BLE001  # the answer of the task
             return _Raised(problem)
 
 
 def _is_lost(problem: SQLAlchemyError) -> bool:
-    """Return whether the connection is of no use to anybody after this."""
+    """Return whether the connection can no longer be used."""
     return not isinstance(problem, DBAPIError) or problem.connection_invalidated
 
 
@@ -224,7 +223,7 @@ def _answer(tasks: Sequence[_Task], answers: Sequence[Any]) -> None:
 
 
 def _refuse(tasks: Iterable[_Task], problem: StoreError) -> None:
-    """Tell all tasks that have no answer yet the same, each in an error of its own."""
+    """Answer all tasks that have no answer yet, each with an error of its own."""
     for task in tasks:
         future = task.future
         # One that still waits may be called off at this very moment.

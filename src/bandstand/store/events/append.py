@@ -1,8 +1,9 @@
-"""How an event gets to the end of its account's log.
+"""Appends an event to its account's log.
 
-One statement finds nearly all that is needed to know: where the log ends, whether the key was
-there before, when the song was heard. Two write. It is the busiest place of a server with many
-listeners, so the statements go straight to the driver.
+One statement reads nearly everything: the end of the log, an event with the same key, when the
+song was last heard. Two write. This is the busiest code of a server, so the statements go straight
+to the driver: SQLAlchemy costs 40 µs a statement, SQLite itself 2. Errors become the same as
+everywhere else.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
+from bandstand.store.database.values import MAX_INTEGER, checked_integer
 from bandstand.store.events.digest import DIGESTED, LogEnd, digest_of
 from bandstand.store.events.plays import HEARD, Kind, since_heard_ms
-from bandstand.store.events.values import TEN_YEARS, Event, NewEvent
-from bandstand.store.values import LARGEST_INTEGER, checked_integer
+from bandstand.store.events.values import TEN_YEARS_MS, Event, NewEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +31,7 @@ _PARAMETER_IN: Final = {"sqlite": ":{}", "postgresql": "%({})s"}
 
 
 class _Parameters:
-    """What `str.format_map` puts for {name} in a statement."""
+    """Parameters for `str.format_map`, in the style of a driver."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -167,7 +168,7 @@ def append(connection: Connection, new: NewEvent, *, now: int) -> Appended:
     event's, NotFoundError where there is no such account, song or event to take back, and
     ConflictError where that event cannot be taken back.
     """
-    checked_integer(now, "now", least=0, most=LARGEST_INTEGER - 2 * TEN_YEARS)
+    checked_integer(now, "now", least=0, most=MAX_INTEGER - 2 * TEN_YEARS_MS)
     statements = _STATEMENTS[connection.dialect.name]
     with cursor_of(connection) as cursor:
         found = _find(cursor, statements, new)
@@ -187,7 +188,7 @@ def _find(cursor: DBAPICursor, statements: _Statements, new: NewEvent) -> _Found
     row = cursor.fetchone()
     if row is not None and row[0] > 0 and row[5] is None:
         # PostgreSQL shows the end of the log as it is once it is ours, and all else as it was
-        # when we began to wait for it. From now on nobody else appends.
+        # when we began to wait for it. From now on no other connection appends.
         cursor.execute(statements.find, sought)
         row = cursor.fetchone()
     if row is None:
@@ -208,7 +209,7 @@ def _before(
     """Return what was heard last of all songs, if the new event is of hearing one."""
     if new.kind not in HEARD or found.last is None:
         return None
-    # Most often it is the last event of all, which nobody can have taken back yet.
+    # Most often it is the last event of all, which cannot have been taken back yet.
     if found.last.kind in HEARD:
         return found.last
     cursor.execute(statements.heard_last, {"account": new.account})
@@ -228,11 +229,11 @@ def _checked_same(old: Event, new: NewEvent) -> Event:
 def _check(
     cursor: DBAPICursor, statements: _Statements, new: NewEvent, found: _Found, now: int
 ) -> None:
-    """Refuse what does not fit what is there."""
+    """Refuse an event that does not fit the store."""
     if (new.song is not None or new.scope == "song") and not found.has_song:
         msg = f"song must be one of this store, got {new.song or new.target}"
         raise NotFoundError(msg)
-    if new.until is not None and not now < new.until <= now + TEN_YEARS:
+    if new.until is not None and not now < new.until <= now + TEN_YEARS_MS:
         msg = f"until must be after {now} and at most ten years later, got {new.until}"
         raise InvalidInputError(msg)
     if new.retracts is not None:

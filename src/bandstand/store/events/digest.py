@@ -1,4 +1,4 @@
-"""The chain of digests that runs through an account's log, and whether it is whole.
+"""The chain of digests through an account's log, and its check.
 
     digest of event n = SHA-256(digest of event n - 1, event n)    32 zero bytes before the first
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FIRST_DIGEST: Final = bytes(32)
 
-MOST_PROBLEMS: Final = 20
+MAX_PROBLEMS: Final = 20
 
 # Everything but the digest itself. To change this order would be to break every log.
 DIGESTED: Final = (
@@ -66,7 +66,7 @@ def digest_of(previous: bytes, values: Sequence[object]) -> bytes:
 
 def problems_of(events: Iterable[Event], end: LogEnd | None) -> list[str]:
     """Return what is wrong with an account's whole log, in sentences; the first few."""
-    return list(islice(_problems(events, end), MOST_PROBLEMS))
+    return list(islice(_problems(events, end), MAX_PROBLEMS))
 
 
 def _problems(events: Iterable[Event], end: LogEnd | None) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The log of what listeners did: ratings, skips, full listens, bans, snoozes, and taking back.
+"""The event log: ratings, skips, full listens, bans, snoozes and retractions.
 
-Each account has a log of its own, numbered 1, 2, 3, … without a gap. It only grows: what somebody
-takes back stays, with a later event that says so. All else that is known of a listener is derived
-from it and can be derived again.
+Each account has a log of its own, numbered 1, 2, 3, … without a gap. It only grows: a
+retracted event stays, with a later event that retracts it. Everything else about a listener is
+derived from the log.
 
 The same key is the same event, however often it comes; and time never runs backwards in a log,
 whatever the clock does, and however late an event comes: it is no earlier than the one before it.
@@ -17,11 +17,11 @@ from sqlalchemy import select
 from bandstand.errors import NotFoundError
 from bandstand.store.database.queries import chunks
 from bandstand.store.database.schema import EVENT, LOG_END
+from bandstand.store.database.values import checked_id, checked_integer
 from bandstand.store.events.append import Appended, append
 from bandstand.store.events.digest import LogEnd, problems_of
 from bandstand.store.events.plays import HEARD, Kind
-from bandstand.store.events.values import KINDS, SCOPES, TEN_YEARS, Event, NewEvent, Scope
-from bandstand.store.values import checked_id, checked_integer
+from bandstand.store.events.values import KINDS, SCOPES, TEN_YEARS_MS, Event, NewEvent, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -32,7 +32,7 @@ __all__ = [
     "HEARD",
     "KINDS",
     "SCOPES",
-    "TEN_YEARS",
+    "TEN_YEARS_MS",
     "Appended",
     "Event",
     "Kind",
@@ -49,7 +49,7 @@ __all__ = [
     "retracted",
 ]
 
-MOST_IN_PAGE: Final = 1_000
+MAX_PAGE_EVENTS: Final = 1_000
 
 _NAMES: Final = tuple(Event.__dataclass_fields__)
 _COLUMN_OF: Final = {"account": "account_id", "song": "song_id"}
@@ -64,12 +64,12 @@ def get(connection: Connection, account: str, seq: int) -> Event | None:
 
 def after(connection: Connection, account: str, seq: int = 0) -> Iterator[Event]:
     """Yield the events of an account after number `seq`, in order, few in memory at a time."""
-    statement = _of(account).order_by(EVENT.c.seq).limit(MOST_IN_PAGE)
+    statement = _of(account).order_by(EVENT.c.seq).limit(MAX_PAGE_EVENTS)
     last = checked_integer(seq, "seq")
     while True:
         events = list(_events(connection, statement.where(EVENT.c.seq > last)))
         yield from events
-        if len(events) < MOST_IN_PAGE:
+        if len(events) < MAX_PAGE_EVENTS:
             return
         last = events[-1].seq
 
@@ -87,7 +87,7 @@ def page(
 
     With `song`, only those that rate, skip or listen to that song; and only those of some kinds.
     """
-    checked_integer(limit, "limit", least=1, most=MOST_IN_PAGE)
+    checked_integer(limit, "limit", least=1, most=MAX_PAGE_EVENTS)
     statement = _of(account).order_by(EVENT.c.seq.desc()).limit(limit)
     if before is not None:
         statement = statement.where(EVENT.c.seq < checked_integer(before, "before"))

@@ -1,4 +1,4 @@
-"""Which events belong to one play of a song, and how long ago it was heard before.
+"""Groups events into plays, and measures the time since a song was heard before.
 
 A listener may rate a song while it plays, correct the rating, and then skip it or hear it out:
 three events, one play. What the log keeps of an event's time follows from this alone, never from
@@ -17,7 +17,7 @@ HEARD: Final[frozenset[Kind]] = frozenset({"rating", "skip", "listen"})
 ENDS: Final[frozenset[Kind]] = frozenset({"skip", "listen"})
 
 # Most songs are over by then; a longer one says itself how much of it was played.
-LONGEST_PAUSE: Final = 20 * 60 * 1000  # milliseconds
+MAX_PAUSE_MS: Final = 20 * 60 * 1000  # milliseconds
 
 
 class Heard(Protocol):
@@ -51,7 +51,7 @@ def is_same_play(
     """
     if before.song != new_song or (before.kind in ENDS and new_kind in ENDS):
         return False
-    is_soon = new_at - before.at <= LONGEST_PAUSE
+    is_soon = new_at - before.at <= MAX_PAUSE_MS
     if new_played_ms is None or (is_soon and before.kind not in ENDS):
         return is_soon
     return new_at - new_played_ms < before.at

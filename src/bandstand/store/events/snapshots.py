@@ -1,4 +1,4 @@
-"""What is known of a listener at some event of the log, kept so that it need not be derived again.
+"""Cached folds of an account's log.
 
 A snapshot can be lost at any time: it is the fold of the log up to `seq`, as the program of one
 `version` writes it.
@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, text
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SNAPSHOT
-from bandstand.store.values import checked_id, checked_integer
+from bandstand.store.database.values import checked_id, checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -1,7 +1,7 @@
-"""What an event is, and what each kind of event must say.
+"""Events, and the fields of each kind.
 
 kind        needs                     may have     meaning
-`rating`    song, stars               played_ms    so many stars, 1 to 5, for a song
+`rating`    song, stars               played_ms    1 to 5 stars for a song
 `skip`      song, played_ms                        a song was left before its end
 `listen`    song                      played_ms    a song was heard to its end
 `ban`       scope, target                          never again
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.values import checked_id, checked_integer, checked_short_text, shown
 from bandstand.store.events.plays import Kind
-from bandstand.store.values import checked_id, checked_integer, checked_short_text, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +25,12 @@ Scope = Literal["song", "artist", "album", "genre"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-LONGEST_KEY: Final = 200  # characters
-LONGEST_TARGET: Final = 500
-OLDEST: Final = 7 * 24 * 60 * 60 * 1000  # milliseconds: what came later is of no use for its time
-TEN_YEARS: Final = 3653 * 24 * 60 * 60 * 1000  # milliseconds
+MAX_KEY_CHARS: Final = 200  # characters
+MAX_TARGET_CHARS: Final = 500
+MAX_AGE_MS: Final = 7 * 24 * 60 * 60 * 1000  # milliseconds
+TEN_YEARS_MS: Final = 3653 * 24 * 60 * 60 * 1000  # milliseconds
 
-# What an event says, beside whose it is and its key.
+# The content of an event: everything but its account and key.
 CONTENT: Final = (
     "song",
     "stars",
@@ -59,7 +59,7 @@ _MAY_HAVE: Final[dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """What somebody did, as it goes into the log; checked when it is made.
+    """An action of a listener for the log; checked when it is made.
 
     `key` makes it one event however often it is sent: the sender draws it once. A snooze has an
     end, `until`, or lasts for `for_ms`, which a sender can repeat without looking at the clock.
@@ -82,8 +82,8 @@ class NewEvent:
 
     def __post_init__(self) -> None:
         checked_id(self.account, "account")
-        checked_short_text(self.key, "key", most=LONGEST_KEY)
-        checked_integer(self.age_ms, "age_ms", least=0, most=OLDEST)
+        checked_short_text(self.key, "key", most=MAX_KEY_CHARS)
+        checked_integer(self.age_ms, "age_ms", least=0, most=MAX_AGE_MS)
         if not isinstance(self.kind, str) or self.kind not in _NEEDS:
             msg = f"kind must be one of {', '.join(KINDS)}, got {shown(self.kind)}"
             raise InvalidInputError(msg)
@@ -143,10 +143,10 @@ def _check_scope(value: Any, name: str) -> None:
 _CHECKS: Final[dict[str, Callable[[Any, str], object]]] = {
     "song": checked_id,
     "stars": lambda value, name: checked_integer(value, name, least=1, most=5),
-    "played_ms": lambda value, name: checked_integer(value, name, least=0, most=TEN_YEARS),
+    "played_ms": lambda value, name: checked_integer(value, name, least=0, most=TEN_YEARS_MS),
     "scope": _check_scope,
-    "target": lambda value, name: checked_short_text(value, name, most=LONGEST_TARGET),
+    "target": lambda value, name: checked_short_text(value, name, most=MAX_TARGET_CHARS),
     "until": checked_integer,
-    "for_ms": lambda value, name: checked_integer(value, name, least=1, most=TEN_YEARS),
+    "for_ms": lambda value, name: checked_integer(value, name, least=1, most=TEN_YEARS_MS),
     "retracts": lambda value, name: checked_integer(value, name, least=1),
 }

@@ -1,15 +1,16 @@
-"""Which songs have changed since when.
+"""The store's id, and which songs have changed since when.
 
-Each song that changes in any way (it comes or goes, sounds different or is called something else)
-is noted with two numbers, one for each of those who follow:
+Data derived from the songs, such as the catalogue's matrix, notes the store's id and its count of
+song changes, and is stale when they differ. Each song that is added, removed, analysed again or
+renamed is recorded with two numbers, one for each kind of reader:
 
 * `store.song_changes` counts the changes of what a catalogue is made from. A song is noted with
-  the number that this count has, or will have, with the next of them. So whoever has read all
-  songs when the count was n, and later reads those with a number above n, knows all of them
-  again; some may come twice.
-* Notes are numbered themselves, also those of new names, which no catalogue holds. So whoever has
-  read all songs when the `latest` note was n, and later reads those with a note above n, knows all
-  of them again and reads none twice.
+  the number that this count has, or will have, with the next of them. A reader that read all
+  songs when the count was n, and later reads those with a number above n, is up to date; some
+  songs may come twice.
+* Notes are numbered too, including those of new names, which no catalogue holds. A reader that
+  read all songs when the `latest` note was n, and later reads those with a note above n, is up to
+  date, and no song comes twice.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Identity:
 
 
 def identity(connection: Connection) -> Identity:
-    """Return which store this is."""
+    """Return the identity of the store."""
     row = connection.execute(select(STORE)).one()
     return Identity(id=row.id, created_at=row.created_at, song_changes=row.song_changes)
 
@@ -46,8 +47,8 @@ def identity(connection: Connection) -> Identity:
 def claim(connection: Connection) -> None:
     """Wait until no other transaction changes songs, files, scans or projections.
 
-    On SQLite nobody else writes anyway; on PostgreSQL this holds until the transaction ends.
-    So what is read after it stays true until the writing that depends on it is done.
+    SQLite has one writer at a time anyway; on PostgreSQL the lock holds until the transaction
+    ends. What is read after it stays true until then.
     """
     connection.execute(select(STORE.c.id).with_for_update())
 
@@ -84,12 +85,12 @@ def latest(connection: Connection) -> int:
 
 
 def since_count(count: int) -> ColumnElement[bool]:
-    """Mean the songs that have changed since `store.song_changes` was `count`."""
+    """Return the condition that a song has changed since `store.song_changes` was `count`."""
     return SONG_CHANGE.c.number > count
 
 
 def since_note(note: int) -> ColumnElement[bool]:
-    """Mean the songs that have changed since the `latest` note was `note`."""
+    """Return the condition that a song has changed since the `latest` note was `note`."""
     return SONG_CHANGE.c.note > note
 
 
@@ -105,5 +106,5 @@ def changed(connection: Connection, since: ColumnElement[bool]) -> list[str]:
 
 
 def _numbers(connection: Connection) -> dict[str, int]:
-    """Return what the songs that change now are noted with."""
+    """Return the numbers for songs that change now."""
     return {"number": identity(connection).song_changes + 1, "note": latest(connection) + 1}

@@ -1,4 +1,4 @@
-"""The files of the library, as the last scan that met them saw them.
+"""Files of the library, as the last scan saw them.
 
 Paths are absolute and bytes, since a name need not be text. A file's row is never removed while
 it has a song: a file that is gone is `missing`, one that can no longer be read has a `problem`,
@@ -16,13 +16,13 @@ from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from bandstand.store.database.queries import chunks, in_order
 from bandstand.store.database.schema import FILE, SONG, SONG_CHANGE
+from bandstand.store.database.values import checked_integer, checked_path, checked_text, folded
 from bandstand.store.songs.changes import (
     claim,
     note_change_of_files,
     note_changes,
     note_song_change,
 )
-from bandstand.store.values import checked_integer, checked_path, checked_text, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,14 +47,14 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many songs are present, how many have lost their file, how many files fail."""
+    """Numbers of present songs, of songs without a file, and of unreadable files."""
 
     songs: int
     missing: int
     problems: int
 
 
-_MOST_COPIES: Final = 1_000
+_MAX_COPIES: Final = 1_000
 _COLUMNS: Final = tuple(field.name for field in fields(FileRecord))
 _SELECT: Final = select(FILE, SONG.c.fingerprint).outerjoin(SONG, SONG.c.id == FILE.c.song_id)
 
@@ -85,10 +85,10 @@ def has_size(connection: Connection, size: int) -> bool:
 def of_content(connection: Connection, fingerprint: str) -> list[FileRecord]:
     """Return the files whose song has this content, by path: what a new file may have been.
 
-    At most a thousand of them; nobody can tell so many equal copies apart.
+    At most a thousand of them; more equal copies cannot be kept apart anyway.
     """
     same = _SELECT.where(SONG.c.fingerprint == checked_text(fingerprint, "fingerprint"))
-    rows = connection.execute(same.order_by(FILE.c.path).limit(_MOST_COPIES))
+    rows = connection.execute(same.order_by(FILE.c.path).limit(_MAX_COPIES))
     return [_record(row) for row in rows.mappings()]
 
 

@@ -1,7 +1,7 @@
-"""The artists, albums and genres that there are songs of, each with their number.
+"""Names of artists, albums and genres: their spellings, and how many songs have them.
 
-All spellings of a name count as one, which is shown as most songs write it. What is listed here
-is what `song_pages.Filter` finds: as many songs as the number says.
+All spellings of a name count as one, which is shown as most songs write it, and "Rock/Pop" is Rock
+as well as Pop. `pages.Filter`, stations and bans compare names in the same way.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sqlalchemy import func, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.values import folded
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.values import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def genre_keys(genre: str | None) -> frozenset[str]:
 Of: TypeAlias = Literal["artist", "album", "genre"]
 
 OF: Final[tuple[Of, ...]] = get_args(Of)
-LONGEST_KEY: Final = 480  # characters, and the digest of what is longer
+MAX_KEY_CHARS: Final = 480  # characters, and the digest of what is longer
 _Spellings: TypeAlias = Counter[tuple[str, str | None]]  # name and artist, as they are written
 
 # Whose album a song is on, as far as its tags say.
@@ -141,6 +141,6 @@ def _named(key: str, spellings: _Spellings) -> Name:
 
 def _bounded(key: str) -> str:
     """Return a key that fits into an address; folding can make one letter eighteen."""
-    if len(key) <= LONGEST_KEY:
+    if len(key) <= MAX_KEY_CHARS:
         return key
-    return f"{key[:LONGEST_KEY]} {blake2b(key.encode(), digest_size=8).hexdigest()}"
+    return f"{key[:MAX_KEY_CHARS]} {blake2b(key.encode(), digest_size=8).hexdigest()}"

@@ -1,10 +1,10 @@
-"""Lists of songs: those that somebody looks for, in one of several orders, page by page.
+"""Lists of songs: filtered, in one of several orders, page by page.
 
 order       by
 `artist`    artist and title; songs of no artist last, by title or the file's name
 `title`     title, or the file's name where there is none
 `album`     album, whose album it is, disc, track, title; songs of no album last
-`newest`    when it came to the library, the last one first
+`newest`    when it was added to the library, newest first
 
 A page goes on behind the last song of the one before, so that none comes twice or is left out
 when others come or go meanwhile.
@@ -19,10 +19,10 @@ from sqlalchemy import case, collate, func, or_, select, tuple_
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store.database.schema import EVENT, FILE, SONG
+from bandstand.store.database.values import checked_id, checked_integer, folded, is_storable
 from bandstand.store.songs.files import PRESENT
 from bandstand.store.songs.names import ALBUM_ARTIST, genre_keys, name_key
-from bandstand.store.songs.songs import LONGEST_SEARCH, SELECT, record_of
-from bandstand.store.values import checked_id, checked_integer, folded, is_storable
+from bandstand.store.songs.songs import MAX_SEARCH_CHARS, SELECT, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,16 +35,15 @@ Order: TypeAlias = Literal["artist", "title", "album", "newest"]
 
 ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 
-_MOST_WORDS: Final = 10
-# Spellings of one name, or tags with one genre, or albums with one word in their names: so many
-# fit into one statement.
-_MOST_SPELLINGS: Final = 2_000
-_MOST_WITH_A_WORD: Final = 400
+_MAX_WORDS: Final = 10
+# The number of spellings of one name, or of albums with one word, that fit into one statement.
+_MAX_SPELLINGS: Final = 2_000
+_MAX_ALBUMS_WITH_WORD: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """Whether an account has heard a song, or has not: rated, skipped or listened to it."""
+    """Selects songs that an account has, or has not, rated, skipped or listened to."""
 
     account: str
     is_heard: bool
@@ -52,7 +51,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which songs are wanted: all that fit everything that is not None, upper or lower case."""
+    """Selects the songs that fit everything that is not None, ignoring case."""
 
     text: str | None = None  # words, each in the artist, the title, the album or the file's name
     artist: str | None = None  # the whole name, as all below
@@ -104,13 +103,13 @@ def size(connection: Connection, wanted: Filter) -> tuple[int, float]:
 
 
 def _keys(connection: Connection, order: Order) -> list[ColumnElement[Any]]:
-    """Return what an order goes by; the id, at the end, makes it one order."""
+    """Return the sort keys of an order; the id, at the end, breaks ties."""
     if order not in ORDERS:
         msg = f"order must be one of {', '.join(ORDERS)}, got {order!r}"
         raise InvalidInputError(msg)
 
     def lower(text: ColumnElement[Any]) -> ColumnElement[Any]:
-        # By bytes and with A to Z alone made small, which is what both databases can do.
+        # By bytes, with only A to Z folded: both databases can do that.
         is_postgres = connection.dialect.name == "postgresql"
         return func.lower(collate(text, "C") if is_postgres else text)
 
@@ -161,7 +160,7 @@ def _conditions(connection: Connection, wanted: Filter) -> Iterator[ColumnElemen
     if wanted.heard is not None:
         heard = _was_heard(wanted.heard.account)
         yield heard if wanted.heard.is_heard else ~heard
-    for word in folded((wanted.text or "")[:LONGEST_SEARCH]).split()[:_MOST_WORDS]:
+    for word in folded((wanted.text or "")[:MAX_SEARCH_CHARS]).split()[:_MAX_WORDS]:
         yield _has_word(connection, word)
 
 
@@ -192,20 +191,19 @@ def _has_word(connection: Connection, word: str) -> ColumnElement[bool]:
     return or_(
         SONG.c.folded_name.contains(part, autoescape=True),
         FILE.c.folded_name.contains(part, autoescape=True),
-        SONG.c.album.in_(albums[:_MOST_WITH_A_WORD]),
+        SONG.c.album.in_(albums[:_MAX_ALBUMS_WITH_WORD]),
     )
 
 
 def _spellings(
     connection: Connection, column: ColumnElement[Any], fits: Callable[[str], bool]
 ) -> list[str]:
-    """Return what is in a column and fits.
+    """Return the values of a column that fit.
 
-    Neither database folds as we do, so that is done here; a library has far fewer names than
-    songs.
+    Neither database folds case as `folded` does, so Python does; names are far fewer than songs.
     """
     names = connection.scalars(select(column).where(column.is_not(None)).distinct())
-    return sorted(name for name in names if fits(name))[:_MOST_SPELLINGS]
+    return sorted(name for name in names if fits(name))[:_MAX_SPELLINGS]
 
 
 def _was_heard(account: str) -> ColumnElement[bool]:

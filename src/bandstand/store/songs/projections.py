@@ -9,8 +9,8 @@ from sqlalchemy import Select, func, insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import PROJECTION
+from bandstand.store.database.values import checked_integer
 from bandstand.store.songs.changes import claim
-from bandstand.store.values import checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -1,4 +1,4 @@
-"""A file that turns up elsewhere keeps its song."""
+"""Moves the song of a file to the file's new path."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sqlalchemy import RowMapping, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.values import MAX_PATH_BYTES, checked_integer
 from bandstand.store.songs.changes import claim, note_changes
 from bandstand.store.songs.files import is_present, place
-from bandstand.store.values import LONGEST_PATH, checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -71,7 +71,7 @@ def _no_place(path: bytes, song_id: str) -> bytes:
     one that was left, must not be taken for this song.
     """
     inside = b"/" + song_id.encode()
-    return path[: LONGEST_PATH - len(inside)] + inside
+    return path[: MAX_PATH_BYTES - len(inside)] + inside
 
 
 def _known(connection: Connection, path: bytes) -> RowMapping | None:

@@ -1,4 +1,4 @@
-"""What an analysis found goes into the store, and a file gets its song.
+"""Saves the analysis of a file, and gives the file its song.
 
 A path that is known keeps its song, whatever the file holds now. A new path gets a song whose id
 follows from the path and the content alone, so that a scan that was interrupted and resumed gives
@@ -17,9 +17,7 @@ from sqlalchemy import bindparam, insert, select, update
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.queries import chunks
 from bandstand.store.database.schema import FILE, SONG
-from bandstand.store.songs.changes import claim, note_changes
-from bandstand.store.songs.files import is_present, place
-from bandstand.store.values import (
+from bandstand.store.database.values import (
     checked_integer,
     checked_number,
     checked_path,
@@ -28,6 +26,8 @@ from bandstand.store.values import (
     descriptors_to_bytes,
     folded,
 )
+from bandstand.store.songs.changes import claim, note_changes
+from bandstand.store.songs.files import is_present, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which scans of the library there were, and what they found."""
+"""Scans of the library and their results."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlalchemy import func, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.schema import SCAN
+from bandstand.store.database.values import checked_integer
 from bandstand.store.songs.changes import claim
-from bandstand.store.values import checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -1,4 +1,8 @@
-"""Songs, each with the file that holds it."""
+"""Songs, each with its file.
+
+`Facts` are plain tuples with the few fields that the radio needs of every song: a million
+`SongRecord`s would take a minute and a gigabyte.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,13 @@ from sqlalchemy import func, or_, select
 
 from bandstand.store.database.queries import chunks, in_order
 from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.values import (
+    checked_integer,
+    descriptors_from_bytes,
+    folded,
+    is_storable,
+)
 from bandstand.store.songs.files import PRESENT
-from bandstand.store.values import checked_integer, descriptors_from_bytes, folded, is_storable
 from bandstand.tracks import Tags
 
 if TYPE_CHECKING:
@@ -54,7 +63,7 @@ _SONG_COLUMNS: Final = [
 # All that a `SongRecord` says; to be narrowed, and read by `record_of`.
 SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
 # Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
-LONGEST_SEARCH: Final = 5_000
+MAX_SEARCH_CHARS: Final = 5_000
 
 
 def record_of(row: Mapping[Any, Any]) -> SongRecord:
@@ -88,7 +97,7 @@ def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
     exact = get(connection, text) or _at_named_path(connection, text)
     if exact is not None:
         return [exact][:limit]
-    if not text or len(text) > LONGEST_SEARCH or not is_storable(text):
+    if not text or len(text) > MAX_SEARCH_CHARS or not is_storable(text):
         return []
     part = folded(text)
     named = or_(

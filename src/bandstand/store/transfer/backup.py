@@ -1,8 +1,8 @@
-"""A safety copy of a store, made while it is used: one SQLite file, from either database.
+"""Backups of a store in use: one SQLite file, from either database.
 
-All that was acknowledged before the copy began is in it: songs, accounts with the hashes of their
-passwords, settings, logs, playlists and studies. Nobody is logged in in it. It is readable for its
-owner only, carries a seal (`sealing`), and appears under its name when it is complete.
+It holds everything that was acknowledged before the copy began: songs, accounts with the hashes of
+their passwords, settings, logs, playlists and studies, but no sessions. It is readable for its
+owner only, has a checksum (`sqlite_copy`), and appears under its name when it is complete.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlalchemy import delete, func, insert, select, update
 from bandstand.errors import ConflictError, InvalidInputError, StoreError
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import SqliteLocation
-from bandstand.store.database.queries import CHUNK
+from bandstand.store.database.queries import ROWS_PER_STATEMENT
 from bandstand.store.database.schema import (
     ACCOUNT,
     FILE,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.location import Location
 
 
-# What each store has from its own beginning, and what nobody takes along.
+# Every store has its own versions, and sessions are not copied.
 _LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, SESSION.name})
 
 
@@ -59,7 +59,7 @@ def copy_rows(source: Connection, target: Connection) -> None:
     for table in METADATA.sorted_tables:  # what is referred to comes first
         if table.name in _LEFT_OUT:
             continue
-        rows = source.execution_options(yield_per=CHUNK).execute(select(table))
+        rows = source.execution_options(yield_per=ROWS_PER_STATEMENT).execute(select(table))
         for some in rows.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in some])
 
@@ -74,16 +74,16 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def give_new_id(connection: Connection) -> None:
-    """Let a store be another one from now on.
+    """Give a store a new id.
 
-    What was derived from the songs that it had, such as the catalogue's matrix, is then stale;
-    otherwise it would seem to fit as soon as the songs have changed as often as they had before.
+    So data derived from the songs that it had, such as the catalogue's matrix, is stale; otherwise
+    it would seem to fit as soon as the count of song changes is the same again.
     """
     connection.execute(update(STORE).values(id=secrets.token_hex(16)))
 
 
 def backup(store: Store, target: Path, *, replace: bool = False) -> None:
-    """Make `target` a safety copy of a store; ConflictError if there is a file and no `replace`."""
+    """Make `target` a backup of a store; ConflictError if there is a file and no `replace`."""
     place = Path(os.path.abspath(target))  # noqa: PTH100  # links stay as they are
     _check_target(store, place, replace=replace)
     with written_beside(place) as unfinished:

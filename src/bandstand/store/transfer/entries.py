@@ -42,16 +42,10 @@ from bandstand.store.database.schema import (
     STUDY_PARTICIPANT,
     STUDY_SONG,
 )
-from bandstand.store.events.plays import Kind
-from bandstand.store.events.values import LONGEST_KEY, LONGEST_TARGET, Scope
-from bandstand.store.playlists import MOST_SONGS
-from bandstand.store.songs.files import place
-from bandstand.store.songs.save_analysis import song_name
-from bandstand.store.studies import LONGEST_ALGORITHM, checked_title, design_to_text
-from bandstand.store.values import (
+from bandstand.store.database.values import (
     DESCRIPTOR_COUNT,
-    LARGEST_INTEGER,
-    SMALLEST_INTEGER,
+    MAX_INTEGER,
+    MIN_INTEGER,
     checked_id,
     checked_short_text,
     checked_text,
@@ -60,6 +54,12 @@ from bandstand.store.values import (
     folded,
     shown,
 )
+from bandstand.store.events.plays import Kind
+from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, Scope
+from bandstand.store.playlists import MAX_SONGS
+from bandstand.store.songs.files import place
+from bandstand.store.songs.save_analysis import song_name
+from bandstand.store.studies import MAX_ALGORITHM_CHARS, checked_title, design_to_text
 
 Row = tuple[Table, dict[str, Any]]
 
@@ -96,9 +96,9 @@ def _from_hex(text: str) -> bytes:
     return digest
 
 
-Integer = Annotated[int, Field(ge=SMALLEST_INTEGER, le=LARGEST_INTEGER)]
-Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
-Number = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
+Integer = Annotated[int, Field(ge=MIN_INTEGER, le=MAX_INTEGER)]
+Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+Number = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
 Stars = Annotated[int, Field(ge=1, le=5)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Text = Annotated[str, AfterValidator(_named(checked_text))]
@@ -218,7 +218,7 @@ class SongTags(Entry):
 
 
 class File(Entry):
-    """A file, which an entry of its own has no song; its path is text where it can be."""
+    """A file; an entry of its own has no song. The path is text where it can be."""
 
     table = FILE
     path: str | None = None
@@ -305,7 +305,7 @@ class Event(Entry):
     table = EVENT
     account: Id
     seq: Number
-    key: Annotated[str, _short(LONGEST_KEY)]
+    key: Annotated[str, _short(MAX_KEY_CHARS)]
     at: Integer
     kind: Kind
     song: Id | None = None
@@ -313,7 +313,7 @@ class Event(Entry):
     played_ms: Count | None = None
     since_heard_ms: Count | None = None
     scope: Scope | None = None
-    target: Annotated[str, _short(LONGEST_TARGET)] | None = None
+    target: Annotated[str, _short(MAX_TARGET_CHARS)] | None = None
     until: Integer | None = None
     retracts: Number | None = None
     digest: Digest
@@ -327,7 +327,7 @@ class Playlist(Entry):
     account: Id
     name: Annotated[str, AfterValidator(playlists.checked_name)]
     created_at: Integer
-    songs: Annotated[list[Id], Field(max_length=MOST_SONGS)]
+    songs: Annotated[list[Id], Field(max_length=MAX_SONGS)]
 
     def rows(self) -> Iterator[Row]:
         """Yield the playlist, then its songs."""
@@ -357,7 +357,7 @@ class Arm(Entry):
     table = STUDY_ARM
     id: Id
     place: Count
-    algorithm: Annotated[str, _short(LONGEST_ALGORITHM)]
+    algorithm: Annotated[str, _short(MAX_ALGORITHM_CHARS)]
     seed: Count
     begun_at: Integer | None = None
     songs: list[StudySong]

@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.database.queries import CHUNK, in_order
+from bandstand.store.database.queries import ROWS_PER_STATEMENT, in_order
 from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
@@ -43,6 +43,7 @@ from bandstand.store.database.schema import (
     STUDY_PARTICIPANT,
     STUDY_SONG,
 )
+from bandstand.store.database.values import shown
 from bandstand.store.events import events
 from bandstand.store.events.digest import FIRST_DIGEST
 from bandstand.store.songs.changes import claim, note_song_change
@@ -50,7 +51,6 @@ from bandstand.store.transfer import entries
 from bandstand.store.transfer.backup import check_empty
 from bandstand.store.transfer.entries import ENTRIES, Account, Entry, Event, checked_entry
 from bandstand.store.transfer.verify import study_problems
-from bandstand.store.values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -316,7 +316,7 @@ class _Reader:
         self._from, self._to = self._from or number, number
         for table, row in rows:
             self._waiting.setdefault(table, []).append(row)
-        if is_alone or sum(map(len, self._waiting.values())) >= CHUNK:
+        if is_alone or sum(map(len, self._waiting.values())) >= ROWS_PER_STATEMENT:
             self._write()
         self.counts[kind] += 1
 

@@ -1,7 +1,7 @@
-"""A store from a safety copy.
+"""Restores a store from a backup.
 
-The copy itself is only read. It is looked at in every way before anything else is touched, and
-takes the place of the store at once; what was there is kept beside it.
+The backup is only read. It is checked completely before anything else is touched, and replaces the
+store atomically; the old store is kept beside it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import ConflictError, InvalidInputError, StoreLockedError, StoreVersionError
-from bandstand.store.database.connection import WAIT, open_store
+from bandstand.store.database.connection import LOCK_SECONDS, open_store
 from bandstand.store.database.failures import is_busy
 from bandstand.store.database.location import Location, SqliteLocation
-from bandstand.store.database.migrations.migrate import MIGRATIONS
+from bandstand.store.database.migrate import MIGRATIONS
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.database.sqlite_copy import (
     damage,
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 _NEWEST: Final = MIGRATIONS[-1].version
 _HEADER: Final = b"SQLite format 3\0"
-_SMALLEST: Final = 512  # bytes, one page
+_MIN_DATABASE_BYTES: Final = 512  # bytes, one page
 _SIDECARS: Final = ("-wal", "-shm", "-journal")
 
 
 def restore(source: Path, location: Location, *, replace: bool = False) -> Path | None:
-    """Make the store at `location` what a safety copy holds.
+    """Make the store at `location` what a backup holds.
 
     Returns where the store is kept that was there, None where none was. Without `replace` there
     must be none; in PostgreSQL there must be none in any case. Raises StoreLockedError while a
@@ -58,9 +58,9 @@ def restore(source: Path, location: Location, *, replace: bool = False) -> Path 
 
 
 def check_backup(source: Path) -> dict[str, int]:
-    """Return how many rows of each kind a safety copy has.
+    """Return how many rows of each kind a backup has.
 
-    Refuses, as `restore` does, a file that is no whole safety copy, or one of a newer version.
+    Refuses, as `restore` does, a file that is no whole backup, or one of a newer version.
     """
     with _examined_copy(source) as path, closing(single_file(path)) as copy:
         tables = copy.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -86,7 +86,7 @@ def _restore_file(source: Path, target: Path, *, replace: bool) -> Path | None:
     with written_beside(target) as unfinished:
         _copy_file(source, unfinished)
         _make_store(unfinished, source)
-        sync(unfinished)  # here already, so that nobody has time to open the old one after this
+        sync(unfinished)  # here already, so that the old one is not opened after this
         return _kept(target) if exists else None
 
 
@@ -105,7 +105,7 @@ def _restore_rows(source: Path, location: Location) -> None:
 
 @contextmanager
 def _examined_copy(source: Path) -> Iterator[Path]:
-    """Give a file in a folder of its own that was made from a safety copy found to be whole."""
+    """Give a file in a folder of its own that was made from a backup that is whole."""
     folder = Path(tempfile.mkdtemp(prefix="bandstand-"))
     try:
         path = folder / "copy.db"
@@ -128,7 +128,7 @@ def _copy_file(source: Path, target: Path) -> None:
     except OSError as problem:
         msg = f"a backup must be a file that can be read, got {source}: {problem.strerror}"
         raise InvalidInputError(msg) from problem
-    if start != _HEADER or size < _SMALLEST:
+    if start != _HEADER or size < _MIN_DATABASE_BYTES:
         msg = f"a backup must be a Bandstand backup, got {source}, which is no SQLite database"
         raise InvalidInputError(msg)
     shutil.copyfile(source, target)
@@ -136,7 +136,7 @@ def _copy_file(source: Path, target: Path) -> None:
 
 
 def _make_store(path: Path, source: Path) -> None:
-    """Make a store of the copy of a safety copy, which `source` is called in messages."""
+    """Make a store of the copy of a backup, which `source` is called in messages."""
     with closing(single_file(path)) as copy:
         try:
             _check(copy, source)
@@ -211,7 +211,7 @@ def _settled(target: Path) -> tuple[str, ...]:
         if file.read(len(_HEADER)) != _HEADER:
             return _SIDECARS  # SQLite would take the file for a new one, and remove its log
     try:
-        with closing(single_file(target, wait=WAIT)) as old:
+        with closing(single_file(target, wait=LOCK_SECONDS)) as old:
             ((journal,),) = old.execute("PRAGMA journal_mode = DELETE").fetchall()
     except sqlite3.Error as problem:
         if is_busy(problem):

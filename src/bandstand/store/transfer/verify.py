@@ -68,7 +68,7 @@ def verify(store: Store) -> Report:
 
 
 def _answers(check: Callable[[Connection], Iterable[str]], connection: Connection) -> list[str]:
-    """Return what a check says; that it cannot read what it looks at is an answer too."""
+    """Run a check and collect its findings; a read error counts as a finding."""
     found: list[str] = []
     try:
         for problem in check(connection):
@@ -103,7 +103,7 @@ def _types(connection: Connection) -> Iterable[str]:
 
 
 def _logs(connection: Connection) -> Iterable[str]:
-    """Check the log of everybody who has one, account or not."""
+    """Check every log, also one without an account."""
     owners = set(connection.scalars(select(ACCOUNT.c.id)))
     owners |= set(connection.scalars(select(EVENT.c.account_id).distinct()))
     for owner in sorted(owners, key=str):
@@ -151,7 +151,7 @@ def _arms_too_early(connection: Connection) -> Iterator[str]:
     )
     owned = select(STUDY_ARM.c.id).join(STUDY_PARTICIPANT, owner)
     for arm in connection.scalars(owned.where(STUDY_PARTICIPANT.c.joined_at.is_(None))):
-        yield f"arm {arm} is of somebody who has not joined its study"
+        yield f"arm {arm} is of a participant who has not joined its study"
     played = select(STUDY_ARM.c.id).join(STUDY_SONG, STUDY_SONG.c.arm_id == STUDY_ARM.c.id)
     for arm in connection.scalars(played.where(STUDY_ARM.c.begun_at.is_(None)).distinct()):
         yield f"arm {arm} has songs and was not begun"

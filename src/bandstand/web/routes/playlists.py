@@ -29,9 +29,9 @@ from bandstand.web.strict_json import Body, JsonBody
 router = APIRouter(tags=["playlists"])
 
 PlaylistId = Annotated[Text, Path(description="the id of a playlist")]
-Name = Annotated[str, Field(min_length=1, max_length=playlists.LONGEST_NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=playlists.MAX_NAME_CHARS)]
 SongIds = Annotated[
-    list[Annotated[str, Field(max_length=64)]], Field(max_length=playlists.MOST_SONGS)
+    list[Annotated[str, Field(max_length=64)]], Field(max_length=playlists.MAX_SONGS)
 ]
 
 _ADDRESS: Final = "/api/playlists/{playlist_id}"

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
 
-from bandstand.store.database.sqlite_file import mark_as_ours
+from bandstand.store.database.migrations._dialects import run
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-# What the two databases call things differently.
-_WORDS: Final = {
-    "sqlite": {"bytes": "BLOB", "ordered_text": "TEXT"},
-    "postgresql": {"bytes": "BYTEA", "ordered_text": 'TEXT COLLATE "C"'},
-}
+_APPLICATION_ID: Final = 0x42414E44  # "BAND"
 
 # False for NaN and infinity in both databases.
 _FINITE: Final = "BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308"
@@ -113,10 +109,8 @@ _STATEMENTS: Final = (
 def apply(connection: Connection, *, now: int) -> None:
     """Make the tables, and the one row that says which store this is."""
     if connection.dialect.name == "sqlite":
-        mark_as_ours(connection)
-    words = _WORDS[connection.dialect.name]
-    for statement in _STATEMENTS:
-        connection.exec_driver_sql(statement.format(**words))
+        connection.exec_driver_sql(f"PRAGMA application_id = {_APPLICATION_ID}")
+    run(connection, _STATEMENTS)
     connection.execute(
         text("INSERT INTO store (id, created_at, song_changes) VALUES (:id, :now, 0)"),
         {"id": secrets.token_hex(16), "now": now},

@@ -1,7 +1,7 @@
 """Version 2: accounts and their sessions, the event log, snapshots of listeners, playlists.
 
 The log only grows. An event is never changed, and it goes only with the account that it belongs
-to: the triggers hold also against a careless hand with a database shell.
+to: the triggers hold also for statements in a database shell.
 
 On SQLite the events of an account lie side by side (WITHOUT ROWID), so that to read its log is to
 read few pages, and to add an event is to write few.
@@ -11,14 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bandstand.store.database.migrations._dialects import run
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-# What the two databases call things differently.
-_WORDS: Final = {
-    "sqlite": {"bytes": "BLOB", "ordered_text": "TEXT", "side_by_side": "WITHOUT ROWID"},
-    "postgresql": {"bytes": "BYTEA", "ordered_text": 'TEXT COLLATE "C"', "side_by_side": ""},
-}
 
 _TABLES: Final = (
     """
@@ -74,7 +70,7 @@ _TABLES: Final = (
     CREATE UNIQUE INDEX ix_event_account_id_retracts ON event (account_id, retracts)
     WHERE retracts IS NOT NULL
     """,
-    # The end of each account's log: whoever appends locks this row, and a log whose end was cut
+    # The end of each account's log: an append locks this row, and a log whose end was cut
     # off no longer fits it.
     """
     CREATE TABLE log_end (
@@ -171,8 +167,6 @@ _TRIGGERS: Final = {"sqlite": _SQLITE_TRIGGERS, "postgresql": _POSTGRES_TRIGGERS
 def apply(connection: Connection, *, now: int) -> None:
     """Make the tables and what guards the log; nothing that is there changes."""
     del now
-    database = connection.dialect.name
-    for statement in _TABLES:
-        connection.exec_driver_sql(statement.format(**_WORDS[database]))
-    for statement in _TRIGGERS[database]:
+    run(connection, _TABLES)
+    for statement in _TRIGGERS[connection.dialect.name]:
         connection.exec_driver_sql(statement)

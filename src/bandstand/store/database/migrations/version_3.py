@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bandstand.store.database.migrations._dialects import run
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-# What the two databases call things differently.
-_WORDS: Final = {
-    "sqlite": {"bytes": "BLOB", "ordered_text": "TEXT", "side_by_side": "WITHOUT ROWID"},
-    "postgresql": {"bytes": "BYTEA", "ordered_text": 'TEXT COLLATE "C"', "side_by_side": ""},
-}
 
 _TABLES: Final = (
     """
@@ -79,6 +75,4 @@ _TABLES: Final = (
 def apply(connection: Connection, *, now: int) -> None:
     """Make the tables; nothing that is there changes."""
     del now
-    words = _WORDS[connection.dialect.name]
-    for statement in _TABLES:
-        connection.exec_driver_sql(statement.format(**words))
+    run(connection, _TABLES)

@@ -1,21 +1,17 @@
-"""Version 4: which songs have changed since when, so that whoever knows the rest reads only these.
+"""Version 4: records which songs have changed since when, so that a reader needs only these.
 
-Nothing is known of changes before this step. That does no harm: what is derived from the songs and
-counts on it (the catalogue's matrix, since its second format) is made after this step.
+Changes before this step are unknown. Derived data that relies on it (the catalogue's matrix, since
+its second format) is made after this step.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bandstand.store.database.migrations._dialects import run
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-# What the two databases call things differently.
-_WORDS: Final = {
-    "sqlite": {"ordered_text": "TEXT", "side_by_side": "WITHOUT ROWID"},
-    "postgresql": {"ordered_text": 'TEXT COLLATE "C"', "side_by_side": ""},
-}
 
 _TABLES: Final = (
     """
@@ -33,6 +29,4 @@ _TABLES: Final = (
 def apply(connection: Connection, *, now: int) -> None:
     """Make the table; nothing that is there changes."""
     del now
-    words = _WORDS[connection.dialect.name]
-    for statement in _TABLES:
-        connection.exec_driver_sql(statement.format(**words))
+    run(connection, _TABLES)

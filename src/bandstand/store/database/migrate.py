@@ -1,11 +1,11 @@
-"""How the tables came to be: small steps, each committed together with its own record.
+"""Runs migrations: small steps, each committed together with its own record.
 
 A step that was released is never changed again; a new one is added at the end. Both databases
 undo the making of tables with the rest of a transaction, so a process that dies in a step leaves
 the version before it. Several processes may open a new store at once: one of them makes it.
 
-The tables are written here as they were at that step, not taken from `schema`, which describes
-them as they are now.
+The modules of `migrations` have the tables as they were at their step; `schema` describes them as
+they are now.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from sqlalchemy import func, insert, inspect, select, text
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database import sqlite_file
-from bandstand.store.database.migrations import version_1 as migration_1
-from bandstand.store.database.migrations import version_2 as migration_2
-from bandstand.store.database.migrations import version_3 as migration_3
-from bandstand.store.database.migrations import version_4 as migration_4
+from bandstand.store.database.migrations import version_1, version_2, version_3, version_4
 from bandstand.store.database.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
 
 # Any number will do that other programs in the same PostgreSQL database are unlikely to lock.
-_MIGRATING: Final = 0x42414E4453544E44
+_LOCK_NUMBER: Final = 0x42414E4453544E44
 
 
 class _Apply(Protocol):
@@ -48,10 +45,10 @@ class Migration:
 
 
 MIGRATIONS: Final = (
-    Migration(version=1, name="songs and files", apply=migration_1.apply),
-    Migration(version=2, name="accounts and events", apply=migration_2.apply),
-    Migration(version=3, name="studies", apply=migration_3.apply),
-    Migration(version=4, name="song changes", apply=migration_4.apply),
+    Migration(version=1, name="songs and files", apply=version_1.apply),
+    Migration(version=2, name="accounts and events", apply=version_2.apply),
+    Migration(version=3, name="studies", apply=version_3.apply),
+    Migration(version=4, name="song changes", apply=version_4.apply),
 )
 
 
@@ -85,7 +82,7 @@ def migrate(store: Store, steps: Sequence[Migration], *, now: int) -> None:
     for step in steps:
         with store.writing() as connection:
             _wait_for_turn(connection)
-            # Somebody else may have taken this step while we waited.
+            # Another process may have taken this step during the wait.
             if recorded_version(connection, str(store.location), steps) < step.version:
                 step.apply(connection, now=now)
                 record = {"version": step.version, "name": step.name, "applied_at": now}
@@ -93,9 +90,9 @@ def migrate(store: Store, steps: Sequence[Migration], *, now: int) -> None:
 
 
 def _wait_for_turn(connection: Connection) -> None:
-    """On PostgreSQL, wait until nobody else migrates; on SQLite nobody else writes anyway."""
+    """On PostgreSQL, wait until no other process migrates; SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_NUMBER})
 
 
 def _check_sqlite(connection: Connection, place: str) -> None:

@@ -1,4 +1,4 @@
-"""What may go into a store, checked before any database sees it.
+"""Checks of values before they go into a database.
 
 The two databases disagree about what they refuse: SQLite turns NaN into NULL without a word and
 keeps a NUL inside text, PostgreSQL the other way round. So neither is asked.
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Vector
 
-SMALLEST_INTEGER: Final = -(2**63)
-LARGEST_INTEGER: Final = 2**63 - 1
+MIN_INTEGER: Final = -(2**63)
+MAX_INTEGER: Final = 2**63 - 1
 # An entry of a PostgreSQL index holds some 2,700 bytes, and paths are looked up by an index.
-LONGEST_PATH: Final = 2_500
+MAX_PATH_BYTES: Final = 2_500
 DESCRIPTOR_COUNT: Final = 159
 
 _ID: Final = re.compile("[0-9a-f]{16}")
@@ -120,7 +120,7 @@ def json_to_text(values: Mapping[str, Any], name: str, *, most: int) -> str:
 
 
 def checked_integer(
-    value: Any, name: str, *, least: int = SMALLEST_INTEGER, most: int = LARGEST_INTEGER
+    value: Any, name: str, *, least: int = MIN_INTEGER, most: int = MAX_INTEGER
 ) -> int:
     """Return `value`, an integer that fits into 64 bits and into its own bounds."""
     if type(value) is not int:  # True is no number here
@@ -156,8 +156,8 @@ def checked_path(value: Any) -> bytes:
     if not value.startswith(b"/") or b"\0" in value or (value.endswith(b"/") and value != b"/"):
         msg = f"a path must be absolute, without NUL or a slash at its end, got {shown(value)}"
         raise InvalidInputError(msg)
-    if len(value) > LONGEST_PATH:
-        msg = f"a path must have at most {LONGEST_PATH:,} bytes, got {len(value):,}"
+    if len(value) > MAX_PATH_BYTES:
+        msg = f"a path must have at most {MAX_PATH_BYTES:,} bytes, got {len(value):,}"
         raise InvalidInputError(msg)
     return value
 
