@@ -101,7 +101,7 @@ def tree(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     package = tmp_path / "src" / "bandstand"
     parts = ("algorithms", "policies", "inference", "model", "domain", "errors", "units", "arrays")
-    for part in parts:
+    for part in (*parts, "store", "store/events", "store/database"):
         (package / part).mkdir(parents=True)
         (package / part / "__init__.py").touch()
     (package / "__init__.py").touch()
@@ -142,6 +142,14 @@ def test_an_import_upwards_or_sideways_is_refused_with_its_line(
     code, text = lint(tree)
     assert code == 1
     assert f"bandstand.{importer}.new -> bandstand.{imported} (l.1)" in text
+
+
+def test_the_database_of_the_store_is_refused_its_users(tree: Path) -> None:
+    new = tree / "store" / "database" / "new.py"
+    new.write_text("import bandstand.store.events\n", encoding="utf-8")
+    code, text = lint(tree)
+    assert code == 1
+    assert "bandstand.store.database.new -> bandstand.store.events (l.1)" in text
 
 
 @pytest.mark.parametrize("library", ["click", "matplotlib", "rich", "sqlite3"])

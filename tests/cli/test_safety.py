@@ -105,7 +105,7 @@ def test_a_backup_can_be_verified(store: str, tmp_path: Path) -> None:
     run("backup", copy, "--store", store)
     assert run("verify", "--backup", copy).out == "Whole: 5 songs, 2 accounts, 40 events.\n"
     copy.write_bytes(copy.read_bytes().replace(b"Song 3", b"Song 8"))
-    assert_refused(run("verify", "--backup", copy), "does not fit its seal")
+    assert_refused(run("verify", "--backup", copy), "does not fit its checksum")
 
 
 def spoil(store: str) -> None:

@@ -1,4 +1,4 @@
-"""What can happen to the songs of a store, drawn: they come, go, move, break and change."""
+"""What can happen to the songs of a store, drawn: they come, go, relocate, break and change."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from bandstand.audio.descriptors import VERSION
 from bandstand.store.songs import files, scans
-from bandstand.store.songs.relocate import move
-from bandstand.store.songs.save_analysis import record_analyses, record_problem
+from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:
@@ -69,4 +68,4 @@ def happen(connection: Connection, event: Event, descriptors: Matrix) -> None:
     elif kind == "find":
         files.mark_seen(connection, [path(place)], number)
     elif place != other and getattr(known.get(path(place)), "song_id", None) is not None:
-        move(connection, path(place), path(other), size=1, modified_ns=1, scan=number)
+        relocate(connection, path(place), path(other), size=1, modified_ns=1, scan=number)

@@ -27,8 +27,7 @@ from bandstand.library.reasons import may_have_passed
 from bandstand.library.recognition import former_place, is_as_recorded
 from bandstand.library.walk import Folder, FoundFile, Refused, walk
 from bandstand.store.songs import files, scans, songs
-from bandstand.store.songs.relocate import move
-from bandstand.store.songs.save_analysis import record_analyses, record_problem
+from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
 from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
@@ -222,7 +221,7 @@ class _Session:
             # Another scan at the same time was quicker.
             files.mark_seen(connection, [file.path], self._number)
             return
-        move(
+        relocate(
             connection,
             former.path,
             file.path,

@@ -34,7 +34,7 @@ from bandstand.store.events.digest import FIRST_DIGEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 
 _TOKEN_BYTES: Final = 32
@@ -142,19 +142,13 @@ def create(
 
 def get(connection: Connection, account: str) -> Account | None:
     """Return the account with an id; None where there is none."""
-    if not is_storable(account):
-        return None
-    row = connection.execute(select(*COLUMNS).where(ACCOUNT.c.id == account)).mappings()
-    return next((of_row(one) for one in row), None)
+    return _one(connection, ACCOUNT.c.id == account) if is_storable(account) else None
 
 
 def by_name(connection: Connection, name: str) -> Account | None:
     """Return the account with a name, in upper or lower case; None where there is none."""
-    if not is_storable(name):
-        return None
     named = ACCOUNT.c.folded_name == folded(name.strip())
-    row = connection.execute(select(*COLUMNS).where(named)).mappings()
-    return next((of_row(one) for one in row), None)
+    return _one(connection, named) if is_storable(name) else None
 
 
 def all_accounts(connection: Connection) -> list[Account]:
@@ -273,6 +267,11 @@ def checked_role(role: Any) -> Role:
         msg = f"a role must be {' or '.join(ROLES)}, got {str(role)[:80]!r}"
         raise InvalidInputError(msg)
     return role  # type: ignore[no-any-return]
+
+
+def _one(connection: Connection, which: ColumnElement[bool]) -> Account | None:
+    row = connection.execute(select(*COLUMNS).where(which)).mappings().one_or_none()
+    return None if row is None else of_row(row)
 
 
 def _change(connection: Connection, account: str, **values: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.migrate import MIGRATIONS, Migration
+from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
 from tests.store.unprivileged import nobody_special, public_folder
@@ -263,3 +264,24 @@ def test_every_name_is_a_name_for_a_store(tmp_path: Path, name: str) -> None:
     with open_store(str(path)) as store, store.writing() as connection:
         scans.begin(connection, now=1)
     assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("version", ["3.51.3", "3.51.10", "3.52.0", "4.0.0", "3.50.7", "3.44.6"])
+def test_versions_without_the_bug_are_passed_over(version: str) -> None:
+    assert sqlite_warning(version) is None
+
+
+@pytest.mark.parametrize(
+    "version",
+    ["3.40.1", "3.51.2", "3.51.0", "3.50.6", "3.50.0", "3.44.5", "3.45.1", "3.49.9", "3.7"],
+)
+def test_versions_with_the_bug_are_warned_of(version: str) -> None:
+    warning = sqlite_warning(version)
+    assert warning is not None
+    assert f"SQLite {version} " in warning
+    assert "only its one writer" in warning
+
+
+def test_the_version_that_runs_is_asked_by_itself() -> None:
+    warning = sqlite_warning()
+    assert warning is None or warning.startswith("SQLite 3.")

@@ -10,8 +10,12 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.files import Counts, FileRecord
-from bandstand.store.songs.relocate import move
-from bandstand.store.songs.save_analysis import record_analyses, record_analysis, record_problem
+from bandstand.store.songs.save_analysis import (
+    record_analyses,
+    record_analysis,
+    record_problem,
+    relocate,
+)
 from tests.store.examples import analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:
@@ -225,7 +229,7 @@ def test_a_moved_file_keeps_its_song(store: Store) -> None:
     with store.writing() as connection:
         song = add(connection, A)
         before = changes(connection)
-        assert move(connection, A, C, size=1_000_001, modified_ns=9, scan=2) == song
+        assert relocate(connection, A, C, size=1_000_001, modified_ns=9, scan=2) == song
         assert changes(connection) == before
         assert list(files.in_folder(connection, b"/music")) == []
         moved = record(connection, C)
@@ -243,8 +247,8 @@ def test_a_missing_or_broken_file_that_turns_up_elsewhere_is_back(store: Store) 
         files.mark_missing(connection, A, 2)
         spoil(connection, B)
         before = changes(connection)
-        assert move(connection, A, C, size=1, modified_ns=1, scan=2) == first
-        assert move(connection, B, C + b"2", size=1, modified_ns=1, scan=2) == second
+        assert relocate(connection, A, C, size=1, modified_ns=1, scan=2) == first
+        assert relocate(connection, B, C + b"2", size=1, modified_ns=1, scan=2) == second
         assert changes(connection) == before + 2
         assert files.counts(connection) == Counts(songs=2, missing=0, problems=0)
         assert record(connection, C + b"2").analysis_version == 1
@@ -254,7 +258,7 @@ def test_a_file_that_moves_to_an_unreadable_ones_place_takes_it(store: Store) ->
     with store.writing() as connection:
         song = add(connection, A)
         spoil(connection, B)
-        assert move(connection, A, B, size=1, modified_ns=1, scan=2) == song
+        assert relocate(connection, A, B, size=1, modified_ns=1, scan=2) == song
         assert [file.path for file in files.under(connection, b"/music")] == [B]
         assert record(connection, B).problem is None
 
@@ -265,13 +269,13 @@ def test_two_files_that_change_places_keep_their_songs(store: Store) -> None:
         size_a, size_b = record(connection, A).size, record(connection, B).size
         before = changes(connection)
         # What a scan does that meets b's content at a: it moves b there.
-        assert move(connection, B, A, size=size_b, modified_ns=7, scan=2) == song_b
+        assert relocate(connection, B, A, size=size_b, modified_ns=7, scan=2) == song_b
         assert list(files.under(connection, B)) == []  # nothing that comes here later is song a
         (displaced,) = files.of_content(connection, f"{1:032x}")
         assert (displaced.song_id, displaced.missing, displaced.size) == (song_a, True, size_a)
         assert changes(connection) == before + 1
         # And then meets a's content at b, which is known to be nowhere.
-        assert move(connection, displaced.path, B, size=size_a, modified_ns=8, scan=2) == song_a
+        assert relocate(connection, displaced.path, B, size=size_a, modified_ns=8, scan=2) == song_a
         assert record(connection, A).song_id == song_b
         assert record(connection, B).song_id == song_a
         assert files.counts(connection) == Counts(songs=2, missing=0, problems=0)
@@ -283,7 +287,7 @@ def test_only_a_file_with_a_song_can_move(shared: Store, old: bytes, new: bytes)
         add(connection, A)
         spoil(connection, B)
         with pytest.raises(InvalidInputError, match="must have a song and a new path"):
-            move(connection, old, new, size=1, modified_ns=1, scan=2)
+            relocate(connection, old, new, size=1, modified_ns=1, scan=2)
 
 
 def test_more_files_than_a_page_come_in_one_order(store: Store) -> None:
@@ -319,7 +323,7 @@ def test_a_path_that_is_none_is_refused(shared: Store, path: bytes, words: str) 
             lambda: list(files.under(connection, path)),
             lambda: files.mark_seen(connection, [path], 1),
             lambda: files.mark_missing(connection, path, 1),
-            lambda: move(connection, A, path, size=1, modified_ns=1, scan=1),
+            lambda: relocate(connection, A, path, size=1, modified_ns=1, scan=1),
         ):
             with pytest.raises(InvalidInputError, match=words):
                 call()

@@ -12,8 +12,12 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import identity
-from bandstand.store.songs.relocate import move
-from bandstand.store.songs.save_analysis import record_analyses, record_analysis, song_id_for
+from bandstand.store.songs.save_analysis import (
+    record_analyses,
+    record_analysis,
+    relocate,
+    song_id_for,
+)
 from bandstand.tracks import Analysis, Tags
 from tests.store.examples import analyses, analysis, discarded, paths, some_examples
 
@@ -150,7 +154,7 @@ def test_no_files_are_no_work(store: Store) -> None:
 def test_an_id_that_is_taken_is_passed_over(store: Store) -> None:
     with store.writing() as connection:
         first, *_ = put(connection, A, analysis(1))
-        move(connection, A, B, size=1, modified_ns=1, scan=2)
+        relocate(connection, A, B, size=1, modified_ns=1, scan=2)
         # The same content at the same path again, while the first song lives elsewhere.
         second, outcome, _ = put(connection, A, analysis(1))
         assert outcome == "added"

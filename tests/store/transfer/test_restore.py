@@ -101,7 +101,7 @@ def overwrite_pages(path: Path) -> None:
     path.write_bytes(content[:8192] + b"\xa5" * 8192 + content[16384:])
 
 
-def unseal(path: Path) -> None:
+def remove_table(path: Path) -> None:
     with closing(sqlite3.connect(path)) as other:
         sqlite_copy.remove_checksum(other)
 
@@ -124,7 +124,7 @@ BAD: list[Callable[[Path], None]] = [
     make_newer,
     change_a_letter,
     overwrite_pages,
-    unseal,
+    remove_table,
     remove,
     make_folder,
 ]
@@ -186,7 +186,7 @@ def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None
     assert flipped_backups_believed(copy, tmp_path, FLIPS) == 0
 
 
-def test_without_the_seal_some_would_get_through(
+def test_without_the_checksum_some_would_get_through(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandstand.store.transfer.restore.matches_checksum", lambda _copy: True)

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import StoreError, StoreFullError
-from bandstand.store.database.sqlite_file import single_file
+from bandstand.store.database.sqlite_file import single_file, sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,15 +133,6 @@ def damage(copy: sqlite3.Connection) -> list[str]:
         f"a row of {table} refers to a {parent} that is not there" for table, _, parent, _ in loose
     ]
     return [" ".join(text.split()) for text in found]
-
-
-def sync(place: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    descriptor = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

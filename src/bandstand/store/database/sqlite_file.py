@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44
 
+_HEADER: Final = b"SQLite format 3\0"
 _MIN_DATABASE_BYTES: Final = 512  # one page
 # Older SQLites that have the fix of 3.51.3 too.
 _FIXED_VERSIONS: Final = ((3, 50, 7), (3, 44, 6))
@@ -77,15 +78,22 @@ def _make_file(path: Path) -> None:
     except FileExistsError:
         return
     # So that a power cut does not take the name of the file away again.
-    _sync_folder(path.parent)
+    sync(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def sync(place: Path) -> None:
+    """Sync a file, or the names in a folder, to the disk."""
+    descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file begins as a SQLite database does, and is as long as a page."""
+    with path.open("rb") as file:
+        return file.read(len(_HEADER)) == _HEADER and path.stat().st_size >= _MIN_DATABASE_BYTES
 
 
 def sqlite_warning(version: str = sqlite3.sqlite_version) -> str | None:

@@ -134,21 +134,20 @@ class _Statements:
     to_take_back: str
 
 
-_STATEMENTS: Final = {
-    "sqlite": _Statements(
-        find=statement_for("sqlite", _FIND),
-        add=(statement_for("sqlite", _INSERT), statement_for("sqlite", _MOVE_END)),
-        heard_last=statement_for("sqlite", _HEARD_LAST),
-        to_take_back=statement_for("sqlite", _TO_TAKE_BACK),
-    ),
-    # One appends at a time, which SQLite sees to by itself; and one journey instead of two.
-    "postgresql": _Statements(
-        find=statement_for("postgresql", f"{_FIND} FOR UPDATE OF l"),
-        add=(statement_for("postgresql", f"WITH added AS ({_INSERT}) {_MOVE_END}"),),
-        heard_last=statement_for("postgresql", _HEARD_LAST),
-        to_take_back=statement_for("postgresql", _TO_TAKE_BACK),
-    ),
-}
+def _statements(database: str) -> _Statements:
+    find, add = _FIND, [_INSERT, _MOVE_END]
+    if database == "postgresql":
+        # The lock that SQLite's writer has anyway; and one round trip instead of two.
+        find, add = f"{_FIND} FOR UPDATE OF l", [f"WITH added AS ({_INSERT}) {_MOVE_END}"]
+    return _Statements(
+        find=statement_for(database, find),
+        heard_last=statement_for(database, _HEARD_LAST),
+        add=tuple(statement_for(database, one) for one in add),
+        to_take_back=statement_for(database, _TO_TAKE_BACK),
+    )
+
+
+_STATEMENTS: Final = {database: _statements(database) for database in _PARAMETER_IN}
 
 
 class _Found(NamedTuple):

@@ -1,4 +1,4 @@
-"""Saves the analysis of a file, and gives the file its song.
+"""Saves what a scan found in a file: its analysis, its problem, or its move.
 
 A path that is known keeps its song, whatever the file holds now. A new path gets a song whose id
 follows from the path and the content alone, so that a scan that was interrupted and resumed gives
@@ -12,15 +12,15 @@ from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.database.queries import chunks
 from bandstand.store.database.schema import FILE, SONG
 from bandstand.store.database.values import (
+    MAX_PATH_BYTES,
     checked_integer,
     checked_number,
-    checked_path,
     checked_tags,
     checked_text,
     descriptors_to_bytes,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, RowMapping
 
     from bandstand.tracks import Analysis
+
 
 Outcome: TypeAlias = Literal["added", "changed", "same"]
 
@@ -89,7 +90,7 @@ def record_analyses(
     A file that could not be read before, or was missing, is back with its song.
     """
     checked_integer(now, "now")
-    rows = [(_file_columns(path, it, scan=scan), _song_columns(it)) for path, it in found]
+    rows = [(_analysed_file(path, it, scan), _song_columns(it)) for path, it in found]
     if len({file["path"] for file, _ in rows}) < len(rows):
         msg = f"each path must be recorded once, got one of {len(rows)} paths twice"
         raise InvalidInputError(msg)
@@ -119,15 +120,10 @@ def record_problem(
     A song that it had is kept, with everything that refers to it, and is not present until the
     file can be read again.
     """
-    file = {
-        **place(path),
-        "size": checked_integer(size, "size", least=0),
-        "modified_ns": checked_integer(modified_ns, "modified_ns"),
-        "problem": checked_text(reason, "reason"),
-        "analysis_version": checked_integer(version, "version"),
-        "seen": checked_integer(scan, "scan", least=0),
-        "missing": False,
-    }
+    problem = checked_text(reason, "reason")
+    file = _file_columns(
+        path, size=size, modified_ns=modified_ns, version=version, scan=scan, problem=problem
+    )
     claim(connection)
     known = _known(connection, [path]).get(path)
     if known is None:
@@ -205,7 +201,7 @@ def _write(connection: Connection, changes: Sequence[_Change]) -> None:
 
 def _known(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, RowMapping]:
     """Return what is known of these files and their songs, by path."""
-    file = (FILE.c.path, FILE.c.song_id, FILE.c.problem, FILE.c.missing, FILE.c.seen)
+    file = (column for column in FILE.columns if column.name != "folded_name")
     song = (column for column in SONG.columns if column.name != "id")
     joined = select(*file, *song).outerjoin(SONG, SONG.c.id == FILE.c.song_id)
     rows = connection.execute(joined.where(FILE.c.path.in_(paths))).mappings()
@@ -226,16 +222,30 @@ def _exists(connection: Connection, song_id: str) -> bool:
     return connection.scalar(select(SONG.c.id).where(SONG.c.id == song_id)) is not None
 
 
-def _file_columns(path: bytes, analysis: Analysis, *, scan: int) -> dict[str, Any]:
+def _file_columns(
+    path: bytes,
+    *,
+    size: int,
+    modified_ns: int,
+    version: int,
+    scan: int,
+    problem: str | None = None,
+) -> dict[str, Any]:
     return {
-        **place(checked_path(path)),
-        "size": checked_integer(analysis.size, "size", least=0),
-        "modified_ns": checked_integer(analysis.modified_ns, "modified_ns"),
-        "problem": None,
-        "analysis_version": checked_integer(analysis.version, "version"),
+        **place(path),
+        "size": checked_integer(size, "size", least=0),
+        "modified_ns": checked_integer(modified_ns, "modified_ns"),
+        "problem": problem,
+        "analysis_version": checked_integer(version, "version"),
         "seen": checked_integer(scan, "scan", least=0),
         "missing": False,
     }
+
+
+def _analysed_file(path: bytes, it: Analysis, scan: int) -> dict[str, Any]:
+    return _file_columns(
+        path, size=it.size, modified_ns=it.modified_ns, version=it.version, scan=scan
+    )
 
 
 def _song_columns(analysis: Analysis) -> dict[str, Any]:
@@ -253,3 +263,54 @@ def _song_columns(analysis: Analysis) -> dict[str, Any]:
 def song_name(artist: str | None, title: str | None) -> str:
     """Return "artist - title", or what there is of it."""
     return " - ".join(part for part in (artist, title) if part)
+
+
+def relocate(
+    connection: Connection,
+    old_path: bytes,
+    new_path: bytes,
+    *,
+    size: int,
+    modified_ns: int,
+    scan: int,
+) -> str:
+    """Move the song at `old_path` to `new_path`; return its id.
+
+    The caller has seen that the content is the song's. Where another song was known at the new
+    path, it is kept as missing and known by its content, so that two files that have changed
+    places get their songs back.
+    """
+    file = _file_columns(new_path, size=size, modified_ns=modified_ns, version=0, scan=scan)
+    claim(connection)
+    known = _known(connection, [old_path, new_path])
+    moved, displaced = known.get(old_path), known.get(new_path)
+    if moved is None or moved["song_id"] is None or old_path == new_path:
+        msg = f"a file that moves must have a song and a new path, got {old_path!r}"
+        raise InvalidInputError(msg)
+
+    connection.execute(delete(FILE).where(FILE.c.path == new_path))
+    file |= {
+        "analysis_version": moved["descriptor_version"],
+        "seen": max(scan, moved["seen"]),
+    }
+    connection.execute(update(FILE).where(FILE.c.path == old_path).values(file))
+    if displaced is not None and displaced["song_id"] is not None:
+        kept = {name: value for name, value in displaced.items() if name in FILE.c}
+        kept |= {**place(_no_place(new_path, displaced["song_id"])), "missing": True}
+        connection.execute(insert(FILE).values(kept))
+    changed = [] if is_present(moved) else [moved]
+    if displaced is not None and is_present(displaced):
+        changed.append(displaced)
+    note_changes(
+        connection, [file["song_id"] for file in changed], is_seen_by_catalogue=bool(changed)
+    )
+    return str(moved["song_id"])
+
+
+def _no_place(path: bytes, song_id: str) -> bytes:
+    """Return where a song is kept whose file is gone and whose place is taken.
+
+    Below a file, where no other file can be, so that no later file is taken for this song.
+    """
+    inside = b"/" + song_id.encode()
+    return path[: MAX_PATH_BYTES - len(inside)] + inside

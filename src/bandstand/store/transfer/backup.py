@@ -32,7 +32,7 @@ from bandstand.store.database.schema import (
     STUDY,
 )
 from bandstand.store.database.sqlite_copy import copy_sqlite, finish, written_beside
-from bandstand.store.database.sqlite_file import single_file
+from bandstand.store.database.sqlite_file import is_database, single_file
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -121,11 +121,6 @@ def _check_target(store: Store, target: Path, *, replace: bool) -> None:
     if not replace:
         msg = f"a backup must be a new file, got {target}, which exists; --replace writes over it"
         raise ConflictError(msg)
-    if not _is_database(target):
+    if target.stat().st_size > 0 and not is_database(target):
         msg = f"a backup can replace an older backup, got {target}, which is no database"
         raise StoreError(msg)
-
-
-def _is_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16) in {b"", b"SQLite format 3\0"}

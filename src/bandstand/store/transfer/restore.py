@@ -28,18 +28,15 @@ from bandstand.store.database.sqlite_copy import (
     matches_checksum,
     plain_errors,
     remove_checksum,
-    sync,
     written_beside,
 )
-from bandstand.store.database.sqlite_file import APPLICATION_ID, single_file
+from bandstand.store.database.sqlite_file import APPLICATION_ID, is_database, single_file, sync
 from bandstand.store.transfer.backup import check_empty, copy_rows, give_new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NEWEST: Final = MIGRATIONS[-1].version
-_HEADER: Final = b"SQLite format 3\0"
-_MIN_DATABASE_BYTES: Final = 512  # bytes, one page
 _SIDECARS: Final = ("-wal", "-shm", "-journal")
 
 
@@ -122,13 +119,11 @@ def _copy_file(source: Path, target: Path) -> None:
         if not stat.S_ISREG(source.stat().st_mode):
             msg = f"a backup must be a file, got {source}, which is something else"
             raise InvalidInputError(msg)
-        with source.open("rb") as file:
-            start = file.read(len(_HEADER))
-        size = source.stat().st_size
+        is_sqlite = is_database(source)
     except OSError as problem:
         msg = f"a backup must be a file that can be read, got {source}: {problem.strerror}"
         raise InvalidInputError(msg) from problem
-    if start != _HEADER or size < _MIN_DATABASE_BYTES:
+    if not is_sqlite:
         msg = f"a backup must be a Bandstand backup, got {source}, which is no SQLite database"
         raise InvalidInputError(msg)
     shutil.copyfile(source, target)
@@ -160,7 +155,7 @@ def _check(copy: sqlite3.Connection, source: Path) -> None:
         raise InvalidInputError(msg)
     if not has_checksum(copy):
         msg = (
-            f"a backup must be made by `bandstand backup`, got {source}, which has no seal: "
+            f"a backup must be made by `bandstand backup`, got {source}, which has no checksum: "
             "a store itself, perhaps, which can be used as it is"
         )
         raise InvalidInputError(msg)
@@ -172,7 +167,7 @@ def _check(copy: sqlite3.Connection, source: Path) -> None:
         )
         raise StoreVersionError(msg)
     if not matches_checksum(copy):
-        msg = f"a backup must be whole, got {source}, whose content does not fit its seal"
+        msg = f"a backup must be whole, got {source}, whose content does not fit its checksum"
         raise InvalidInputError(msg)
 
 
@@ -207,9 +202,8 @@ def _settled(target: Path) -> tuple[str, ...]:
 
     Returns what lies beside it that could not be brought in, since the file is too damaged.
     """
-    with target.open("rb") as file:
-        if file.read(len(_HEADER)) != _HEADER:
-            return _SIDECARS  # SQLite would take the file for a new one, and remove its log
+    if not is_database(target):
+        return _SIDECARS  # SQLite would take the file for a new one, and remove its log
     try:
         with closing(single_file(target, wait=LOCK_SECONDS)) as old:
             ((journal,),) = old.execute("PRAGMA journal_mode = DELETE").fetchall()

@@ -16,7 +16,7 @@ _WORDS: Final = {
 
 
 def run(connection: Connection, statements: Iterable[str]) -> None:
-    """Execute statements in which {bytes}, {ordered_text} and {side_by_side} are to be filled in."""
+    """Execute statements, with {bytes}, {ordered_text} and {side_by_side} filled in."""
     words = _WORDS[connection.dialect.name]
     for statement in statements:
         connection.exec_driver_sql(statement.format(**words))
