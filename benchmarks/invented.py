@@ -11,8 +11,9 @@ import numpy as np
 
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
-from bandstand.store import accounts, events, sessions
-from bandstand.store.recording import record_analyses
+from bandstand.store import accounts, sessions
+from bandstand.store.events import events
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.types import Analysis, Tags, frozen
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOW: Final = 1_700_000_000_000  # when all of this was made, in milliseconds
 FOR_EVER: Final = NOW + 100 * 365 * 86_400_000  # the clock of a server is the real one

@@ -100,8 +100,9 @@ def tree(tmp_path: Path) -> Path:
     """Return a small package under the project's own contracts, for wrong imports to be put in."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     package = tmp_path / "src" / "bandstand"
-    parts = ("algorithms", "store", "policies", "inference", "model", "domain", "errors", "types")
-    files = [Path(part, "__init__.py") for part in parts]
+    parts = ("algorithms", "policies", "inference", "model", "domain", "errors", "types")
+    stores = ("store", "store/events", "store/database")
+    files = [Path(part, "__init__.py") for part in (*parts, *stores)]
     # The contracts about music name its files.
     source = ROOT / "src" / "bandstand"
     files += [file.relative_to(source) for file in (source / "music").rglob("*.py")]
@@ -146,6 +147,14 @@ def test_an_import_upwards_or_sideways_is_refused_with_its_line(
     code, text = lint(tree)
     assert code == 1
     assert f"bandstand.{importer}.new -> bandstand.{imported} (l.1)" in text
+
+
+def test_the_database_of_the_store_is_refused_its_users(tree: Path) -> None:
+    new = tree / "store" / "database" / "new.py"
+    new.write_text("import bandstand.store.events\n", encoding="utf-8")
+    code, text = lint(tree)
+    assert code == 1
+    assert "bandstand.store.database.new -> bandstand.store.events (l.1)" in text
 
 
 @pytest.mark.parametrize("library", ["click", "matplotlib", "rich", "sqlite3"])

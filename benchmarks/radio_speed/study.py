@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.radio.passwords import hashed
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from benchmarks.invented import add_listeners, add_songs, stars_by_song
 from benchmarks.latencies import latencies_of
 from benchmarks.radio_speed.load import Order, Outcome

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.service import Radio
-from bandstand.store import accounts, events, files
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.songs import files
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_lab.speed.timing import Spread
 from benchmarks.invented import NOW, add_listeners, add_songs, invented_song
 from benchmarks.latencies import latencies_of
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _LATER: Final = NOW + 365 * 86_400_000
 _SONG: Final = 4 * 60_000  # milliseconds

@@ -22,8 +22,9 @@ from bandstand.radio.log import ledger_store
 from bandstand.radio.seats import Seat
 from bandstand.radio.service import Radio
 from bandstand.radio.stock import load_stock
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from bandstand_lab.speed.timing import Spread
 from benchmarks.invented import NOW, add_listeners, add_songs, stars_by_song
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bandstand.radio.stock import Stock
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 # Events after the snapshot: fewer than make the radio write another one.
 _TAIL: Final = 20

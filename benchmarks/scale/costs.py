@@ -21,7 +21,7 @@ from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger_bytes import to_bytes
 from bandstand.store import accounts
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from benchmarks.invented import NOW, add_listeners, add_songs
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.accounts import Account
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _FEW: Final = 500  # songs, where ratings are counted
 _MANY: Final = 100  # listeners at once, so that whole pages are filled

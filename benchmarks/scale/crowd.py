@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandstand.radio.passwords import hashed
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from benchmarks.invented import add_listeners, add_songs, stars_by_song
 
 if TYPE_CHECKING:

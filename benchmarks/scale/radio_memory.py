@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand.errors import BandstandError
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from benchmarks.invented import NOW, add_listeners, add_songs
 from benchmarks.program import run_as_program
 from benchmarks.scale.resident import resident

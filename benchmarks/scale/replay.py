@@ -24,8 +24,9 @@ from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.listener_settings import settings_from
 from bandstand.radio.log.ledger import Ledger, continued
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from benchmarks.scale.forcing import among_all, among_many
 from benchmarks.scale.turns import Said
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.chosen import Chosen
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.store.accounts import Account
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Event
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Event
 
 # A belief that came rating by rating and one that was made at once differ by rounding and by
 # where the grid stands: in stars.

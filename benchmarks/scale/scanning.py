@@ -19,7 +19,7 @@ from bandstand.errors import BandstandError
 from bandstand.music.library.analysers import ClusterAnalyser
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand_demo import demo_library
 from benchmarks.scale.private_cluster import private_cluster
 

@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from bandstand.cli import demo as demo_command
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from bandstand.web.exposure import listening_socket
 from bandstand_demo.pieces import pieces
 from tests.children import started

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bandstand.store import songs
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import songs
 from tests.cli.running import Outcome, assert_refused, run
 from tests.web.serving import fill
 

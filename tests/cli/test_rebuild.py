@@ -11,8 +11,8 @@ import pytest
 
 from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.log.rebuild import check, rebuild
-from bandstand.store import snapshots
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import snapshots
 from tests.children import PATIENCE
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.programs import require_program

@@ -15,15 +15,16 @@ from sqlalchemy import delete, update
 
 from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.study.frozen import to_bytes
-from bandstand.store import snapshots, studies
-from bandstand.store.connection import open_store
-from bandstand.store.location import parse_location
-from bandstand.store.schema import STUDY
-from bandstand.store.serving import serving_lock
+from bandstand.store import studies
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import parse_location
+from bandstand.store.database.schema import STUDY
+from bandstand.store.database.serving_lock import serving_lock
+from bandstand.store.events import snapshots
 from bandstand.study.records import FrozenSongs
 from tests.children import PATIENCE
 from tests.cli.running import assert_refused, environment, run, run_apart
-from tests.store.living import Life, add_life
+from tests.store.sample_store import Life, add_life
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_a_backup_can_be_verified(store: str, tmp_path: Path) -> None:
     run("backup", copy, "--store", store)
     assert run("verify", "--backup", copy).out == "Whole: 5 songs, 2 accounts, 40 events.\n"
     copy.write_bytes(copy.read_bytes().replace(b"Song 3", b"Song 8"))
-    assert_refused(run("verify", "--backup", copy), "does not fit its seal")
+    assert_refused(run("verify", "--backup", copy), "does not fit its checksum")
 
 
 def spoil(store: str) -> None:

@@ -18,8 +18,9 @@ from bandstand.music.audio.feature_maps import NAMES as FEATURE_MAPS
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
-from bandstand.store import connection, files, projections
-from bandstand.store.connection import open_store
+from bandstand.store.database import connection
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, projections
 from tests.children import started
 from tests.cli.running import Outcome, assert_refused, environment, run
 from tests.music.library.scanned_library import Reader, song, tagged

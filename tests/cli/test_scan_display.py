@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bandstand.cli.scan_display import in_words, showing
 from bandstand.music.library.scanner import Progress, ProgressBoard
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
     import pytest

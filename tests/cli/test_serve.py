@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from bandstand.web.exposure import listening_socket
 from tests.cli.running import assert_refused, run, run_apart
 from tests.music.library.short_sounds import encoded, piece

@@ -9,9 +9,9 @@ import pytest
 
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.store import files, projections, songs
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from tests.cli.running import Outcome, assert_refused, run
 from tests.music.audio.descriptor_tables import library
 from tests.store.examples import analysis
@@ -19,7 +19,7 @@ from tests.store.examples import analysis
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 DESCRIPTORS = library(3, 12)
 TITLES = ["Night Train", "Night Bus", "Morning", "[red]Markup[/]", "Näïve", "\u202eLeft"]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_lab.report.figures import ALGORITHM_LOOKS
 from bandstand_lab.simulation.experiment import Experiment, run_experiment
 from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld

@@ -20,9 +20,9 @@ from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.passwords import check
 from bandstand.radio.study.opening import open_study
 from bandstand.store import accounts, studies
-from bandstand.store.connection import open_store
-from bandstand.store.location import parse_location
-from bandstand.store.serving import serving_lock
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import parse_location
+from bandstand.store.database.serving_lock import serving_lock
 from bandstand.study.design import Design
 from bandstand.study.design_file import read_design
 from tests.children import PATIENCE, started

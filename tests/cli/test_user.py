@@ -13,7 +13,7 @@ import pytest
 
 from bandstand.radio.passwords import check
 from bandstand.store import accounts, sessions
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.children import PATIENCE, started
 from tests.cli.running import Outcome, assert_refused, environment, run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from tests.store.postgres import PostgresServer
+    from tests.store.postgres_server import PostgresServer
 
 NAME = ".s.PGSQL.5432"
 

@@ -21,9 +21,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from bandstand.store import accounts, events
-from bandstand.store.connection import open_store
-from bandstand.store.verify import verify
+from bandstand.store import accounts
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.transfer.verify import verify
 from bandstand.web import cookies
 from bandstand.web.access import Access
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bandstand.store.connection import WAIT
+from bandstand.store.database.connection import LOCK_SECONDS
 from tests.cli.running import run_apart
 from tests.faults.loading import Asker, Listeners, problems, tell
 from tests.faults.servers import NAMES, harmed, song_ids
-from tests.store.holding import held_elsewhere
+from tests.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_a_short_lock_is_waited_for_and_a_long_one_is_told(tmp_path: Path) -> No
     with harmed(tmp_path) as server:
         with Listeners(server, NAMES, song_ids(server)) as listeners:
             listeners.wait_for(10)
-            with held_elsewhere(server.store, WAIT / 3):
+            with held_elsewhere(server.store, LOCK_SECONDS / 3):
                 before = len(listeners.acknowledged)
                 listeners.wait_for(20)
             assert listeners.refused == []
@@ -35,11 +35,11 @@ def test_a_short_lock_is_waited_for_and_a_long_one_is_told(tmp_path: Path) -> No
                 assert asker.ask("GET", "/api/next").status == 200
                 asker.close()
             seconds = listeners.wait_for(1)
-        assert waited < WAIT + SLACK
+        assert waited < LOCK_SECONDS + SLACK
         assert {(each.status, each.code) for each in listeners.refused} == {(503, "store_busy")}
         assert all(int(each.retry_after or 0) >= 1 for each in listeners.refused)
         slowest = max(each.seconds for each in listeners.refused)
-        assert slowest < WAIT + SLACK
+        assert slowest < LOCK_SECONDS + SLACK
         server.kill()
         assert problems(server.store, listeners.acknowledged) == []
     tell(f"told after at most {slowest:.2f} s, stored {seconds:.2f} s after the lock was gone")

@@ -16,7 +16,7 @@ from tests.faults.servers import NAMES, harmed, song_ids
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.store.postgres import PostgresServer
+    from tests.store.postgres_server import PostgresServer
     from tests.web.serving import Server
 
 # It takes less than five seconds; a busy machine may take longer.

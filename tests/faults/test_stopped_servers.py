@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.store import songs
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import songs
 from tests.faults.loading import Listeners, problems, tell, wait_until
 from tests.faults.servers import NAMES, harmed, song_ids
 from tests.music.library.short_sounds import encoded, piece

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from bandstand.radio.log.ledger import fold
-from bandstand.store import events
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
 from tests.faults.loading import PATIENCE, Answer, Asker
 from tests.faults.servers import NAMES, harmed, song_ids
 

@@ -13,7 +13,7 @@ from bandstand.music.library.analysers import LocalAnalyser
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
 from bandstand.radio.clock import system_clock
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.music.audio.audio_files import make, picture
 from tests.page.visiting import visit
 from tests.web.live import browser

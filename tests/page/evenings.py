@@ -19,14 +19,14 @@ from bandstand.domain import Songs
 from bandstand.radio.choice.learning import LONGEST
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.clock import MILLISECONDS_PER_MINUTE
-from bandstand.store.events import NewEvent
+from bandstand.store.events.events import NewEvent
 from bandstand.types import frozen
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.service import Radio
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 MINUTE = MILLISECONDS_PER_MINUTE
 HOUR = 60 * MINUTE

@@ -23,9 +23,10 @@ from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.tags import clean
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.store import accounts, events, playlists, sessions
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses, record_problem
+from bandstand.store import accounts, playlists, sessions
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from bandstand.types import Analysis, Tags, frozen
 from benchmarks.invented import FOR_EVER, NOW
 from tests.music.audio.audio_files import make
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import httpx
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.web.serving import Server
 
 # Songs by the scanner: of every kind of trouble some, and all that tags should never hold.
@@ -222,7 +223,7 @@ def _add_people(store: Store) -> tuple[str, ...]:
     names: list[str] = []
     with store.writing() as connection:
         for payload in PAYLOADS:
-            name = payload[: accounts.LONGEST_NAME].strip()
+            name = payload[: accounts.MAX_NAME_CHARS].strip()
             if _can_be(accounts.checked_name, name) and _is_new(connection, name):
                 role: accounts.Role = "admin" if len(names) % 3 == 0 else "listener"
                 accounts.create(connection, name=name, role=role, password_hash=HASH, now=NOW)
@@ -236,7 +237,7 @@ def _add_playlists(
     names: list[str] = []
     with store.writing() as connection:
         for payload in PAYLOADS:
-            name = payload[: playlists.LONGEST_NAME].strip()
+            name = payload[: playlists.MAX_NAME_CHARS].strip()
             if _can_be(playlists.checked_name, name):
                 playlists.create(
                     connection, account=account, name=name, songs=songs[:1], now=NOW + len(names)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_demo.library import demo_library
 from benchmarks.invented import NOW, add_listeners, invented_song
 from tests.web.serving import prepared
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.web.serving import Server
 
 _AT_ONCE = 500

@@ -28,8 +28,8 @@ from bandstand.music.library.walk import library_roots
 from bandstand.radio.clock import system_clock
 from bandstand.radio.service import Radio
 from bandstand.store import playlists
-from bandstand.store.connection import open_store
-from bandstand.store.schema import ACCOUNT
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.schema import ACCOUNT
 from bandstand.web import cookies
 from bandstand.web.access import Access
 from bandstand_demo.library import demo_library
@@ -39,7 +39,7 @@ from tests.web.serving import prepared
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand_lab.simulation.listener import StarListener
     from tests.web.serving import Server
 

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import expect
 
 from bandstand.music.audio import tags
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.types import Tags
 from benchmarks.invented import NOW
 from tests.music.audio import audio_files as making

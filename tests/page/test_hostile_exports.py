@@ -11,7 +11,7 @@ import pytest
 
 from bandstand.radio.media import playlist_formats
 from bandstand.radio.media.playlist_formats import Entry, m3u8
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from bandstand.types import Tags
 from tests.page.hostile import FILE_NAMES, hostile_radio
 from tests.page.payloads import PAYLOADS, UNCLEAN

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.radio.service import Radio
-from bandstand.store import events, files, playlists
-from bandstand.store.connection import open_store
+from bandstand.store import playlists
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.songs import files
 from tests.page.evenings import DAY, RATINGS
 from tests.page.long_time_listener import filled
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.radio.reasons.taste import Taste
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.page.long_time_listener import LongTime
 
 NOW = 1_780_000_000_000

@@ -21,7 +21,7 @@ import pytest
 from bandstand.radio.clock import system_clock
 from bandstand.radio.study.frozen import to_bytes
 from bandstand.store import studies
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.store.studies import NewArm
 from bandstand.study.design import Design
 from bandstand.study.records import FrozenSongs

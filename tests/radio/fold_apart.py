@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bandstand.radio.log.ledger import Ledger, fold
 from bandstand.radio.log.ledger_bytes import from_bytes, to_bytes
-from bandstand.store.events import HEARD, Event
+from bandstand.store.events.events import HEARD, Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

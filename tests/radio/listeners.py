@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from bandstand.store.events import NewEvent, append
+from bandstand.store.events.events import NewEvent, append
 from tests.radio.logs import SONGS
-from tests.store.listeners import new_account, new_songs
+from tests.store.sample_log import new_account, new_songs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Event
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Event
     from tests.radio.logs import Log
 
 

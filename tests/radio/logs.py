@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from bandstand.store.events import HEARD, Event
-from bandstand.store.plays import since_heard_ms
+from bandstand.store.events.events import HEARD, Event
+from bandstand.store.events.plays import since_heard_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from bandstand.music.catalogue.matrix import Catalogue
 from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import shelf_of
 from bandstand.radio.log.ledger import fold
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from bandstand.types import Tags
 from tests.radio.logs import MINUTE, Log
 

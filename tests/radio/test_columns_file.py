@@ -18,17 +18,17 @@ from bandstand.radio.choice import columns_file, shelf
 from bandstand.radio.choice.columns_file import KnownSongs, discard, opened, saved
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.choice.song_columns import SongColumns
-from bandstand.store import song_facts
-from bandstand.store.connection import open_store
-from bandstand.store.song_facts import facts_of
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import songs
+from bandstand.store.songs.songs import facts_of
 from tests.radio.shelving import record
 from tests.radio.test_shelf import DESCRIPTORS, add, state
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 COLUMNS = (
     "ids",
@@ -244,7 +244,7 @@ def test_a_shelf_from_the_file_is_the_one_that_is_read_from_the_store(life: list
                 happen(connection, event, DESCRIPTORS)
         patched.setattr(shelf, "_WORTH_READING", 1)
         with pytest.MonkeyPatch.context() as strict:
-            strict.setattr(song_facts, "facts", None)  # all songs are not read again
+            strict.setattr(songs, "facts", None)  # all songs are not read again
             found = load_shelf(store)
         discard(store.location.data_folder)
         assert state(found) == state(load_shelf(store))

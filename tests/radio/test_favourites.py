@@ -16,11 +16,12 @@ from bandstand.radio.reasons.favourites import (
     groups_by_tag,
     groups_on,
 )
-from bandstand.store import song_pages, songs
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_names import OF, names
-from bandstand.store.song_pages import Filter
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs import songs
+from bandstand.store.songs.names import OF, names
+from bandstand.store.songs.pages import Filter
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.reasons.favourites import Groups
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 ARTISTS = (None, "Rihanna", "RIHANNA", " rihanna", "Rihanna feat. Jay-Z", "Jay-Z", "various", " ")
 GENRES = (None, "Pop/pop", "POP", "Rock; Pop", "pop - Folk", "Folk", "folk|Folk|FOLK", "/", "R&B")

@@ -17,7 +17,7 @@ from bandstand.radio.choice.choosing import Model
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.service import Radio
-from bandstand.store import files, scans, songs
+from bandstand.store.songs import files, scans, songs
 from tests.children import PATIENCE
 from tests.radio.test_service import SONGS, Clock, add_songs, somebody
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 SHORT = 2.0  # seconds for an answer that never comes
 

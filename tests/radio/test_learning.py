@@ -21,7 +21,7 @@ from tests.radio.shelving import features, matrix, model, rated, record, shelf, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
     from bandstand.types import Vector
 
 SHELF = shelf(8)

@@ -13,15 +13,15 @@ from bandstand.errors import InvalidInputError
 from bandstand.radio.log import play_table
 from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
 from bandstand.radio.log.ledger import RECENT, Ledger, Rule, continued, fold
-from bandstand.store.events import HEARD
-from bandstand.store.plays import is_same_play
+from bandstand.store.events.events import HEARD
+from bandstand.store.events.plays import is_same_play
 from tests.radio.logs import DAY, HOUR, MINUTE, SECOND, SONGS, Log, logs, no_log, without_retracted
 from tests.radio.same import same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
 
 A, B, C = SONGS[:3]
 

@@ -19,7 +19,7 @@ from tests.radio.same import same
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
 
 CUTS = 1_000
 Continue: TypeAlias = "Callable[[Ledger, Sequence[Event], Callable[[], Sequence[Event]]], Ledger]"

@@ -19,7 +19,7 @@ from tests.radio.same import same
 if TYPE_CHECKING:
     import pytest
 
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
 
 
 def play(song: str) -> Play:

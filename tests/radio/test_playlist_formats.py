@@ -21,7 +21,7 @@ from bandstand.radio.media.playlist_formats import (
     write,
     xspf,
 )
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from bandstand.types import Tags
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold
 from bandstand.radio.log.ledger_bytes import to_bytes
 from bandstand.radio.log.rebuild import check, rebuild
-from bandstand.store import events, snapshots
-from bandstand.store.recording import record_analyses
+from bandstand.store.events import events, snapshots
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.radio.listeners import set_snapshot, snapshot_of, stored
 from tests.radio.logs import SONGS, Log
 from tests.radio.same import same
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 def short_log() -> Log:

@@ -15,17 +15,18 @@ from bandstand.radio.choice.wishes import Wish
 from bandstand.radio.log.ledger import fold
 from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.service import Radio
-from bandstand.store import accounts, events, snapshots
-from bandstand.store.events import NewEvent
-from bandstand.store.recording import record_analyses
+from bandstand.store import accounts
+from bandstand.store.events import events, snapshots
+from bandstand.store.events.events import NewEvent
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.radio.offers import Offer
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Appended
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Appended
 
 MINUTE = 60_000
 SONGS = 40

@@ -16,23 +16,24 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.choice.shelf import load_shelf, shelf_from, shelf_of
 from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.sound import load_sound
-from bandstand.store import song_changes, song_facts, songs
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
-from bandstand.store.song_facts import facts_of
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import songs
+from bandstand.store.songs.save_analysis import record_analyses
+from bandstand.store.songs.songs import facts_of
 from tests.music.audio.descriptor_tables import library
 from tests.radio.shelving import features, matrix, record, shelf, song_id
 from tests.store.examples import analysis
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
     from bandstand.types import AnyArray
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 DESCRIPTORS = library(1, 40)
 
@@ -304,5 +305,5 @@ def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyP
     before = load_shelf(music)
     add(music, 30, 33)
     expected = state(load_shelf(music))
-    monkeypatch.setattr(song_facts, "facts", None)
+    monkeypatch.setattr(songs, "facts", None)
     assert state(load_shelf(music, before)) == expected

@@ -13,15 +13,15 @@ from bandstand.errors import StoreError
 from bandstand.radio.clock import system_clock
 from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
 from benchmarks.invented import NOW, add_songs, invented_song
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 PATIENCE = 60.0  # seconds
 SOON = 0.01

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.types import Vector
 
 FOLDER = b"/music"

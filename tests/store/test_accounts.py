@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store import accounts, events, sessions
-from bandstand.store.schema import (
+from bandstand.store import accounts, sessions
+from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
     LOG_END,
@@ -19,15 +19,16 @@ from bandstand.store.schema import (
     SESSION,
     SNAPSHOT,
 )
+from bandstand.store.events import events
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account, add_life
+from tests.store.sample_store import NOW, add_account, add_life
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOBODY = "0123456789abcdef"
 HASHED = "hash"

@@ -11,17 +11,17 @@ import pytest
 from sqlalchemy import event
 
 import bandstand
-from bandstand.store import scans
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import scans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(bandstand.__file__).parent
 # Who may begin a transaction, and who may open a database.
-BEGINNERS = {"store/connection.py", "store/engines.py"}
+BEGINNERS = {f"store/database/{name}.py" for name in ("connection", "engines", "sqlite_file")}
 # Who may undo a part of a transaction that was begun as it should be.
-NESTERS = {"store/writer.py"}
+NESTERS = {"store/database/writer.py"}
 BEGINNING = re.compile(
     r"\s*(BEGIN(\s+(DEFERRED|IMMEDIATE|EXCLUSIVE|TRANSACTION|WORK))*|SAVEPOINT\s+\w+"
     r"|START\s+TRANSACTION.*)[\s;]*",
@@ -86,12 +86,12 @@ def test_no_module_begins_a_transaction_of_its_own() -> None:
     ("where", "code"),
     [
         ("library/scan.py", 'connection.exec_driver_sql("begin;")'),
-        ("store/files.py", 'connection.exec_driver_sql("SAVEPOINT a")'),
-        ("store/files.py", 'a(state="begin"); connection.exec_driver_sql("begin")'),
-        ("store/files.py", 'connection.exec_driver_sql(" BEGIN DEFERRED")'),
-        ("store/files.py", "with engine.begin(): pass"),
-        ("store/files.py", "connection.begin_nested()"),
-        ("store/writer.py", "with engine.begin(): pass"),
+        ("store/songs/files.py", 'connection.exec_driver_sql("SAVEPOINT a")'),
+        ("store/songs/files.py", 'a(state="begin"); connection.exec_driver_sql("begin")'),
+        ("store/songs/files.py", 'connection.exec_driver_sql(" BEGIN DEFERRED")'),
+        ("store/songs/files.py", "with engine.begin(): pass"),
+        ("store/songs/files.py", "connection.begin_nested()"),
+        ("store/database/writer.py", "with engine.begin(): pass"),
         ("library/scan.py", "import sqlite3"),
         ("library/scan.py", "from sqlite3 import connect"),
         ("library/scan.py", "from sqlalchemy import create_engine"),

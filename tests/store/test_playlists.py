@@ -7,10 +7,10 @@ import pytest
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import playlists
 from tests.store.examples import discarded
-from tests.store.living import NOW, add_account, add_songs
+from tests.store.sample_store import NOW, add_account, add_songs
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 UNKNOWN = "0123456789abcdef"
 
@@ -75,8 +75,8 @@ def test_songs_that_are_not_there_are_refused(store: Store, song: str) -> None:
 def test_there_is_an_end_to_songs_and_playlists(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(playlists, "MOST_SONGS", 3)
-    monkeypatch.setattr(playlists, "MOST_PLAYLISTS", 2)
+    monkeypatch.setattr(playlists, "MAX_SONGS", 3)
+    monkeypatch.setattr(playlists, "MAX_PLAYLISTS", 2)
     with discarded(store) as connection:
         ann, (song,) = add_account(connection, "Ann").id, add_songs(connection, 1)
         with pytest.raises(InvalidInputError, match="3 songs, got 4"):

@@ -13,16 +13,16 @@ from sqlalchemy import text
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.store import accounts, studies
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.store.studies import NewArm, ParticipantRow
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account
-from tests.store.studying import ARMS, CATALOGUE, DESIGN, add_study, begun, joined, play
+from tests.store.sample_store import NOW, add_account
+from tests.store.sample_study import ARMS, CATALOGUE, DESIGN, add_study, begun, joined, play
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOBODY = "0123456789abcdef"
 ODD_ARMS = (

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store import events, studies
+from bandstand.store import studies
+from bandstand.store.events import events
 from bandstand.store.studies import ArmRow, PendingRow, SongRow
 from tests.store.examples import discarded, some_examples
-from tests.store.living import NOW, add_account, add_songs
-from tests.store.studying import ARMS, add_study, begun, joined, play
+from tests.store.sample_store import NOW, add_account, add_songs
+from tests.store.sample_study import ARMS, add_study, begun, joined, play
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 NOBODY = "0123456789abcdef"
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 
 from bandstand.errors import ConflictError, NotFoundError, StoreLockedError
-from bandstand.store import accounts, studies, study_participants
-from bandstand.store.connection import open_store
-from bandstand.store.verify import verify
-from bandstand.store.writer import GroupWriter
+from bandstand.store import accounts, studies
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.transfer.verify import verify
 from tests.children import PATIENCE
-from tests.store.living import NOW, add_account
-from tests.store.living import rate as rate_in_log
-from tests.store.studying import add_study, begun, joined
+from tests.store.sample_store import NOW, add_account
+from tests.store.sample_store import rate as rate_in_log
+from tests.store.sample_study import add_study, begun, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pytest
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from tests.store.postgres import PostgresServer
+    from bandstand.store.database.connection import Store
+    from tests.store.postgres_server import PostgresServer
 
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}
 
@@ -225,7 +225,7 @@ def test_a_removal_waits_for_who_listens_and_not_they_for_each_other(
 def test_locked_the_other_way_round_they_would_wait_for_each_other(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_participants, "_hold_account", lambda *_: True)
+    monkeypatch.setattr(studies, "_hold_account", lambda *_: True)
     assert "StoreLockedError" in claimed_and_removed(postgres.new_schema())
 
 
@@ -255,7 +255,7 @@ def test_a_study_is_closed_after_the_ratings_that_are_on_their_way(
 def test_without_holding_the_study_it_would_be_closed_before_them(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_participants, "_hold_study", lambda *_: None)
+    monkeypatch.setattr(studies, "_hold_study", lambda *_: None)
     assert not closed_while_rated(postgres.new_schema())
 
 

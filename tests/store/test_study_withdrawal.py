@@ -10,15 +10,15 @@ from sqlalchemy import func, select
 
 from bandstand.errors import NotFoundError
 from bandstand.store import accounts, sessions, studies
-from bandstand.store.backup import backup
-from bandstand.store.connection import Store, open_store
-from bandstand.store.events import end
-from bandstand.store.exchange import export_lines
-from bandstand.store.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
+from bandstand.store.events.events import end
 from bandstand.store.studies import NewArm
-from bandstand.store.verify import verify
-from tests.store.living import NOW, add_account, add_songs, rate
-from tests.store.studying import add_study, begun, joined, play
+from bandstand.store.transfer.backup import backup
+from bandstand.store.transfer.jsonl import export_lines
+from bandstand.store.transfer.verify import verify
+from tests.store.sample_store import NOW, add_account, add_songs, rate
+from tests.store.sample_study import add_study, begun, joined, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def test_who_was_there_before_the_study_keeps_their_account(
 def test_without_writing_the_file_anew_the_search_would_find_something(
     file_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.study_participants.leave_none", lambda _connection: None)
+    monkeypatch.setattr("bandstand.store.studies.request_erase", lambda _connection: None)
     with file_store.writing() as connection:
         songs = add_songs(connection, 5)
         study = add_study(connection).id

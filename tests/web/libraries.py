@@ -11,8 +11,8 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
 from bandstand.settings import Settings
-from bandstand.store import songs
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import songs
 from bandstand.web.app import create_app
 from bandstand.web.server import on_air
 from tests.music.library.scanned_library import Reader
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 @contextmanager

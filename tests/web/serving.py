@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from bandstand.store import accounts
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.web import cookies
 from bandstand.web.access import Access
 from benchmarks.invented import NOW, add_session, add_songs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.store.accounts import all_accounts
-from bandstand.store.events import end
+from bandstand.store.events.events import end
 from bandstand.web import gate
 from bandstand.web.app import create_app
 from tests.web.asking import HOST, Client

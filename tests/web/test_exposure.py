@@ -8,7 +8,7 @@ import pytest
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.settings import Settings
 from bandstand.store import accounts
-from bandstand.store.connection import Store, open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.web.exposure import check_exposure, is_loopback, listening_socket, shown_address
 from tests.web.serving import HASH
 

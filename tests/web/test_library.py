@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 
 from bandstand.settings import Settings
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.web.app import create_app
 from bandstand.web.server import on_air
 from tests.store.examples import analysis

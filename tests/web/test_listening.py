@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand import __version__
-from bandstand.store.recording import record_analyses
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:

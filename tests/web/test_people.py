@@ -10,7 +10,7 @@ import pytest
 
 from bandstand.radio import passwords
 from bandstand.store import accounts
-from bandstand.store.schema import SESSION
+from bandstand.store.database.schema import SESSION
 from bandstand.web.cookies import NAME, SECURE_NAME
 from tests.web.worlds import PASSWORD, World, make_world
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bandstand.store import playlists
-from bandstand.store.schema import PLAYLIST
+from bandstand.store.database.schema import PLAYLIST
 
 if TYPE_CHECKING:
     from typing import Any

@@ -17,7 +17,7 @@ import pytest
 from bandstand.radio.choice.shelf import load_shelf
 from bandstand.radio.clock import system_clock
 from bandstand.radio.study.opening import open_study
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
 from tests.children import PATIENCE
 from tests.web.serving import Server, prepared

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bandstand.store.recording import record_analyses
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.store.examples import analysis
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fastapi.responses import JSONResponse
 
 from bandstand.algorithms.recommender import Recommender
 from bandstand.algorithms.registry import ALGORITHMS, algorithm_named
-from bandstand.store.exporting import export_lines
+from bandstand.store.transfer.jsonl import export_lines
 from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.web import turns
 from bandstand.web.routes import study as study_routes

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.algorithms.recommender import Recommender
-from bandstand.store import accounts, studies, traces
-from bandstand.store.exporting import export_lines
+from bandstand.store import accounts, studies
+from bandstand.store.database import secure_erase
+from bandstand.store.transfer.jsonl import export_lines
 from bandstand.web.cookies import NAME
 from tests.web.studies import Participant, begin_study, close_study, invited, participant
 from tests.web.worlds import PASSWORD
@@ -135,7 +136,7 @@ def test_a_withdrawal_that_overwrites_nothing_is_found_out(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin: rows that are only deleted are still in the file or its log."""
-    monkeypatch.setattr(traces.Eraser, "after_transaction", lambda *_, **__: None)
+    monkeypatch.setattr(secure_erase.SecureEraser, "after_transaction", lambda *_, **__: None)
     begin_study(world)
     ann = participant(world)
     words = listened(ann)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.passwords import hashed
 from bandstand.settings import Settings
-from bandstand.store import accounts, events, sessions
-from bandstand.store.connection import open_store
-from bandstand.store.recording import record_analyses
+from bandstand.store import accounts, sessions
+from bandstand.store.database.connection import open_store
+from bandstand.store.events import events
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.web.app import create_app
 from bandstand.web.cookies import NAME
 from bandstand.web.server import on_air
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from bandstand.store.accounts import Account, Role
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.web.context import Context
 
 PASSWORD = "a brass band on Sunday"  # noqa: S105

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.settings import Settings
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _LISTENER: Final = "Demo listener"
 
@@ -39,8 +39,8 @@ def demo(*, port: int, no_browser: bool) -> None:
     """
     # Imported here, so that `bandstand --help` and a wrong option answer at once.
     from bandstand.settings import Settings  # noqa: PLC0415
-    from bandstand.store.location import parse_location, user_data_folder  # noqa: PLC0415
-    from bandstand.store.serving import serving_lock  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location, user_data_folder  # noqa: PLC0415
+    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
     from bandstand.web.logs import set_up_logging  # noqa: PLC0415
 
     home = user_data_folder()
@@ -73,7 +73,7 @@ def _play(
 ) -> None:
     from bandstand.cli.demo_music import DemoMusic  # noqa: PLC0415
     from bandstand.radio.clock import system_clock  # noqa: PLC0415
-    from bandstand.store.connection import open_store  # noqa: PLC0415
+    from bandstand.store.database.connection import open_store  # noqa: PLC0415
     from bandstand.web.exposure import shown_address  # noqa: PLC0415
     from bandstand.web.server import on_air, serve  # noqa: PLC0415
 

@@ -17,7 +17,7 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.analysers import LocalAnalyser
 from bandstand.music.library.first_look import first_look, sample_files
 from bandstand.music.library.walk import library_roots
-from bandstand.store import files
+from bandstand.store.songs import files
 from bandstand_demo.library import demo_library
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.music.library.scanner import Scanner
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _log: Final = logging.getLogger("bandstand.demo")
 

@@ -16,7 +16,7 @@ from bandstand.errors import InvalidInputError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 _BEGINNING: Final = b'{"type":"header","bandstand":"export"'
 
@@ -32,7 +32,7 @@ def export(*, file: str, name: str | None, store: str | None) -> None:
     `bandstand import` reads it into an empty store of either kind. The export of one account
     has no paths, and is for its owner.
     """
-    from bandstand.store.exchange import export_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import export_lines  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened:
@@ -59,7 +59,7 @@ def _account(store: Store, name: str) -> str:
 def _written(file: str) -> Iterator[BinaryIO]:
     """Give what to write to: a file that appears when it is complete, or standard output."""
     from bandstand.cli.output_files import check_place  # noqa: PLC0415
-    from bandstand.store.safety_copy import written_beside  # noqa: PLC0415
+    from bandstand.store.database.sqlite_copy import written_beside  # noqa: PLC0415
 
     check_place(file, option="FILE")
     place = Path(os.path.realpath(file))

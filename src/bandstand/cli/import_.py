@@ -24,7 +24,7 @@ def import_(*, file: str, store: str | None) -> None:
     All of it comes in, or nothing. Accounts have no passwords then: `bandstand user password`
     gives them one.
     """
-    from bandstand.store.exchange import import_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import import_lines  # noqa: PLC0415
 
     with _opened(file) as lines, opened_store(store) as opened:
         counts = import_lines(opened, lines)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.wishes import Wish
     from bandstand.radio.service import Radio
     from bandstand.store.accounts import Account
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 # As radio.media.playlist_formats has them, which takes a while to import.
 _FORMATS: Final = ("m3u8", "xspf", "jspf")
@@ -119,7 +119,7 @@ def _wish(
 ) -> Wish:
     from bandstand.radio.choice.wishes import Wish  # noqa: PLC0415
     from bandstand.radio.choice.years import Years  # noqa: PLC0415
-    from bandstand.store import songs  # noqa: PLC0415
+    from bandstand.store.songs import songs  # noqa: PLC0415
 
     if song is not None:
         with store.reading() as connection:

@@ -15,8 +15,8 @@ from bandstand.cli.options import opened_store, store_exists, store_option
 if TYPE_CHECKING:
     from bandstand.music.catalogue.matrix import Catalogue
     from bandstand.music.library.analysers import Analyser, ClusterAnalyser, LocalAnalyser
-    from bandstand.store.connection import Store
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.scans import ScanCounts
 
 # As music.audio.feature_maps has them, which takes a while to import.
 _FEATURE_MAPS: Final = ("identity", "fourier")
@@ -88,7 +88,7 @@ def _check_options(
 
 def _demo_folder() -> str:
     from bandstand.cli.progress import counting  # noqa: PLC0415
-    from bandstand.store.location import user_data_folder  # noqa: PLC0415
+    from bandstand.store.database.location import user_data_folder  # noqa: PLC0415
     from bandstand_demo import demo_library  # noqa: PLC0415
 
     folder = user_data_folder() / "demo-library"
@@ -126,7 +126,7 @@ def _check_known(store: Store, root: bytes) -> None:
     Those are kept and marked as missing: a disk that is not mounted is an empty folder.
     """
     from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store import files  # noqa: PLC0415
+    from bandstand.store.songs import files  # noqa: PLC0415
 
     with store.reading() as connection:
         known = sum(1 for _ in files.under(connection, root))
@@ -191,7 +191,7 @@ def _report(
     seconds: float,
 ) -> dict[str, Any]:
     from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store import files, projections  # noqa: PLC0415
+    from bandstand.store.songs import files, projections  # noqa: PLC0415
 
     with store.reading() as connection:
         failed = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.settings import Settings
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.web.context import Context
 
 LOG: Final = logging.getLogger("bandstand.store")
@@ -71,8 +71,8 @@ def serve(*, config: str | None, **options: Any) -> None:
 def run_server(settings: Settings) -> None:
     """Serve until told to stop."""
     # Imported here, so that `bandstand --help` and a wrong option answer at once.
-    from bandstand.store.location import parse_location  # noqa: PLC0415
-    from bandstand.store.serving import serving_lock  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location  # noqa: PLC0415
+    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
     from bandstand.web.exposure import check_public_url, listening_socket  # noqa: PLC0415
 
     check_public_url(settings)
@@ -85,7 +85,7 @@ def run_server(settings: Settings) -> None:
 def _serve(settings: Settings, listening: socket.socket) -> None:
     from bandstand.cli.scan_display import showing  # noqa: PLC0415
     from bandstand.radio.clock import system_clock  # noqa: PLC0415
-    from bandstand.store.connection import open_store  # noqa: PLC0415
+    from bandstand.store.database.connection import open_store  # noqa: PLC0415
     from bandstand.web.exposure import check_exposure, shown_address  # noqa: PLC0415
     from bandstand.web.logs import set_up_logging  # noqa: PLC0415
     from bandstand.web.server import on_air  # noqa: PLC0415
@@ -109,7 +109,7 @@ def _check_folders(settings: Settings, store: Store) -> None:
     """Refuse a folder that is not there, unless its songs are known: a disk may come later."""
     from bandstand.errors import InvalidInputError  # noqa: PLC0415
     from bandstand.music.library.walk import library_roots  # noqa: PLC0415
-    from bandstand.store import files  # noqa: PLC0415
+    from bandstand.store.songs import files  # noqa: PLC0415
 
     with store.reading() as connection:
         counts = files.counts(connection)
@@ -152,8 +152,8 @@ def _greet(context: Context, address: str) -> None:
 
 def _note_version(store: Store) -> None:
     """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
-    from bandstand.store.engines import sqlite_warning  # noqa: PLC0415
-    from bandstand.store.location import SqliteLocation  # noqa: PLC0415
+    from bandstand.store.database.location import SqliteLocation  # noqa: PLC0415
+    from bandstand.store.database.sqlite_file import sqlite_warning  # noqa: PLC0415
 
     if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
         LOG.info("%s", warning)

@@ -11,8 +11,8 @@ import click
 from bandstand.cli.options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
 
 _LOOKED_AT: Final = 50  # songs that may be meant, of which one may bear the very name
 _SHOWN: Final = 5  # choices in a message
@@ -45,7 +45,7 @@ def similar(*, song: str, store: str | None, count: int, as_json: bool) -> None:
 
 def _the_song(store: Store, text: str) -> SongRecord:
     """Return the one song that is meant, or say which ones could be."""
-    from bandstand.store import songs  # noqa: PLC0415
+    from bandstand.store.songs import songs  # noqa: PLC0415
 
     with store.reading() as connection:
         # The store knows files by where they really are, a user perhaps by a link to there.
@@ -81,7 +81,7 @@ def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]
     from bandstand.music.audio.descriptors.definition import VERSION  # noqa: PLC0415
     from bandstand.music.catalogue.neighbours import nearest  # noqa: PLC0415
     from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
-    from bandstand.store import songs  # noqa: PLC0415
+    from bandstand.store.songs import songs  # noqa: PLC0415
 
     if not song.is_present:
         state = "is missing" if song.missing else "cannot be read any more"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import click
 
     from bandstand.settings import Settings
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.study.design import Design
 
 
@@ -43,8 +43,8 @@ def _check_server(settings: Settings) -> None:
 
 def _check_nobody_serves(settings: Settings) -> None:
     """Refuse a store that another server has, which would be said only after all else."""
-    from bandstand.store.location import parse_location  # noqa: PLC0415
-    from bandstand.store.serving import serving_lock  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location  # noqa: PLC0415
+    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
 
     with serving_lock(parse_location(settings.store)):
         pass
@@ -85,7 +85,7 @@ def _check_songs(settings: Settings, design: Design) -> None:
 
 
 def _songs(settings: Settings) -> int:
-    from bandstand.store import files  # noqa: PLC0415
+    from bandstand.store.songs import files  # noqa: PLC0415
 
     if not store_exists(settings.store):
         return 0

@@ -11,7 +11,7 @@ from bandstand.errors import NotFoundError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import StudyRow
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bandstand.radio.log.ledger import Ledger
     from bandstand.radio.seats import Seat
     from bandstand.radio.stock import Stock
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 # A snapshot is written anew when so many events have come, or this part of all plays: reading
 # fewer again takes a millisecond, and a long history is not written again for every few of them.

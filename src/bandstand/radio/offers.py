@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import NotFoundError
 from bandstand.radio.reasons.why import explain
-from bandstand.store import files, song_changes, songs
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, songs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from bandstand.radio.choice.choosing import Model
     from bandstand.radio.choice.chosen import Chosen
     from bandstand.radio.reasons.why import Why
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
 
 # The second choice knows of all songs that have left; more go meanwhile only while a scan ends.
 _CHOICES: Final = 4

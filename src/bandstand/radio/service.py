@@ -22,8 +22,10 @@ from bandstand.radio.offers import Offer, SongView, offered
 from bandstand.radio.preparing import Preparing
 from bandstand.radio.seats import Ready, Seat, Seats
 from bandstand.radio.stock import load_stock
-from bandstand.store import accounts, events, songs
-from bandstand.store.writer import GroupWriter
+from bandstand.store import accounts
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
+from bandstand.store.songs import songs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from bandstand.radio.clock import Clock
     from bandstand.radio.log.ledger import Ledger
     from bandstand.radio.reasons.taste import Taste
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Appended, Event, NewEvent
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Appended, Event, NewEvent
 
 Result = TypeVar("Result")
 

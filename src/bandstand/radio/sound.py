@@ -13,12 +13,12 @@ import numpy as np
 
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.projection import Projection
-from bandstand.store import projections, songs
+from bandstand.store.songs import projections, songs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.types import Matrix, Vector
 
 

@@ -12,7 +12,7 @@ from bandstand.radio.sound import Sound, load_sound
 if TYPE_CHECKING:
     from bandstand.music.audio.projection import Projection
     from bandstand.radio.choice.learning import FeaturesOf
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,14 +15,15 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import BandstandError
-from bandstand.store import projections, song_changes
-from bandstand.store.identity import identity
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import projections
+from bandstand.store.songs.changes import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.radio.choice.shelf import Shelf
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 EVERY: Final = 5.0  # seconds
 _SHARE: Final = 20  # at most one part in so many of the time is spent on it

@@ -1,67 +1,73 @@
-"""Who listens: accounts, their passwords' hashes and their settings.
+"""Accounts, the hashes of their passwords, and their settings.
 
-One rule is kept by every function here: there is always somebody who can log in and look after
-the others. The last enabled admin with a password cannot be removed, disabled, demoted or left
-without a password.
+Every function keeps one rule: the last enabled admin with a password cannot be removed, disabled,
+demoted or left without a password.
 
-Whoever loses the right to come in (another password, disabled, removed) is out at once: the
-sessions end in the same transaction.
+An account that is disabled, removed or gets another password is logged out at once: its sessions
+end in the same transaction.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import unicodedata
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store.account_settings import change_settings, settings
-from bandstand.store.event_digest import FIRST_DIGEST
-from bandstand.store.queries import folded
-from bandstand.store.schema import ACCOUNT, LOG_END, SESSION
-from bandstand.store.tokens import token_hash
-from bandstand.store.traces import leave_none
-from bandstand.store.values import checked_integer, checked_text, is_unicode
+from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
+from bandstand.store.database.secure_erase import request_erase
+from bandstand.store.database.values import (
+    checked_integer,
+    checked_text,
+    folded,
+    is_storable,
+    json_to_text,
+)
+from bandstand.store.events.digest import FIRST_DIGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
-__all__ = [
-    "Account",
-    "Role",
-    "all_accounts",
-    "by_name",
-    "change_settings",
-    "count",
-    "create",
-    "delete",
-    "get",
-    "password_hash",
-    "rename",
-    "renew_hash",
-    "set_disabled",
-    "set_password",
-    "set_role",
-    "settings",
-]
+
+_TOKEN_BYTES: Final = 32
+
+
+def new_token() -> str:
+    """Return 256 random bits, as 43 characters that may stand in a cookie."""
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def token_hash(token: str) -> bytes:
+    """Return what the store keeps of a token, so that a copy of the store gives no access.
+
+    A plain hash is enough for 256 random bits.
+
+    >>> token_hash("a").hex()[:16]
+    'ca978112ca1bbdca'
+    """
+    # A request may hold any text, also with lone surrogates.
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()
+
 
 Role = Literal["listener", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
-LONGEST_NAME: Final = 64
+MAX_NAME_CHARS: Final = 64
 
-_MOST_SEEDS: Final = 2**63
+_SEED_COUNT: Final = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Somebody who listens, without the password and the settings."""
+    """An account without its password and settings."""
 
     id: str
     name: str
@@ -123,48 +129,26 @@ def create(
         role=role,
         has_password=hashed is not None,
         disabled=False,
-        seed=secrets.randbelow(_MOST_SEEDS),
+        seed=secrets.randbelow(_SEED_COUNT),
         created_at=checked_integer(now, "now"),
     )
-    insert_row(connection, account, password_hash=hashed, settings="{}")
-    return account
-
-
-def insert_row(
-    connection: Connection, account: Account, *, password_hash: str | None, settings: str
-) -> None:
-    """Put an account in as it is, with the beginning of its log."""
-    row = {
-        "id": account.id,
-        "name": account.name,
-        "folded_name": folded(account.name),
-        "role": account.role,
-        "password": password_hash,
-        "disabled": account.disabled,
-        "seed": account.seed,
-        "settings": settings,
-        "created_at": account.created_at,
-    }
-    end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
+    row = {name: getattr(account, name) for name in ("id", "name", "role", "disabled", "seed")}
+    row |= {"folded_name": folded(clean), "password": hashed, "settings": "{}", "created_at": now}
     connection.execute(insert(ACCOUNT).values(row))
+    end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
     connection.execute(insert(LOG_END).values(end))
+    return account
 
 
 def get(connection: Connection, account: str) -> Account | None:
     """Return the account with an id; None where there is none."""
-    if not _is_storable(account):
-        return None
-    row = connection.execute(select(*COLUMNS).where(ACCOUNT.c.id == account)).mappings()
-    return next((of_row(one) for one in row), None)
+    return _one(connection, ACCOUNT.c.id == account) if is_storable(account) else None
 
 
 def by_name(connection: Connection, name: str) -> Account | None:
     """Return the account with a name, in upper or lower case; None where there is none."""
-    if not _is_storable(name):
-        return None
     named = ACCOUNT.c.folded_name == folded(name.strip())
-    row = connection.execute(select(*COLUMNS).where(named)).mappings()
-    return next((of_row(one) for one in row), None)
+    return _one(connection, named) if is_storable(name) else None
 
 
 def all_accounts(connection: Connection) -> list[Account]:
@@ -180,7 +164,7 @@ def count(connection: Connection) -> int:
 
 def password_hash(connection: Connection, account: str) -> str | None:
     """Return the hash of an account's password; None without a password or an account."""
-    if not _is_storable(account):
+    if not is_storable(account):
         return None
     return connection.scalar(select(ACCOUNT.c.password).where(ACCOUNT.c.id == account))
 
@@ -188,7 +172,7 @@ def password_hash(connection: Connection, account: str) -> str | None:
 def set_password(
     connection: Connection, account: str, password_hash: str | None, *, keep: str | None = None
 ) -> None:
-    """Give an account another password, or none; ends its sessions, but for the one of `keep`."""
+    """Set or remove a password; end the account's sessions, except the one of `keep`."""
     hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
     _claim(connection)
     before = existing(connection, account)
@@ -199,7 +183,7 @@ def set_password(
 
 
 def renew_hash(connection: Connection, account: str, *, old: str, new: str) -> None:
-    """Put another hash of the same password in place of `old`, if that is still there."""
+    """Replace `old` by another hash of the same password, if it is still there."""
     is_old = (ACCOUNT.c.id == account, ACCOUNT.c.password == checked_text(old, "old"))
     connection.execute(update(ACCOUNT).where(*is_old).values(password=checked_text(new, "new")))
 
@@ -215,7 +199,7 @@ def set_role(connection: Connection, account: str, role: Role) -> None:
 
 
 def set_disabled(connection: Connection, account: str, *, disabled: bool) -> None:
-    """Keep somebody out, at once, with all that is known of them; or let them in again."""
+    """Disable an account and end its sessions, or enable it again; its data stays."""
     _claim(connection)
     before = existing(connection, account)
     if disabled:
@@ -236,16 +220,16 @@ def rename(connection: Connection, account: str, name: str) -> None:
 def delete(connection: Connection, account: str) -> None:
     """Remove an account with its log, sessions, settings, playlists and studies' ratings, for good.
 
-    A SQLite file is written anew when the transaction has ended, so that no trace is left.
+    The rows are securely erased from a SQLite file when the transaction has ended.
     """
     _claim(connection)
     _check_not_last(connection, existing(connection, account), "be removed")
     connection.execute(delete_from(ACCOUNT).where(ACCOUNT.c.id == account))
-    leave_none(connection)
+    request_erase(connection)
 
 
 def end_sessions(connection: Connection, account: str, *, keep: str | None) -> None:
-    """Log an account out everywhere, but where it has the token `keep`."""
+    """End all sessions of an account, except the one of the token `keep`."""
     ended = delete_from(SESSION).where(SESSION.c.account_id == account)
     if keep is not None:
         ended = ended.where(SESSION.c.token_hash != token_hash(keep))
@@ -268,8 +252,8 @@ def checked_name(name: Any) -> str:
     'Ann'
     """
     clean = checked_text(name, "a name").strip()
-    if not 1 <= len(clean) <= LONGEST_NAME or not folded(clean):
-        msg = f"a name must have 1 to {LONGEST_NAME} characters, got {len(clean)}"
+    if not 1 <= len(clean) <= MAX_NAME_CHARS or not folded(clean):
+        msg = f"a name must have 1 to {MAX_NAME_CHARS} characters, got {len(clean)}"
         raise InvalidInputError(msg)
     if any(unicodedata.category(letter) in {"Cc", "Cf", "Zl", "Zp"} for letter in clean):
         msg = "a name must have no control characters, got one with some"
@@ -285,6 +269,11 @@ def checked_role(role: Any) -> Role:
     return role  # type: ignore[no-any-return]
 
 
+def _one(connection: Connection, which: ColumnElement[bool]) -> Account | None:
+    row = connection.execute(select(*COLUMNS).where(which)).mappings().one_or_none()
+    return None if row is None else of_row(row)
+
+
 def _change(connection: Connection, account: str, **values: Any) -> None:
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(values))
 
@@ -292,7 +281,7 @@ def _change(connection: Connection, account: str, **values: Any) -> None:
 def _check_free(connection: Connection, name: str, *, but: str | None = None) -> None:
     known = by_name(connection, name)
     if known is not None and known.id != but:
-        msg = f"a name that nobody has was expected, got {name!r}, which is taken"
+        msg = f"a name that is free was expected, got {name!r}, which is taken"
         raise ConflictError(msg)
 
 
@@ -307,11 +296,41 @@ def _check_not_last(connection: Connection, account: Account, what: str) -> None
 def _claim(connection: Connection) -> None:
     """Wait until no other transaction changes accounts, until this one ends.
 
-    So two admins cannot remove each other at the same time. On SQLite nobody else writes anyway.
+    So two admins cannot remove each other at the same time. SQLite has one writer anyway.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE"))
 
 
-def _is_storable(value: str) -> bool:
-    return "\0" not in value and is_unicode(value)
+_MAX_SETTINGS_CHARS: Final = 64 * 1024  # characters
+
+
+def settings(connection: Connection, account: str) -> dict[str, Any]:
+    """Return the settings of an account; NotFoundError where there is none."""
+    return _read_settings(connection, account, is_to_change=False)
+
+
+def change_settings(
+    connection: Connection, account: str, changes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of an account after `changes`; None removes an entry."""
+    merged = {**_read_settings(connection, account, is_to_change=True), **changes}
+    kept = {name: value for name, value in merged.items() if value is not None}
+    content = settings_to_text(kept)
+    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(settings=content))
+    return kept
+
+
+def settings_to_text(values: Mapping[str, Any]) -> str:
+    """Return settings as one line of JSON, the same for equal settings."""
+    return json_to_text(values, "settings", most=_MAX_SETTINGS_CHARS)
+
+
+def _read_settings(connection: Connection, account: str, *, is_to_change: bool) -> dict[str, Any]:
+    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
+    content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
+    if content is None:
+        msg = "an account that exists was expected, got another id"
+        raise NotFoundError(msg)
+    found: dict[str, Any] = json.loads(content)
+    return found

@@ -1,7 +1,6 @@
 """Playlists that listeners have saved.
 
-Each belongs to one account, and every query names the owner: somebody else's playlist is one
-that does not exist.
+Each belongs to one account, and every query names the owner: for all others it does not exist.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.queries import chunks
-from bandstand.store.schema import PLAYLIST, PLAYLIST_SONG, SONG
-from bandstand.store.values import checked_integer, checked_text, is_unicode
+from bandstand.store.database.queries import chunks
+from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG
+from bandstand.store.database.values import checked_integer, checked_text, is_storable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
-MOST_SONGS: Final = 10_000
-MOST_PLAYLISTS: Final = 1_000
-LONGEST_NAME: Final = 200
+MAX_SONGS: Final = 10_000
+MAX_PLAYLISTS: Final = 1_000
+MAX_NAME_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,28 +62,18 @@ def create(
     )
     accounts.existing(connection, account)
     owned = select(func.count()).where(PLAYLIST.c.account_id == account)
-    if (connection.scalar(owned) or 0) >= MOST_PLAYLISTS:
-        msg = f"an account can have {MOST_PLAYLISTS:,} playlists, got one more"
+    if (connection.scalar(owned) or 0) >= MAX_PLAYLISTS:
+        msg = f"an account can have {MAX_PLAYLISTS:,} playlists, got one more"
         raise ConflictError(msg)
-    insert_row(connection, playlist)
-    return playlist
-
-
-def insert_row(connection: Connection, playlist: Playlist) -> None:
-    """Put a playlist in as it is."""
-    row = {
-        "id": playlist.id,
-        "account_id": playlist.account,
-        "name": playlist.name,
-        "created_at": playlist.created_at,
-    }
+    row = {"id": playlist.id, "account_id": account, "name": playlist.name, "created_at": now}
     connection.execute(insert(PLAYLIST).values(row))
     _insert_songs(connection, playlist.id, playlist.songs)
+    return playlist
 
 
 def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
     """Return a playlist of an account; None where it has no such one."""
-    if not (_is_storable(account) and _is_storable(playlist)):
+    if not (is_storable(account) and is_storable(playlist)):
         return None
     row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
     if row is None:
@@ -150,9 +139,9 @@ def delete(connection: Connection, account: str, playlist: str) -> None:
 def checked_name(name: Any) -> str:
     """Return the name of a playlist without spaces around it, if it can be one."""
     clean = checked_text(name, "a playlist's name").strip()
-    if not 1 <= len(clean) <= LONGEST_NAME or not clean.isprintable():
+    if not 1 <= len(clean) <= MAX_NAME_CHARS or not clean.isprintable():
         msg = (
-            f"a playlist's name must have 1 to {LONGEST_NAME} characters and fit on one line, "
+            f"a playlist's name must have 1 to {MAX_NAME_CHARS} characters and fit on one line, "
             f"got {clean[:80]!r}"
         )
         raise InvalidInputError(msg)
@@ -160,13 +149,13 @@ def checked_name(name: Any) -> str:
 
 
 def _checked_songs(connection: Connection, songs: Sequence[str]) -> tuple[str, ...]:
-    if len(songs) > MOST_SONGS:
-        msg = f"a playlist can have {MOST_SONGS:,} songs, got {len(songs):,}"
+    if len(songs) > MAX_SONGS:
+        msg = f"a playlist can have {MAX_SONGS:,} songs, got {len(songs):,}"
         raise InvalidInputError(msg)
     if not all(isinstance(song, str) for song in songs):
         msg = "the songs of a playlist must be ids, got something else"
         raise InvalidInputError(msg)
-    wanted = list(dict.fromkeys(song for song in songs if _is_storable(song)))
+    wanted = list(dict.fromkeys(song for song in songs if is_storable(song)))
     known: set[str] = set()
     for some in chunks(wanted):
         known.update(connection.scalars(select(SONG.c.id).where(SONG.c.id.in_(some))))
@@ -186,9 +175,9 @@ def _insert_songs(connection: Connection, playlist: str, songs: Sequence[str]) -
 
 
 def _claim(connection: Connection, account: str, playlist: str) -> None:
-    """Wait until no other transaction changes a playlist; NotFoundError if it is not theirs."""
+    """Wait until no other transaction changes a playlist; NotFoundError for another account's."""
     found = None
-    if _is_storable(account) and _is_storable(playlist):
+    if is_storable(account) and is_storable(playlist):
         own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
         found = connection.scalar(own.with_for_update())
     if found is None:
@@ -198,7 +187,3 @@ def _claim(connection: Connection, account: str, playlist: str) -> None:
 
 def _is_own(account: str, playlist: str) -> ColumnElement[bool]:
     return and_(PLAYLIST.c.account_id == account, PLAYLIST.c.id == playlist)
-
-
-def _is_storable(value: str) -> bool:
-    return "\0" not in value and is_unicode(value)

@@ -1,7 +1,7 @@
-"""Who is logged in, and where.
+"""Sessions: which browsers are logged in to which account.
 
 A session is a random token of 256 bits that a browser keeps; the store has only its hash, so
-that whoever reads the store cannot use it.
+that a copy of the store gives no access.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from sqlalchemy import insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.schema import ACCOUNT, SESSION
-from bandstand.store.tokens import new_token, token_hash
-from bandstand.store.values import checked_integer, checked_text
+from bandstand.store.accounts import new_token, token_hash
+from bandstand.store.database.schema import ACCOUNT, SESSION
+from bandstand.store.database.values import checked_integer, checked_text
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.accounts import Account
 
-_LONGEST_CLIENT: Final = 200
+_MAX_CLIENT_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class SessionRecord:
 
 
 def create(connection: Connection, *, account: str, now: int, expires_at: int, client: str) -> str:
-    """Return the token of a new session, which nobody can be told again."""
+    """Create a session and return its token, which is not stored."""
     accounts.existing(connection, account)
     if checked_integer(expires_at, "expires_at") <= checked_integer(now, "now"):
         msg = f"a session must end after it begins, got {expires_at} after {now}"
@@ -55,7 +55,7 @@ def create(connection: Connection, *, account: str, now: int, expires_at: int, c
 
 
 def account_of(connection: Connection, token: str, *, now: int) -> Account | None:
-    """Return who a token stands for; None if it is unknown or over, or the account disabled."""
+    """Return the account of a token; None if it is unknown or expired, or the account disabled."""
     joined = select(*accounts.COLUMNS).join(SESSION, SESSION.c.account_id == ACCOUNT.c.id)
     valid = joined.where(
         SESSION.c.token_hash == token_hash(token),
@@ -77,7 +77,7 @@ def delete_all(connection: Connection, account: str, *, keep: str | None = None)
 
 
 def prune(connection: Connection, now: int) -> int:
-    """Return how many sessions were over and are forgotten now."""
+    """Delete expired sessions; return their number."""
     over = SESSION.c.expires_at <= checked_integer(now, "now")
     return connection.execute(delete_from(SESSION).where(over)).rowcount
 
@@ -101,9 +101,9 @@ def of(connection: Connection, account: str, *, current: str | None = None) -> l
 def _clean(client: str) -> str:
     """Return what a browser calls itself, as text that can be kept and shown on one line.
 
-    It is what a stranger sent, and no reason to refuse a login.
+    It is untrusted input, and no reason to refuse a login.
     """
     shown = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in client
     )
-    return shown[:_LONGEST_CLIENT]
+    return shown[:_MAX_CLIENT_CHARS]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bandstand.radio.clock import Clock
     from bandstand.radio.media.media import Media
     from bandstand.radio.service import Radio
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 T = TypeVar("T")
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.radio.media.titles import title_of
-from bandstand.store import events, songs
+from bandstand.store.events import events
+from bandstand.store.songs import songs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from bandstand.store.events import Event
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.events.events import Event
+    from bandstand.store.songs.songs import SongRecord
 
 # What only some kinds of event have; left out where there is none.
 _PARTS: Final = ("song", "stars", "scope", "target", "until", "retracts")

@@ -19,7 +19,7 @@ from bandstand.store import accounts
 
 if TYPE_CHECKING:
     from bandstand.settings import Settings
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 BACKLOG: Final = 1_024  # connections that wait to be accepted
 

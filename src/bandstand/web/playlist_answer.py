@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from bandstand.radio.media.playlist_formats import MEDIA_TYPES, by_address, by_path, write
 from bandstand.store.accounts import Account
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.context import Context
 from bandstand.web.download_names import disposition
 from bandstand.web.problems import Problem

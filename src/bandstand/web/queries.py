@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from bandstand.radio.choice.years import FIRST_YEAR, LAST_YEAR
-from bandstand.store.values import is_unicode
+from bandstand.store.database.values import is_unicode
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 

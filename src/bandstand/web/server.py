@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bandstand.radio.clock import Clock
     from bandstand.settings import Settings
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.web.context import Context
 
 _SECONDS_TO_ANSWER: Final = 4  # what was asked before the server was told to stop

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bandstand.radio.clock import Clock
     from bandstand.store.accounts import Account
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.web.workers import Workers
 
 OLDEST: Final = 1.0  # seconds

@@ -8,7 +8,7 @@ from bandstand.radio.media.titles import title_of
 
 if TYPE_CHECKING:
     from bandstand.radio.media.media import Media
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
     from bandstand.types import Tags
 
 

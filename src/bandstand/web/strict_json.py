@@ -19,7 +19,7 @@ from fastapi import Depends
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
 
-from bandstand.store.values import is_unicode
+from bandstand.store.database.values import is_unicode
 from bandstand.web.problems import Problem, invalid_fields
 
 if TYPE_CHECKING:

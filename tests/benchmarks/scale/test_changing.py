@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bandstand.radio.service import Radio
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from benchmarks.scale.asked import asked_lines
 from benchmarks.scale.changing import Change, Turn, found_json, measure_changing
 

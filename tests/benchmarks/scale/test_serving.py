@@ -14,7 +14,7 @@ import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.inference import exact_prediction, exact_search
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from benchmarks.private_postgres import PrivatePostgres
 from benchmarks.scale import forcing
 from benchmarks.scale.hall import highest_held, is_held

@@ -18,22 +18,23 @@ from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue import refresh as catalogue
 from bandstand.music.catalogue.refresh import check_projection, refreshed
-from bandstand.store import files, projections, recording, songs
-from bandstand.store.connection import open_store
-from bandstand.store.identity import note_song_change as count
-from bandstand.store.recording import record_analyses
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs import save_analysis as recording
+from bandstand.store.songs.changes import note_song_change as count
+from bandstand.store.songs.save_analysis import record_analyses
 from tests.music.audio.descriptor_tables import library
 from tests.store.examples import analysis
-from tests.store.library_life import events, happen
+from tests.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.music.catalogue.matrix import Catalogue
-    from bandstand.store.connection import Store
-    from bandstand.store.projections import ProjectionRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.projections import ProjectionRecord
     from bandstand.types import Matrix
-    from tests.store.library_life import Event
+    from tests.store.library_changes import Event
 
 DESCRIPTORS = library(1, 1_000)
 

@@ -12,8 +12,8 @@ import numpy as np
 from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import fingerprint, modified_ns
 from bandstand.music.library.walk import library_roots
-from bandstand.store import files, songs
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import files, songs
 from bandstand.types import Analysis, Tags, frozen
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.music.library.analysers import Asked, Outcome
-    from bandstand.store.files import FileRecord
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.files import FileRecord
+    from bandstand.store.songs.scans import ScanCounts
 
 BAD = b"bad"
 REASON = "it begins badly"

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.matrix import open_latest
-from bandstand.store import files, songs
-from bandstand.store.connection import open_store
-from bandstand.store.location import data_folder
+from bandstand.store.database.connection import open_store
+from bandstand.store.database.location import data_folder
+from bandstand.store.songs import files, songs
 from tests.cli.running import Outcome, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
     from bandstand.types import Vector
 
 # No scan here takes a minute; one that takes so long has not ended by itself.

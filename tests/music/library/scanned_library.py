@@ -14,7 +14,7 @@ from bandstand.music.library.analysers import judged
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
 from bandstand.music.sandbox import Answer
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.music.library.handmade_tags import id3, text
 from tests.music.library.scan_command import Contents, contents
 from tests.music.library.short_sounds import encoded, piece, wav
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.music.library.analysers import Asked, Outcome
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.scans import ScanCounts
     from bandstand.types import Analysis
 
 SECONDS = 0.4  # a song here is short, so that it is read in no time

@@ -11,8 +11,8 @@ import pytest
 
 from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import PASSING
-from bandstand.store import scans
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs import scans
 from tests.music.library.fake_analyser import (
     BAD,
     REASON,
@@ -25,7 +25,7 @@ from tests.music.library.fake_analyser import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.store.scans import ScanCounts
+    from bandstand.store.songs.scans import ScanCounts
     from tests.music.library.fake_analyser import Scanned
 
 AHEAD = [1, 3, 1_000]  # files that an analyser has taken before it answers

@@ -12,8 +12,8 @@ from bandstand.music.catalogue.refresh import current
 from bandstand.music.library import analysers, first_look, scan
 from bandstand.music.library import scanner as scanner_module
 from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
-from bandstand.store import files, projections, songs
-from bandstand.store.connection import Store, open_store
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.songs import files, projections, songs
 from tests.music.library.short_sounds import encoded, piece
 
 if TYPE_CHECKING:

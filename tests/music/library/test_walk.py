@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.library.walk import MUSIC, library_roots, shown, walk
-from bandstand.store.values import LONGEST_PATH
+from bandstand.store.database.values import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,10 +169,10 @@ def test_folders_may_be_nested_very_deeply(library: Path) -> None:
 
 def test_paths_that_are_too_long_to_keep_are_refused_once_for_their_folder(library: Path) -> None:
     place = library
-    while len(bytes(place)) + 101 <= LONGEST_PATH:
+    while len(bytes(place)) + 101 <= MAX_PATH_BYTES:
         place /= "x" * 100
     place.mkdir(parents=True)
-    room = LONGEST_PATH - len(bytes(place)) - 1
+    room = MAX_PATH_BYTES - len(bytes(place)) - 1
     song = put(place / ("y" * (room - 4) + ".mp3"))
     for name in ("z" * room + ".mp3", "z" * room + "a.mp3", "z" * room + ".txt"):
         put(place / name)
@@ -181,7 +181,7 @@ def test_paths_that_are_too_long_to_keep_are_refused_once_for_their_folder(libra
     assert found(library) == [song]
     ((path, reason),) = refused(library).items()
     assert path == bytes(place)
-    assert f"more than {LONGEST_PATH:,} bytes" in reason
+    assert f"more than {MAX_PATH_BYTES:,} bytes" in reason
 
 
 # ── Links and other oddities ─────────────────────────────────────────────────────────────

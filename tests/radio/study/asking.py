@@ -6,7 +6,7 @@ from bandstand.errors import RefusedError
 from bandstand.radio.clock import system_clock
 from bandstand.radio.service import Radio
 from bandstand.radio.study.desk import StudyDesk
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 
 
 def ask_apart(place: str, account: str, arm: str) -> int:

@@ -11,7 +11,7 @@ from tests.radio.study.sitting import Study, add_songs, served, short_design
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from bandstand.radio.service import Radio
 from bandstand.radio.study.desk import StudyDesk
 from bandstand.radio.study.opening import open_study
 from bandstand.store import accounts, studies
-from bandstand.store.recording import record_analyses
+from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.study.design import Design
 from tests.store.examples import analysis
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.radio.study.views import Shown, Status
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import ArmRow, SongRow
 
 HOUR = 3_600_000

@@ -11,7 +11,7 @@ from bandstand.study.design import Design
 from tests.radio.study.sitting import served
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from tests.radio.study.sitting import Person, Study
 
 # Six algorithms: a square of six rows.

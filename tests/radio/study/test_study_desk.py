@@ -11,14 +11,15 @@ import pytest
 from bandstand.errors import NotFoundError, RefusedError
 from bandstand.radio.study.desk import StudyDesk
 from bandstand.radio.study.views import Membership
-from bandstand.store import accounts, events, studies
+from bandstand.store import accounts, studies
+from bandstand.store.events import events
 from bandstand.study.design import Design
 from tests.radio.study.sitting import HOUR, Clock, Study, served, short_design
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 def refused(act: Callable[[], Any]) -> RefusedError:

@@ -14,7 +14,7 @@ from bandstand.radio.study.desk import StudyDesk
 from bandstand.radio.study.frozen import from_bytes
 from bandstand.radio.study.learners import Learners
 from bandstand.store import studies
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from bandstand.study.design import PAPER_ALGORITHMS
 from tests.radio.study.sitting import HOUR, Person, Study, add_songs, served, short_design
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import ArmRow
     from bandstand.study.records import FrozenSongs
 

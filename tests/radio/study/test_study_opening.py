@@ -21,7 +21,7 @@ from bandstand.study.records import FrozenSongs
 from tests.radio.study.sitting import Clock, served, short_design
 
 if TYPE_CHECKING:
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import StudyRow
     from bandstand.types import AnyArray
     from tests.radio.study.sitting import Study

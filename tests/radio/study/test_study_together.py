@@ -12,7 +12,7 @@ import pytest
 from bandstand.errors import RefusedError
 from bandstand.radio.study import offering
 from bandstand.store import studies
-from bandstand.store.connection import open_store
+from bandstand.store.database.connection import open_store
 from tests.radio.study.asking import ask_apart
 from tests.radio.study.sitting import Clock, Person, Study, add_songs, served, short_design
 

@@ -27,8 +27,9 @@ from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue.array_file import release_pages
 from bandstand.music.catalogue.matrix import ID_LENGTH, Catalogue, Chunks, open_latest, write
-from bandstand.store import files, projections, song_changes, songs
-from bandstand.store.identity import claim, identity
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs.changes import claim, identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.music.catalogue.matrix import Ids
-    from bandstand.store.connection import Store
-    from bandstand.store.projections import ProjectionRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.projections import ProjectionRecord
     from bandstand.types import AnyArray, Indices, Matrix
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import request
 from bandstand.music.library.walk import walk
-from bandstand.store import files, scans, songs
-from bandstand.store.recording import record_analyses
+from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.save_analysis import record_analyses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bandstand.music.library.analysers import Analyser, Asked, Outcome
     from bandstand.music.library.walk import FoundFile
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 SAMPLE_FILES: Final = 64  # files
 _SAMPLE_SECONDS: Final = 3.0

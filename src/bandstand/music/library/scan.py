@@ -30,10 +30,9 @@ from bandstand.music.library.analyse import request
 from bandstand.music.library.analysers import may_have_passed
 from bandstand.music.library.content import fingerprint, modified_ns, open_beneath
 from bandstand.music.library.walk import Folder, FoundFile, Refused, walk
-from bandstand.store import files, scans, songs
-from bandstand.store.moving import move
-from bandstand.store.recording import record_analyses, record_problem
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs import files, scans, songs
+from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
+from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.music.library.analysers import Analyser, Asked, Outcome
-    from bandstand.store.connection import Store
-    from bandstand.store.files import FileRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.files import FileRecord
     from bandstand.types import Analysis
 
 
@@ -290,7 +289,7 @@ class _Session:
             # A concurrent scan was quicker.
             files.mark_seen(connection, [file.path], self._number)
             return
-        move(
+        relocate(
             connection,
             former.path,
             file.path,

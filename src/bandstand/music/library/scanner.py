@@ -24,15 +24,15 @@ from bandstand.music.library.analysers import LocalAnalyser
 from bandstand.music.library.first_look import first_look, is_needed, sample_files
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots, shown, walk
-from bandstand.store import files, projections, scans
-from bandstand.store.identity import identity
-from bandstand.store.scans import ScanCounts
+from bandstand.store.songs import files, projections, scans
+from bandstand.store.songs.changes import identity
+from bandstand.store.songs.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from bandstand.music.library.analysers import Analyser, Asked, Outcome
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 # ── Progress ────────────────────────────────────────────────────────────────────────────

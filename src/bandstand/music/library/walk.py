@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.library.content import modified_ns
-from bandstand.store.values import LONGEST_PATH
+from bandstand.store.database.values import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,8 +109,8 @@ def _checked_root(folder: str | bytes | os.PathLike[str]) -> bytes:
     if not name:  # would be the current folder; usually a variable that was not set
         msg = "a folder of music must be named, got an empty name"
         raise InvalidInputError(msg)
-    if len(real) > LONGEST_PATH:
-        msg = f"a folder's path must have at most {LONGEST_PATH:,} bytes, got {len(real):,}"
+    if len(real) > MAX_PATH_BYTES:
+        msg = f"a folder's path must have at most {MAX_PATH_BYTES:,} bytes, got {len(real):,}"
         raise InvalidInputError(msg)
     _check_listable(name, real)
     return real
@@ -213,9 +213,9 @@ def _refused(path: bytes, reason: str) -> Refused:
 
 def _too_long(path: bytes) -> Refused | None:
     """Return the refusal of a folder in which a path is longer than can be kept."""
-    if len(path) <= LONGEST_PATH:
+    if len(path) <= MAX_PATH_BYTES:
         return None
-    reason = f"what is in it has paths of more than {LONGEST_PATH:,} bytes"
+    reason = f"what is in it has paths of more than {MAX_PATH_BYTES:,} bytes"
     folder = os.path.dirname(path)  # noqa: PTH120 - bytes
     return Refused(path=folder, reason=reason)
 

@@ -33,8 +33,9 @@ from bandstand.radio.choice.song_columns import SongColumns
 from bandstand.radio.choice.song_ids import RowsBySong, SongIds
 from bandstand.radio.choice.spellings import NOTHING, SpeltGenres
 from bandstand.radio.choice.tally import Tally, tally_of
-from bandstand.store import files, song_changes, song_facts
-from bandstand.store.identity import identity
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, songs
+from bandstand.store.songs.changes import identity
 from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 
     from bandstand.algorithms.situation import Catalogue
     from bandstand.music.catalogue.matrix import Catalogue as StoredCatalogue
-    from bandstand.store.connection import Store
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.songs import SongRecord
     from bandstand.types import AnyArray, Indices
 
 # What a song of unknown or impossible length counts as; longer ones are cut for planning.
@@ -175,7 +176,7 @@ def _known_songs(connection: Connection, folder: Path, before: Shelf | None) -> 
     earlier = columns_file.opened(folder) if before is None else before
     columns = None if earlier is None else _followed(connection, store, latest, earlier)
     if columns is None:
-        columns = SongColumns.of(song_facts.facts(connection))
+        columns = SongColumns.of(songs.facts(connection))
     known = KnownSongs(columns=columns, store=store, changes=latest)
     has_changed = earlier is None or columns is not earlier.columns
     return columns_file.saved(folder, known) if has_changed and _is_large(columns) else known
@@ -197,7 +198,7 @@ def _followed(
     changed = song_changes.changed(connection, later)
     columns = before.columns
     if changed:
-        columns = columns.changed(changed, song_facts.facts_of_some(connection, changed))
+        columns = columns.changed(changed, songs.facts_of_some(connection, changed))
     return columns if len(columns) == files.count_songs(connection) else None
 
 
@@ -215,7 +216,7 @@ def _matrix(connection: Connection, folder: Path) -> StoredCatalogue | None:
 
 def shelf_of(records: Iterable[SongRecord], matrix: StoredCatalogue | None = None) -> Shelf:
     """Return a shelf of these songs, with their features where `matrix` has any."""
-    found = sorted(map(song_facts.facts_of, records), key=lambda song: song[0])
+    found = sorted(map(songs.facts_of, records), key=lambda song: song[0])
     return shelf_from(SongColumns.of(found), matrix)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bandstand.music.catalogue.matrix import Ids
-    from bandstand.store.song_facts import Facts
+    from bandstand.store.songs.songs import Facts
     from bandstand.types import AnyArray
 
 # No song counts for longer, whatever its file pretends.

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from bandstand.store.events import Kind
+    from bandstand.store.events.events import Kind
 
 # In milliseconds of music.
 JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less

@@ -19,13 +19,13 @@ from bandstand.errors import InvalidInputError
 from bandstand.radio.log.evidence import evidence
 from bandstand.radio.log.ledger_digest import digest
 from bandstand.radio.log.play_table import Play, PlayTable, Source
-from bandstand.store.plays import HEARD, is_same_play
+from bandstand.store.events.plays import HEARD, is_same_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from bandstand.radio.log.play_table import Codes
-    from bandstand.store.events import Event
+    from bandstand.store.events.events import Event
     from bandstand.types import Vector
 
     Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]

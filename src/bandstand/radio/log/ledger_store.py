@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log.ledger import Ledger, continued, reaches_back
 from bandstand.radio.log.ledger_bytes import VERSION, from_bytes, to_bytes
-from bandstand.store import events, snapshots
+from bandstand.store.events import events, snapshots
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

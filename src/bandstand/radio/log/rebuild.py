@@ -16,15 +16,17 @@ from bandstand.music.catalogue.refresh import current
 from bandstand.radio.choice import columns_file
 from bandstand.radio.log import ledger_store
 from bandstand.radio.log.ledger import Ledger, fold
-from bandstand.store import accounts, events, projections, snapshots
+from bandstand.store import accounts
+from bandstand.store.events import events, snapshots
+from bandstand.store.songs import projections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
-    from bandstand.store.connection import Store
-    from bandstand.store.events import Event
+    from bandstand.store.database.connection import Store
+    from bandstand.store.events.events import Event
 
 _TOLD_EVERY: Final = 1_000  # events
 

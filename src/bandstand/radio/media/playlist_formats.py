@@ -23,7 +23,7 @@ from bandstand.radio.media.titles import full_title, title_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 FORMATS: Final = ("m3u8", "xspf", "jspf")
 MEDIA_TYPES: Final = {

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 
 def title_of(song: SongRecord) -> str:

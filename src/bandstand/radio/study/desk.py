@@ -22,7 +22,8 @@ from bandstand.radio.study.standings import (
     status,
 )
 from bandstand.radio.study.views import Membership, Progress, Shown, Status
-from bandstand.store import songs, studies
+from bandstand.store import studies
+from bandstand.store.songs import songs
 from bandstand.study.allotment import Draw, allotted, drawn
 from bandstand.study.protocol import SECOND, check_begin, check_rating, refusal
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from bandstand.radio.clock import Clock
     from bandstand.radio.service import Radio
     from bandstand.radio.study.standings import OpenStudy, OwnArm
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
 
 
 class StudyDesk:

@@ -14,7 +14,7 @@ from bandstand.study.records import Participant, Record, StudyData
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import ArmRow, SongRow
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from bandstand.errors import NotFoundError
 from bandstand.radio.study.learners import Learners, moment
 from bandstand.radio.study.standings import claimed_arm, no_study, own_arm, shown
-from bandstand.store import songs, studies
+from bandstand.store import studies
+from bandstand.store.songs import songs
 from bandstand.study.protocol import SECOND, check_offer
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from bandstand.radio.study.learners import Seat
     from bandstand.radio.study.standings import OpenStudy, OwnArm, StudyMemory
     from bandstand.radio.study.views import Shown
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import PendingRow, SongRow
 
 

@@ -17,7 +17,7 @@ from bandstand.study.records import FrozenSongs
 if TYPE_CHECKING:
     from bandstand.radio.choice.shelf import Shelf
     from bandstand.radio.clock import Clock
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import StudyRow
 
 

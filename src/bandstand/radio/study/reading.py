@@ -12,7 +12,7 @@ from bandstand.store import studies
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.store.connection import Store
+    from bandstand.store.database.connection import Store
     from bandstand.store.studies import StudyRow
 
 

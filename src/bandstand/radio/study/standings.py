@@ -11,7 +11,8 @@ from bandstand.radio.study.frozen import from_bytes
 from bandstand.radio.study.moments import Moments
 from bandstand.radio.study.opening import design_of
 from bandstand.radio.study.views import ArmView, Facts, Progress, Shown, Status
-from bandstand.store import songs, studies
+from bandstand.store import studies
+from bandstand.store.songs import songs
 from bandstand.study.protocol import (
     SECOND,
     ArmState,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bandstand.store.songs import SongRecord
+    from bandstand.store.songs.songs import SongRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

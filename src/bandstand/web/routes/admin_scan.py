@@ -15,9 +15,10 @@ from bandstand import __version__
 from bandstand.errors import ConflictError
 from bandstand.music.library.scanner import Progress
 from bandstand.music.library.walk import shown
-from bandstand.store import accounts, files
-from bandstand.store.engines import sqlite_warning
-from bandstand.store.location import SqliteLocation
+from bandstand.store import accounts
+from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.sqlite_file import sqlite_warning
+from bandstand.store.songs import files
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import ADMIN, visitor
 from bandstand.web.memory import memory_bytes

@@ -11,8 +11,8 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.radio.media.conversion import BusyError
 from bandstand.radio.media.media import Audio, Media, MissingFileError
 from bandstand.radio.media.titles import full_title
-from bandstand.store import songs
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.download_names import disposition
 from bandstand.web.file_response import FileResponse

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from bandstand.errors import UnreadableAudioError
 from bandstand.radio.media.conversion import BusyError
 from bandstand.radio.media.covers import Picture
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER
 from bandstand.web.problems import busy, not_found

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field, RootModel
 
 from bandstand.store.accounts import Account
-from bandstand.store.events import NewEvent
+from bandstand.store.events.events import NewEvent
 from bandstand.web.context import ContextDep
 from bandstand.web.event_json import event_json
 from bandstand.web.guards import LISTENER, Me

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import Field
 
-from bandstand.store import events
 from bandstand.store.accounts import Account
-from bandstand.store.events import KINDS, Kind
+from bandstand.store.events import events
+from bandstand.store.events.events import KINDS, Kind
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me
@@ -95,6 +95,6 @@ def _page(
 
 
 def _lines(context: Context, me: Account) -> str:
-    from bandstand.store import exchange  # noqa: PLC0415  # only this needs it
+    from bandstand.store.transfer import jsonl  # noqa: PLC0415  # only this needs it
 
-    return "".join(f"{line}\n" for line in exchange.export_lines(context.store, account=me.id))
+    return "".join(f"{line}\n" for line in jsonl.export_lines(context.store, account=me.id))

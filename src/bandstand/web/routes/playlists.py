@@ -8,9 +8,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
-from bandstand.store import playlists, songs
+from bandstand.store import playlists
 from bandstand.store.playlists import Playlist, PlaylistSummary
-from bandstand.store.songs import SongRecord
+from bandstand.store.songs import songs
+from bandstand.store.songs.songs import SongRecord
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.guards import LISTENER, Me
 from bandstand.web.playlist_answer import (
@@ -28,9 +29,9 @@ from bandstand.web.strict_json import Body, JsonBody
 router = APIRouter(tags=["playlists"])
 
 PlaylistId = Annotated[Text, Path(description="the id of a playlist")]
-Name = Annotated[str, Field(min_length=1, max_length=playlists.LONGEST_NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=playlists.MAX_NAME_CHARS)]
 SongIds = Annotated[
-    list[Annotated[str, Field(max_length=64)]], Field(max_length=playlists.MOST_SONGS)
+    list[Annotated[str, Field(max_length=64)]], Field(max_length=playlists.MAX_SONGS)
 ]
 
 _ADDRESS: Final = "/api/playlists/{playlist_id}"

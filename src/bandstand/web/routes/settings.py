@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 from bandstand import __version__
 from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.radio.listener_settings import ListenerSettings, as_json
-from bandstand.store import accounts, events
+from bandstand.store import accounts
+from bandstand.store.events import events
 from bandstand.web import cookies
 from bandstand.web.authentication import confirm
 from bandstand.web.context import Context, ContextDep

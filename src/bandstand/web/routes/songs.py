@@ -7,9 +7,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from sqlalchemy import Connection
 
-from bandstand.store import events, song_names, song_pages, songs
-from bandstand.store.song_names import Name, Of
-from bandstand.store.song_pages import Filter, Heard, Order
+from bandstand.store.events import events
+from bandstand.store.songs import names as song_names
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs import songs
+from bandstand.store.songs.names import Name, Of
+from bandstand.store.songs.pages import Filter, Heard, Order
 from bandstand.web.context import Context, ContextDep
 from bandstand.web.event_json import told_json
 from bandstand.web.guards import LISTENER, Me

@@ -1,0 +1,1 @@
+"""Opening a database: SQLite and PostgreSQL, migrations, the group writer."""

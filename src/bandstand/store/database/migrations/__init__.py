@@ -1,0 +1,1 @@
+"""The steps that made the tables, one module for each version."""

@@ -1,0 +1,1 @@
+"""The event log of each account."""

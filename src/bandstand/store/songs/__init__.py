@@ -1,0 +1,1 @@
+"""Songs, their files, and lists of them."""

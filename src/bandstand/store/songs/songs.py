@@ -1,0 +1,229 @@
+"""Songs, each with its file.
+
+`Facts` are plain tuples with the few fields that the radio needs of every song: a million
+`SongRecord`s would take a minute and a gigabyte.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from sqlalchemy import func, or_, select
+
+from bandstand.store.database.queries import chunks, in_order
+from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.values import (
+    checked_integer,
+    descriptors_from_bytes,
+    folded,
+    is_storable,
+)
+from bandstand.store.songs.files import PRESENT
+from bandstand.types import Tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from bandstand.types import Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SongRecord:
+    """What is known of one song, without its descriptors."""
+
+    id: str
+    fingerprint: str
+    tags: Tags
+    duration: float  # seconds
+    descriptor_version: int
+    added_at: int  # UTC, in milliseconds
+    path: bytes  # of its file, or where that was last
+    size: int
+    missing: bool  # the file is gone
+    problem: str | None  # the file can no longer be read, and why
+
+    @property
+    def is_present(self) -> bool:
+        """Whether there is a file that can be played."""
+        return not self.missing and self.problem is None
+
+
+_TAGS: Final = tuple(field.name for field in fields(Tags))
+_OTHERS: Final = tuple(field.name for field in fields(SongRecord) if field.name != "tags")
+_FILE_COLUMNS: Final = (FILE.c.path, FILE.c.size, FILE.c.missing, FILE.c.problem)
+_SONG_COLUMNS: Final = [
+    column
+    for column in SONG.columns
+    if column.name not in {"content_size", "descriptors", "folded_name"}
+]
+# All that a `SongRecord` says; to be narrowed, and read by `record_of`.
+SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
+# Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
+MAX_SEARCH_CHARS: Final = 5_000
+
+
+def record_of(row: Mapping[Any, Any]) -> SongRecord:
+    """Return the song of a row that `SELECT` gave."""
+    tags = Tags(**{name: row[name] for name in _TAGS})
+    return SongRecord(tags=tags, **{name: row[name] for name in _OTHERS})
+
+
+def get(connection: Connection, song_id: str) -> SongRecord | None:
+    """Return a song, also one that is not present; None where there is no such id."""
+    if not is_storable(song_id):
+        return None
+    row = connection.execute(SELECT.where(SONG.c.id == song_id)).mappings().one_or_none()
+    return None if row is None else record_of(row)
+
+
+def at_path(connection: Connection, path: bytes) -> SongRecord | None:
+    """Return the song of a file, also one that is not present; None where there is none."""
+    row = connection.execute(SELECT.where(FILE.c.path == path)).mappings().one_or_none()
+    return None if row is None else record_of(row)
+
+
+def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
+    """Return the songs that `text` may mean, at most `limit`.
+
+    It is an id; or else the path of a file, absolute or from the current folder; or else a part
+    of the artist, the title, "artist - title" or the file's name, upper or lower case. The last
+    finds present songs only, in the order of their names.
+    """
+    checked_integer(limit, "limit", least=0)
+    exact = get(connection, text) or _at_named_path(connection, text)
+    if exact is not None:
+        return [exact][:limit]
+    if not text or len(text) > MAX_SEARCH_CHARS or not is_storable(text):
+        return []
+    part = folded(text)
+    named = or_(
+        SONG.c.folded_name.contains(part, autoescape=True),
+        FILE.c.folded_name.contains(part, autoescape=True),
+    )
+    best = SELECT.where(PRESENT, named).order_by(SONG.c.folded_name, SONG.c.id).limit(limit)
+    return [record_of(row) for row in connection.execute(best).mappings()]
+
+
+def many(connection: Connection, ids: Sequence[str]) -> list[SongRecord]:
+    """Return these songs in this order, present or not; ids of no song are left out."""
+    found: dict[str, SongRecord] = {}
+    for some in chunks(list({song for song in ids if is_storable(song)})):
+        rows = connection.execute(SELECT.where(SONG.c.id.in_(some)))
+        found.update((row["id"], record_of(row)) for row in rows.mappings())
+    return [found[song] for song in ids if song in found]
+
+
+def present(connection: Connection) -> Iterator[SongRecord]:
+    """Yield the songs whose file is there and can be read, in the order of their ids."""
+    for row in in_order(connection, SELECT.where(PRESENT), SONG.c.id):
+        yield record_of(row)
+
+
+def count_present(connection: Connection, version: int, *, enough: int | None = None) -> int:
+    """Return of how many songs `descriptors` would tell; no more are counted than are `enough`."""
+    wanted = SONG.c.descriptor_version == checked_integer(version, "version")
+    joined = select(SONG.c.id).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT, wanted)
+    return connection.scalar(select(func.count()).select_from(joined.limit(enough).subquery())) or 0
+
+
+def descriptors(connection: Connection, version: int) -> Iterator[tuple[str, Vector]]:
+    """Yield the id and descriptors (159,) of each present song, in the order of their ids.
+
+    Only those of one version of the descriptors: numbers of different versions do not mix.
+    """
+    wanted = SONG.c.descriptor_version == checked_integer(version, "version")
+    columns = select(SONG.c.id, SONG.c.descriptors).join(FILE, FILE.c.song_id == SONG.c.id)
+    for row in in_order(connection, columns.where(PRESENT, wanted), SONG.c.id):
+        yield row["id"], descriptors_from_bytes(row["descriptors"])
+
+
+def descriptors_of(
+    connection: Connection, ids: Sequence[str], version: int, *, must_be_present: bool = False
+) -> Iterator[tuple[str, Vector]]:
+    """Yield the id and descriptors (159,) of each of these songs, present or not.
+
+    Songs that are not there, or only with descriptors of another version, are left out.
+    """
+    wanted = SONG.c.descriptor_version == checked_integer(version, "version")
+    columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
+    if must_be_present:
+        columns = columns.join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
+    for some in chunks([song for song in ids if is_storable(song)]):
+        for row in connection.execute(columns.where(SONG.c.id.in_(some)).order_by(SONG.c.id)):
+            yield row.id, descriptors_from_bytes(row.descriptors)
+
+
+def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
+    if not text or "\0" in text:
+        return None
+    try:
+        path = os.fsencode(os.path.abspath(text))  # noqa: PTH100  # links stay as they are
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return None
+    return at_path(connection, path)
+
+
+# id, title, artist, album artist, album, genre, year, MusicBrainz recording, duration in seconds
+Facts: TypeAlias = tuple[
+    str,
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+    int | None,
+    str | None,
+    float,
+]
+
+_FACTS: Final = (
+    SONG.c.id,
+    SONG.c.title,
+    SONG.c.artist,
+    SONG.c.album_artist,
+    SONG.c.album,
+    SONG.c.genre,
+    SONG.c.year,
+    SONG.c.recording_mbid,
+    SONG.c.duration,
+)
+_SELECT_FACTS: Final = select(*_FACTS).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
+_FACTS_PER_PAGE: Final = 10_000
+
+
+def facts(connection: Connection) -> Iterator[Facts]:
+    """Yield the facts of all present songs, in the order of their ids."""
+    page = _SELECT_FACTS.order_by(SONG.c.id).limit(_FACTS_PER_PAGE)
+    rows: Any = connection.execute(page).all()
+    while rows:
+        yield from rows
+        if len(rows) < _FACTS_PER_PAGE:
+            return
+        rows = connection.execute(page.where(SONG.c.id > rows[-1][0])).all()
+
+
+def facts_of_some(connection: Connection, ids: Sequence[str]) -> Iterator[Facts]:
+    """Yield the facts of those of these songs that are present, in the order of `ids`, rising."""
+    for some in chunks(ids):
+        rows: Any = connection.execute(_SELECT_FACTS.where(SONG.c.id.in_(some)).order_by(SONG.c.id))
+        yield from rows
+
+
+def facts_of(record: SongRecord) -> Facts:
+    """Return the facts of a song that is known as a record."""
+    tags = record.tags
+    return (
+        record.id,
+        tags.title,
+        tags.artist,
+        tags.album_artist,
+        tags.album,
+        tags.genre,
+        tags.year,
+        tags.recording_mbid,
+        record.duration,
+    )

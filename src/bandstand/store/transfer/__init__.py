@@ -1,0 +1,1 @@
+"""Backups, exports and checks of a whole store."""

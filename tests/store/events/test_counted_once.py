@@ -1,0 +1,221 @@
+"""One rating counts once, whatever is lost, repeated or done at the same time."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.errors import KeyReusedError
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.writer import GroupWriter
+from bandstand.store.events import events
+from bandstand.store.events.events import Appended, append
+from tests.store.examples import discarded, some_examples
+from tests.store.sample_log import NOW, account_and_songs, adding, new_account, new_songs, rating
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from bandstand.store.events.events import NewEvent
+
+
+class _Lost(Exception):  # noqa: N818  # it stands for a process that is gone
+    """What ends a transaction before its commit."""
+
+
+class Try(NamedTuple):
+    """One attempt to send an event."""
+
+    account: int
+    key: int
+    stars: int  # of the key: another number is another event under the same key
+    is_lost: bool  # before it is committed
+
+
+tries = st.lists(
+    st.builds(
+        Try,
+        account=st.integers(0, 1),
+        key=st.integers(0, 4),
+        stars=st.sampled_from([3, 3, 3, 3, 4]),
+        is_lost=st.booleans(),
+    ),
+    max_size=20,
+)
+
+
+def send_all(connection: Connection, attempts: list[Try]) -> None:
+    """Send events again and again, lose some, and compare the logs with what should be there."""
+    songs = new_songs(connection, 1)
+    ids = [new_account(connection), new_account(connection)]
+    expected: list[dict[int, Appended]] = [{}, {}]
+    for number, attempt in enumerate(attempts):
+        known = expected[attempt.account]
+        new = rating(ids[attempt.account], songs[0], str(attempt.key), attempt.stars)
+        with suppress(_Lost, KeyReusedError), connection.begin_nested():
+            answer = append(connection, new, now=NOW + number)
+            first = known.get(attempt.key)
+            assert answer.is_new == (first is None)
+            assert first is None or answer.event == first.event
+            assert answer.event.stars == attempt.stars
+            if attempt.is_lost:
+                raise _Lost
+            known.setdefault(attempt.key, answer)
+    for account, known in zip(ids, expected, strict=True):
+        log = list(events.after(connection, account))
+        assert [event.seq for event in log] == list(range(1, len(known) + 1))
+        assert log == [answer.event for answer in known.values()]
+        assert events.check_chain(connection, account) == []
+
+
+@some_examples
+@given(attempts=tries)
+def test_events_are_as_many_as_their_keys(shared: Store, attempts: list[Try]) -> None:
+    with discarded(shared) as connection:
+        send_all(connection, attempts)
+
+
+@pytest.mark.long
+@settings(max_examples=10_000)
+@given(attempts=tries)
+def test_events_are_as_many_as_their_keys_ten_thousand_times(
+    shared: Store, attempts: list[Try]
+) -> None:
+    with discarded(shared) as connection:
+        send_all(connection, attempts)
+
+
+# ── At the same time ─────────────────────────────────────────────────────────────────────
+
+
+def send_at_once(
+    send: Callable[[NewEvent], Appended], news: list[NewEvent], threads: int
+) -> list[list[Appended]]:
+    """Return what several threads were answered that send the same events, each from elsewhere."""
+    start = threading.Barrier(threads)
+
+    def work(number: int) -> list[Appended]:
+        cut = number * len(news) // threads
+        start.wait()
+        return [send(new) for new in [*news[cut:], *news[:cut]]]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, range(threads)))
+
+
+def check_one_order(store: Store, account: str, answers: list[list[Appended]], count: int) -> None:
+    """Check that a log holds every event once, and that all were told the same of it."""
+    with store.reading() as connection:
+        log = list(events.after(connection, account))
+        assert events.check_chain(connection, account) == []
+    assert [event.seq for event in log] == list(range(1, count + 1))
+    assert len({event.key for event in log}) == count
+    told = [answer.event for thread in answers for answer in thread]
+    assert set(told) == set(log)
+    assert sum(answer.is_new for thread in answers for answer in thread) == count
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_tabs_that_send_the_same_at_once_agree(store: Store, threads: int) -> None:
+    account, songs = account_and_songs(store)
+    news = [rating(account, songs[number % 3], str(number)) for number in range(24)]
+
+    def send(new: NewEvent) -> Appended:
+        with store.writing() as connection:
+            return append(connection, new, now=NOW)
+
+    answers = send_at_once(send, news, threads)
+    check_one_order(store, account, answers, len(news))
+
+
+def test_tabs_that_send_the_same_through_one_writer_agree(store: Store) -> None:
+    account, songs = account_and_songs(store)
+    news = [rating(account, songs[number % 3], str(number)) for number in range(40)]
+    with GroupWriter(store) as writer:
+
+        def send(new: NewEvent) -> Appended:
+            return writer.submit(adding(new), order=new.account).result(timeout=60)
+
+        answers = send_at_once(send, news, 8)
+    check_one_order(store, account, answers, len(news))
+
+
+def test_two_writers_on_one_store_agree(place: str) -> None:
+    """As two processes on one PostgreSQL would be; on SQLite they wait for each other."""
+    with open_store(place) as one, open_store(place) as two:
+        account, songs = account_and_songs(one)
+        other, _ = account_and_songs(one)
+        news = [
+            rating(who, songs[number % 3], str(number))
+            for number in range(30)
+            for who in (account, other)
+        ]
+        with GroupWriter(one) as first, GroupWriter(two) as second:
+            writers = [first, second]
+            sent = iter(range(10_000))
+
+            def send(new: NewEvent) -> Appended:
+                writer = writers[next(sent) % 2]
+                return writer.submit(adding(new), order=new.account).result(timeout=60)
+
+            answers = send_at_once(send, news, 6)
+        for who in (account, other):
+            mine = [[it for it in thread if it.event.account == who] for thread in answers]
+            check_one_order(one, who, mine, 30)
+
+
+# ── Why every transaction that may write takes the lock at once (A7) ────────────────────
+
+
+def read_then_write(path: Path, begin: str) -> None:
+    """Let two connections read and then write, one between the other's reading and writing."""
+    with (
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as one,
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as two,
+    ):
+        one.execute(begin)
+        one.execute("SELECT count(*) FROM event").fetchall()
+        with suppress(sqlite3.OperationalError):  # it may have to wait for the other's end
+            two.execute(begin)
+            two.execute("UPDATE store SET song_changes = 1")
+            two.execute("COMMIT")
+        one.execute("UPDATE store SET song_changes = 2")
+        one.execute("COMMIT")
+
+
+def test_to_read_first_and_lock_later_would_fail(tmp_path: Path) -> None:
+    path = tmp_path / "radio.db"
+    open_store(str(path)).close()
+    read_then_write(path, "BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError, match="locked") as refused:
+        read_then_write(path, "BEGIN DEFERRED")
+    assert refused.value.sqlite_errorname == "SQLITE_BUSY_SNAPSHOT"  # no waiting would have helped
+
+
+@pytest.mark.long
+def test_ten_thousand_transactions_of_two_threads_fail_nowhere(store: Store) -> None:
+    account, songs = account_and_songs(store)
+    both = threading.Barrier(2)
+
+    def work(name: str) -> int:
+        both.wait()
+        for number in range(5_000):
+            with store.writing() as connection:
+                append(connection, rating(account, songs[0], f"{name}{number}"), now=NOW)
+        return 5_000
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(work, "ab")) == 10_000
+    with store.reading() as connection:
+        assert events.end(connection, account).seq == 10_000
+        assert events.check_chain(connection, account) == []

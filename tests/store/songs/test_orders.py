@@ -1,0 +1,190 @@
+"""Orders of songs, and filters by year and by what was heard, on both databases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError
+from bandstand.store.events.events import NewEvent
+from bandstand.store.songs import pages as song_pages
+from bandstand.store.songs.pages import ORDERS, Filter, Heard
+from bandstand.store.songs.save_analysis import record_analyses
+from tests.store.examples import analysis, discarded, some_examples
+from tests.store.sample_log import add, new_account, rating
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from bandstand.store.database.connection import Store
+    from bandstand.store.songs.pages import Order
+
+NAMES = (None, "a", "A", "b", "É", "é", "a b", "a-b", "%")
+numbers = st.none() | st.integers(-2, 3)
+tags = st.fixed_dictionaries(
+    {
+        **{name: st.sampled_from(NAMES) for name in ("title", "artist", "album", "album_artist")},
+        **dict.fromkeys(("disc", "track", "year"), numbers),
+    }
+)
+
+
+def fill(connection: Connection, songs: list[dict[str, Any]], *, now: int = 1) -> list[str]:
+    found = [
+        (f"/music/{now}-{number}.ogg".encode(), analysis(number + 1_000 * now, **given_tags))
+        for number, given_tags in enumerate(songs)
+    ]
+    return [made.song_id for made in record_analyses(connection, found, scan=1, now=now)]
+
+
+def pages(connection: Connection, order: Order, limit: int) -> list[str]:
+    found: list[str] = []
+    after = None
+    while page := song_pages.page(connection, Filter(), after=after, limit=limit, order=order):
+        found += [song.id for song in page]
+        after = page[-1].id
+    return found
+
+
+@some_examples
+@given(st.lists(tags, max_size=10), st.integers(1, 4), st.sampled_from(ORDERS))
+def test_pages_hold_every_song_once_in_every_order(
+    shared: Store, songs: list[dict[str, Any]], limit: int, order: Order
+) -> None:
+    with discarded(shared) as connection:
+        ids = fill(connection, songs)
+        found = pages(connection, order, limit)
+        assert sorted(found) == sorted(ids)
+        assert found == pages(connection, order, 100)
+
+
+@some_examples
+@given(st.lists(tags, min_size=2, max_size=6), st.lists(tags, max_size=6), st.sampled_from(ORDERS))
+def test_no_song_comes_twice_when_others_come_between_two_pages(
+    shared: Store, songs: list[dict[str, Any]], more: list[dict[str, Any]], order: Order
+) -> None:
+    with discarded(shared) as connection:
+        ids = fill(connection, songs)
+        first = song_pages.page(connection, Filter(), after=None, limit=1, order=order)
+        fill(connection, more, now=2)
+        rest = song_pages.page(connection, Filter(), after=first[-1].id, limit=99, order=order)
+        found = [song.id for song in (*first, *rest)]
+    assert len(found) == len(set(found))
+    assert set(ids) <= set(found)
+
+
+def titles(connection: Connection, order: Order, **wanted: Any) -> list[str | None]:
+    found = song_pages.page(connection, Filter(**wanted), after=None, limit=99, order=order)
+    return [song.tags.title for song in found]
+
+
+def test_by_title_a_song_without_one_is_where_its_file_is(store: Store) -> None:
+    with store.writing() as connection:
+        fill(connection, [{"title": name} for name in ("beta", "Alpha", None, "0 first", "Zeta")])
+        # The file of the third is called 1-2.ogg.
+        assert titles(connection, "title") == ["0 first", None, "Alpha", "beta", "Zeta"]
+
+
+def test_songs_of_no_artist_come_last_by_title_or_by_file(store: Store) -> None:
+    songs = [
+        {"title": "Éclair"},
+        {"title": "zebra"},
+        {},  # its file is called 1-2.ogg
+        {"title": "éa"},
+        {"artist": "Zappa", "title": "B"},
+        {"artist": "abba", "title": "C"},
+        {"artist": "", "title": "Y"},
+    ]
+    with store.writing() as connection:
+        fill(connection, [{"artist": None, "title": None, **song} for song in songs])
+        assert titles(connection, "artist") == ["C", "B", None, "Y", "zebra", "éa", "Éclair"]
+
+
+@some_examples
+@given(st.lists(tags, max_size=10), st.sampled_from(NAMES))
+def test_what_is_found_is_as_long_as_all_pages_together(
+    shared: Store, songs: list[dict[str, Any]], name: str | None
+) -> None:
+    with discarded(shared) as connection:
+        fill(connection, songs)
+        wanted = Filter(artist=name)
+        found = song_pages.page(connection, wanted, after=None, limit=100)
+        seconds = song_pages.durations(connection, wanted)
+        assert seconds == {song.id: song.duration for song in found}
+        count, together = song_pages.size(connection, wanted)
+    assert count == len(found)
+    assert together == pytest.approx(sum(seconds.values()))
+
+
+def test_an_album_is_in_the_order_of_its_discs_and_tracks(store: Store) -> None:
+    album = {"album": "Hits", "album_artist": "Queen"}
+    with store.writing() as connection:
+        fill(
+            connection,
+            [
+                {"title": "none", "artist": "A"},
+                {"title": "2.1", **album, "disc": 2, "track": 1},
+                {"title": "1.10", **album, "disc": 1, "track": 10},
+                {"title": "1.2", **album, "disc": 1, "track": 2, "artist": "Z"},
+                {"title": "other", "album": "hits", "artist": "Abba", "track": 99},
+            ],
+        )
+        assert titles(connection, "album") == ["other", "1.2", "1.10", "2.1", "none"]
+        assert titles(connection, "album", album="HITS", album_artist="queen") == [
+            "1.2",
+            "1.10",
+            "2.1",
+        ]
+        assert titles(connection, "album", album_artist="abba") == ["other"]
+
+
+def test_what_came_last_is_newest(store: Store) -> None:
+    with store.writing() as connection:
+        fill(connection, [{"title": "old b"}, {"title": "old a"}], now=1)
+        fill(connection, [{"title": "new b"}, {"title": "new a"}], now=2)
+        assert titles(connection, "newest") == ["new a", "new b", "old a", "old b"]
+
+
+def test_years_are_from_and_to(store: Store) -> None:
+    with store.writing() as connection:
+        fill(connection, [{"title": str(year), "year": year} for year in (1969, 1970, 1979, 1980)])
+        fill(connection, [{"title": "unknown"}], now=2)
+        found = titles(connection, "title", year_from=1970, year_to=1979)
+        assert found == ["1970", "1979"]
+        assert titles(connection, "title", year_from=1980) == ["1980"]
+        assert titles(connection, "title", year_to=1969) == ["1969"]
+
+
+def test_a_genre_is_one_of_those_that_a_tag_names(store: Store) -> None:
+    with store.writing() as connection:
+        genres = ("Rock/Pop", "rock", "Pop; Folk", "Rockabilly", None)
+        fill(connection, [{"title": str(genre), "genre": genre} for genre in genres])
+        assert titles(connection, "title", genre="ROCK") == ["rock", "Rock/Pop"]
+        assert titles(connection, "title", genre="pop") == ["Pop; Folk", "Rock/Pop"]
+        assert titles(connection, "title", genre="rock/pop") == ["Rock/Pop"]
+
+
+def test_what_was_heard_is_what_was_not_taken_back(store: Store) -> None:
+    with store.writing() as connection:
+        ids = fill(connection, [{"title": str(number)} for number in range(4)])
+        ann, bob = new_account(connection), new_account(connection)
+        add(connection, rating(ann, ids[0], "a"))
+        add(connection, NewEvent(account=ann, key="b", kind="skip", song=ids[1], played_ms=1))
+        taken_back = add(connection, rating(ann, ids[2], "c"))
+        add(connection, NewEvent(account=ann, key="d", kind="retract", retracts=taken_back.seq))
+        add(connection, rating(bob, ids[3], "a"))
+        for account, is_heard, found in (
+            (ann, True, ["0", "1"]), (ann, False, ["2", "3"]),
+            (bob, True, ["3"]), (bob, False, ["0", "1", "2"]),
+            ("0" * 16, True, []), ("0" * 16, False, ["0", "1", "2", "3"]),
+        ):  # fmt: skip
+            heard = Heard(account=account, is_heard=is_heard)
+            assert titles(connection, "title", heard=heard) == found
+
+
+def test_there_is_no_other_order(store: Store) -> None:
+    with store.reading() as connection, pytest.raises(InvalidInputError, match="artist, title"):
+        song_pages.page(connection, Filter(), after=None, limit=1, order="best")  # type: ignore[arg-type]

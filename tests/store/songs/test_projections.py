@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.errors import InvalidInputError
+from bandstand.store.songs import projections
+from bandstand.store.songs.projections import ProjectionRecord
+from tests.store.examples import discarded
+
+if TYPE_CHECKING:
+    from bandstand.store.database.connection import Store
+
+GIVEN: dict[str, Any] = {
+    "descriptor_version": 1,
+    "songs": 213,
+    "columns": 91,
+    "content": bytes(range(256)) * 1_000,
+    "now": 77,
+}
+
+
+def test_before_the_first_projection_there_is_none(store: Store) -> None:
+    with store.reading() as connection:
+        assert projections.latest(connection) is None
+        assert projections.get(connection, 1) is None
+
+
+def test_every_version_is_kept_as_it_was(store: Store) -> None:
+    with store.writing() as connection:
+        assert projections.save(connection, **GIVEN) == 1
+        assert projections.save(connection, **{**GIVEN, "content": b""}) == 2
+    with store.reading() as connection:
+        first, second = projections.get(connection, 1), projections.latest(connection)
+        assert first == ProjectionRecord(
+            version=1,
+            created_at=77,
+            descriptor_version=1,
+            songs=213,
+            columns=91,
+            content=GIVEN["content"],
+        )
+        assert second is not None
+        assert (second.version, second.content) == (2, b"")
+        assert projections.get(connection, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("content", "text"),
+        ("songs", -1),
+        ("columns", 0),
+        ("descriptor_version", None),
+        ("now", 1.5),
+    ],
+)
+def test_what_no_projection_can_be_is_refused(shared: Store, name: str, value: object) -> None:
+    with discarded(shared) as connection:
+        with pytest.raises(InvalidInputError, match=name):
+            projections.save(connection, **{**GIVEN, name: value})
+        assert projections.latest(connection) is None
