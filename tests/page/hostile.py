@@ -28,7 +28,7 @@ from bandstand.store import accounts, events, playlists, sessions
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses, record_problem
 from bandstand.tracks import Analysis, Tags
-from benchmarks.invented import FOR_EVER, NOW
+from benchmarks.fixtures.songs import FOR_EVER, NOW
 from tests.audio.making import make
 from tests.page.payloads import PAYLOADS, UNCLEAN
 from tests.web.serving import HASH, prepared

@@ -14,7 +14,7 @@ from bandstand.library.catalogue import refreshed
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand_demo.library import demo_library
-from benchmarks.invented import NOW, add_listeners, invented_song
+from benchmarks.fixtures.songs import NOW, add_listeners, invented_song
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from bandstand.audio import tags
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
 from bandstand.tracks import Tags
-from benchmarks.invented import NOW
+from benchmarks.fixtures.songs import NOW
 from tests.audio import making
 from tests.page.hostile import analysis_of, scanned
 from tests.page.pictures import HOSTILE, HTML, tagged

@@ -15,7 +15,7 @@ from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching
 from bandstand.store.connection import open_store
 from bandstand.store.recording import record_analyses
-from benchmarks.invented import NOW, add_songs, invented_song
+from benchmarks.fixtures.songs import NOW, add_songs, invented_song
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
