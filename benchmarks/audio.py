@@ -5,11 +5,9 @@
 It works in this process, without the limited children of a scan, so that only the work itself is
 timed; so it is for trusted tracks.
 
-librosa's features are not the same, only as near as it comes: the same frames of 512 samples
-without overlap, zero crossings, centroid, roll-off at 0.9, onset strength for flux, 13 MFCC from 40
-bands, chroma, flatness, contrast for crest, and its tempo. One spectrum is handed to every function
-that takes one; the tempo, which takes none, makes an onset strength of its own. Both are in the
-single precision that librosa prefers. It is one of the development tools only.
+librosa's features are not the same, only as near as it comes, in the single precision that it
+prefers. One spectrum is handed to every function that takes one; the tempo, which takes none, makes
+an onset strength of its own. librosa is one of the development tools only.
 """
 
 from __future__ import annotations
@@ -30,9 +28,8 @@ from bandstand.audio.trackers import NeedsProgramError
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
 from bandstand.library.opening import open_beneath
 from bandstand.library.walk import library_roots, walk
-from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed, undisturbed
-from benchmarks.program import run_as_program
-from benchmarks.report import measure_parts, write
+from bandstand_lab.speed.timing import in_turn, paired_ratio, timed, undisturbed
+from benchmarks.program import measure_parts, run_as_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,32 +67,17 @@ def measure_folder(folder: Path, on_run: OnRun) -> dict[str, Any]:
     if not decoding:
         msg = f"a folder with tracks that can be decoded was expected, got none in {folder}"
         raise InvalidInputError(msg)
-    return _result(Spread(runs=tuple(decoding)), Spread(runs=tuple(describing)), clips, failed)
-
-
-def _result(
-    decode: Spread, description: Spread, clips: list[Vector], failed: int
-) -> dict[str, Any]:
-    ratio = _compared(clips)
-    mean = float(np.mean(decode.runs) + np.mean(description.runs))
-    return {
-        "rows": [
-            {
-                "tracks": len(decode.runs),
-                "failed": failed,
-                "decode_ms": 1_000 * decode.median,
-                "describe_ms": 1_000 * description.median,
-                "mean_ms": 1_000 * mean,
-                "per_librosa": None if ratio is None else ratio.median,
-            }
-        ],
-        "figures": {
-            "decoding and describing a track": mean,
-            "librosa / ours": None if ratio is None else ratio.median,
-        },
-        "decode_seconds": decode.as_json(),
-        "describe_seconds": description.as_json(),
+    mean, ratio = float(np.mean(decoding) + np.mean(describing)), _compared(clips)
+    row = {
+        "tracks": len(decoding),
+        "failed": failed,
+        "decode_ms": 1_000 * float(np.median(decoding)),
+        "describe_ms": 1_000 * float(np.median(describing)),
+        "mean_ms": 1_000 * mean,
+        "librosa_ratio": ratio,
     }
+    figures = {"decoding and describing a track": mean, "librosa / ours": ratio}
+    return {"rows": [row], "figures": figures}
 
 
 def _tracks(roots: tuple[bytes, ...]) -> Iterator[tuple[bytes, bytes]]:
@@ -109,20 +91,18 @@ def _read(root: bytes, path: bytes) -> Recording:
         return read(file, extension=Path(os.fsdecode(path)).suffix.lower())
 
 
-def _compared(clips: list[Vector]) -> Spread | None:
-    """Return librosa's time over ours, the median of some turns for each clip."""
-    if not clips:
-        sys.stderr.write("Not compared with librosa: no track lasts 30 s\n")
-        return None
+def _compared(clips: list[Vector]) -> float | None:
+    """Return librosa's time over ours, the median over clips; None where they are not compared."""
     try:
-        return Spread(runs=tuple(librosa_ratio(clip, _TURNS).median for clip in clips))
+        ratios = [librosa_ratio(clip, _TURNS) for clip in clips]
     except BandstandError as problem:
         sys.stderr.write(f"Not compared with librosa: {problem}\n")
         return None
+    return float(np.median(ratios)) if ratios else None
 
 
-def librosa_ratio(samples: Vector, turns: int) -> Spread:
-    """Return librosa's time over ours; each describes the clip once in every turn."""
+def librosa_ratio(samples: Vector, turns: int) -> float:
+    """Return librosa's time over ours, a median; each describes the clip once in every turn."""
     tasks = {"ours": lambda: describe(samples), "librosa": _librosa_task(samples)}
     for task in tasks.values():
         task()  # the first run loads, compiles and fills caches
@@ -131,7 +111,7 @@ def librosa_ratio(samples: Vector, turns: int) -> Spread:
         for turn in range(turns):
             for name in in_turn(list(tasks), turn):
                 times[name].append(timed(tasks[name]).seconds)
-    return paired_ratio(times["librosa"], times["ours"])
+    return paired_ratio(times["librosa"], times["ours"]).median
 
 
 def _librosa_task(samples: Vector) -> Callable[[], object]:
@@ -172,12 +152,9 @@ def _nearest_features(librosa: Any, clip: Any) -> list[Any]:
     ]
 
 
-def main(order: dict[str, Any]) -> None:
-    """Measure what the order asks for, and print or write it."""
-    folder = Path(order["folder"])
-    parts = {"audio": partial(measure_folder, folder)}
-    write(measure_parts(parts, {"folder": str(folder)}), order.get("json"))
-
-
 if __name__ == "__main__":
-    run_as_program(main)
+    run_as_program(
+        lambda folder: measure_parts(
+            {"audio": partial(measure_folder, Path(folder))}, {"folder": folder}
+        )
+    )

@@ -162,18 +162,19 @@ def compared(found: Indices, values: Vector | None, question: Question) -> Compa
 def measure_correctness(
     *, cases: int, seed: int, on_run: OnRun, workers: int | None = None
 ) -> dict[str, Any]:
-    """Return how many choices were wrong, half of the cases of each engine."""
+    """Return how many choices were wrong, of at least `cases`: half of each engine."""
     if cases < 1:
         msg = f"cases must be at least 1, got {cases}"
         raise InvalidInputError(msg)
     on_run(f"{cases:,} choices beside brute force")
-    tasks = [task for engine in ENGINES for task in _tasks(engine, -(-cases // 2), seed)]
+    walks = -(-cases // (len(ENGINES) * _WALK_CASES))
+    tasks = [(engine, seed, walk) for engine in ENGINES for walk in range(walks)]
     found: dict[str, list[Compared]] = {engine: [] for engine in ENGINES}
     wrong_walks = []
     for number, choices in run_tasks(_walked, tasks, workers=workers):
-        found[tasks[number].engine] += choices
+        found[tasks[number][0]] += choices
         if not all(one.right for one in choices):
-            wrong_walks.append(tasks[number]._asdict())
+            wrong_walks.append(tasks[number])
     rows = [_row(engine, choices) for engine, choices in found.items()]
     return {
         "rows": rows,
@@ -182,23 +183,11 @@ def measure_correctness(
     }
 
 
-class _Task(NamedTuple):
-    """The walk of one listener."""
-
-    engine: str
-    seed: int
-    start: int  # cases before it
-    cases: int
-
-
-def _tasks(engine: str, cases: int, seed: int) -> list[_Task]:
-    starts = range(0, cases, _WALK_CASES)
-    return [_Task(engine, seed, start, min(_WALK_CASES, cases - start)) for start in starts]
-
-
-def _walked(task: _Task) -> list[Compared]:
-    rng = np.random.default_rng([task.seed, [*ENGINES].index(task.engine), task.start])
-    return list(islice(Walk(task.engine, rng).cases(), task.cases))
+def _walked(task: tuple[str, int, int]) -> list[Compared]:
+    """Return the choices of one listener; the task is an engine, a seed and a walk's number."""
+    engine, *seeds = task
+    rng = np.random.default_rng([*seeds, [*ENGINES].index(engine)])
+    return list(islice(Walk(engine, rng).cases(), _WALK_CASES))
 
 
 def _row(engine: str, choices: list[Compared]) -> dict[str, Any]:

@@ -51,7 +51,6 @@ class LoadScript:
     asks: bool = True  # whether a question follows each event
     follows: bool = True  # whether the offered song is rated next, or any song
     varied: bool = False  # skips, retracted ratings and bans, and other stars now and then
-    ask_all_every: int | None = None  # every n-th listener asks all servers; None: no one does
 
 
 class Offered(NamedTuple):
@@ -96,12 +95,15 @@ class Outcome:
     def row(self) -> dict[str, Any]:
         """Return the figures of a load."""
         acknowledged = sum(self.acknowledged)
+        times = {"event": self.events, "question": self.questions, "turn": self.turns}
         return {
             "turns": acknowledged,
             "a_second": acknowledged / self.seconds if self.seconds else 0.0,
-            **_percentiles("event", self.events),
-            **_percentiles("question", self.questions),
-            **_percentiles("turn", self.turns),
+            **{
+                f"{name}_{title}_ms": None if not some else 1e3 * float(np.quantile(some, level))
+                for name, some in times.items()
+                for title, level in (("median", 0.5), ("p99", 0.99))
+            },
             "errors": sum(self.errors.values()),
             "behind": self.behind,
         }
@@ -110,14 +112,6 @@ class Outcome:
 def p99(seconds: Sequence[float]) -> float | None:
     """Return what 99 of 100 times stay below; None without any."""
     return float(np.quantile(seconds, 0.99)) if seconds else None
-
-
-def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, float | None]:
-    levels = {f"{name}_median_ms": 0.5, f"{name}_p99_ms": 0.99}
-    return {
-        title: 1_000 * float(np.quantile(seconds, level)) if seconds else None
-        for title, level in levels.items()
-    }
 
 
 # ── HTTP ─────────────────────────────────────────────────────────────────────────────────
@@ -221,16 +215,9 @@ class _Listener:
             try:
                 seq = await self._send(self._event(songs), due)
                 if seq is not None and self._script.asks:
-                    await asyncio.gather(*(self._ask(due, seq, to) for to in self._asked()))
+                    await self._ask(due, seq)
             except (OSError, TimeoutError) as problem:
                 self._outcome.count_error(type(problem).__name__)
-
-    def _asked(self) -> Iterator[int]:
-        """Yield the servers to ask: not first the one that got the event."""
-        every = self._script.ask_all_every
-        asks_all = every is not None and self._number % every == 0
-        for place in range(len(self._servers) if asks_all else 1):
-            yield (self._number + self._turns + 1 + place) % len(self._servers)
 
     async def _send(self, event: dict[str, Any], due: float) -> int | None:
         server = self._servers[(self._number + self._turns) % len(self._servers)]
@@ -265,8 +252,9 @@ class _Listener:
         # One after the other, each listener from another place: none is soon heard again.
         return songs[(self._number * 7_919 + self._turns) % len(songs)]
 
-    async def _ask(self, due: float, told: int, server: int) -> None:
-        asked = time.perf_counter()
+    async def _ask(self, due: float, told: int) -> None:
+        # Not the server that got the event.
+        asked, server = time.perf_counter(), (self._number + self._turns + 1) % len(self._servers)
         reply = await self._servers[server].ask(_request("GET", "/api/next", self._cookie))
         if reply.status != _OK:
             self._outcome.count_error(str(reply.status))

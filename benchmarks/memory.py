@@ -19,7 +19,7 @@ import numpy as np
 
 from bandstand_lab.speed.world import STARS
 from benchmarks.program import answer_order, child
-from benchmarks.session import Session, drawn_features
+from benchmarks.steps import Session, drawn_features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,30 +35,24 @@ _STATUS: Final = Path("/proc/self/status")
 
 
 def measure_memory(
-    *, sizes: Sequence[int], columns: int, ratings: Sequence[int], seed: int, on_run: OnRun
+    *, songs: int, columns: int, ratings: Sequence[int], seed: int, on_run: OnRun
 ) -> dict[str, Any]:
-    """Return what processes with `sizes` songs hold, and listeners with each of `ratings`."""
-    rows: list[dict[str, Any]] = []
-    listeners: list[dict[str, Any]] = []
-    for songs in sizes:
-        on_run(f"memory of an engine with {songs:,} songs")
-        engine = _engine(songs, columns, ratings, seed)
-        on_run(f"memory of a radio with {songs:,} songs, which are written first")
-        radio = _radio(songs, ratings)
-        rows += [_row("engine", engine), _row("radio", radio)]
-        listeners += [
-            {"songs": songs, "ratings": count, "belief_mb": belief, "state_mb": state}
-            for count, belief, state in zip(
-                ratings, engine["belief_mb"], radio["state_mb"], strict=True
-            )
-        ]
-    by_process = {row["process"]: row for row in rows}  # the largest catalogue comes last
+    """Return what an engine process, a radio, and listeners with each of `ratings` hold."""
+    on_run(f"memory of an engine with {songs:,} songs")
+    engine = _engine(songs, columns, ratings, seed)
+    on_run(f"memory of a radio with {songs:,} songs, which are written first")
+    radio = _radio(songs, ratings)
+    rows = [_row("engine", engine), _row("radio", radio)]
+    sizes = zip(ratings, engine["belief_mb"], radio["state_mb"], strict=True)
     return {
         "rows": rows,
-        "figures": {
-            f"{name} beyond 200 MB": by_process[name]["matrices"] for name in ("engine", "radio")
+        "figures": {f"{row['process']} beyond 200 MB": row["matrices"] for row in rows},
+        "more_rows": {
+            "a listener": [
+                {"ratings": count, "belief_mb": belief, "state_mb": state}
+                for count, belief, state in sizes
+            ]
         },
-        "more_rows": {"a listener": listeners},
     }
 
 
@@ -171,10 +165,5 @@ def peak_bytes() -> int | None:
     return next((1_024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), None)
 
 
-def held(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what this process holds as an engine or as a radio."""
-    return held_by_engine(order) if "matrix" in order else held_by_radio(order)
-
-
 if __name__ == "__main__":
-    answer_order(held)
+    answer_order(lambda order: (held_by_engine if "matrix" in order else held_by_radio)(order))

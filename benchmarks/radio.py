@@ -18,8 +18,7 @@ from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from benchmarks.fixtures.songs import add_listeners, add_songs, stars_by_song
 from benchmarks.load import LoadScript, Outcome, p99
-from benchmarks.program import child, require_at_least, run_as_program
-from benchmarks.report import measure_parts, write
+from benchmarks.program import child, measure_parts, require_at_least, run_as_program
 from benchmarks.server import ServerProcess, session_cookie
 
 if TYPE_CHECKING:
@@ -48,12 +47,6 @@ class RadioRequest:
         require_at_least(asdict(self), {"songs": 50, "ratings": 1, "steps": 1, "listeners": 1})
 
 
-def quick_request(**changes: Any) -> RadioRequest:
-    """Return a request that takes less than half a minute; `changes` replace its settings."""
-    small = RadioRequest(songs=1_000, ratings=100, steps=50, listeners=10, seconds=2.0)
-    return replace(small, **changes)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioResult:
     """Everything that was measured."""
@@ -61,8 +54,6 @@ class RadioResult:
     loads: dict[str, Outcome]
     stored: int  # events of the loads that the store has
     start_bytes: int
-    loaded_bytes: int
-    start_seconds: float
     restart_seconds: float
 
     def figures(self) -> dict[str, float | None]:
@@ -83,13 +74,9 @@ class RadioResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the part for JSON."""
-        return {
-            "rows": [{"load": name, **load.row()} for name, load in self.loads.items()],
-            "figures": self.figures(),
-            "errors": {name: load.errors for name, load in self.loads.items()},
-            "memory_after_loads_mb": self.loaded_bytes / _MEGABYTE,
-            "start_seconds": self.start_seconds,
-        }
+        rows = [{"load": name, **load.row()} for name, load in self.loads.items()]
+        errors = {name: load.errors for name, load in self.loads.items()}
+        return {"rows": rows, "figures": self.figures(), "errors": errors}
 
 
 def measure(request: RadioRequest, on_run: OnRun) -> RadioResult:
@@ -116,14 +103,11 @@ def measure(request: RadioRequest, on_run: OnRun) -> RadioResult:
             warm_up = run("warming up", [known], turns=_WARM_UP_TURNS)
             loads = {"one listener": run("one listener", [known], turns=request.steps)}
             loads |= _new_listeners(partial(run, cookies=new), request)
-            loaded_bytes, start_seconds = server.resident_bytes(), server.start_seconds
             server.kill()
             return RadioResult(
                 loads=loads,
                 stored=_count_events(place) - before - sum(warm_up.acknowledged),
                 start_bytes=start_bytes,
-                loaded_bytes=loaded_bytes,
-                start_seconds=start_seconds,
                 restart_seconds=server.start(),
             )
 
@@ -158,13 +142,12 @@ def _count_events(place: str) -> int:
         return sum(events.end(connection, account.id).seq for account in everyone)
 
 
-def main(order: dict[str, Any]) -> None:
-    """Measure what the order asks for, and print or write it."""
-    json_file, is_quick = order.pop("json", None), order.pop("quick", False)
-    request = (quick_request if is_quick else RadioRequest)(**order)
-    parts = {"radio": lambda on_run: measure(request, on_run).as_json()}
-    write(measure_parts(parts, asdict(request)), json_file)
+def measure_radio(*, quick: bool = False, **changes: Any) -> dict[str, Any]:
+    """Return the whole benchmark, ready for JSON; a `quick` one takes half a minute."""
+    small = RadioRequest(songs=1_000, ratings=100, steps=50, listeners=10, seconds=2.0)
+    request = replace(small if quick else RadioRequest(), **changes)
+    return measure_parts({"radio": lambda say: measure(request, say).as_json()}, asdict(request))
 
 
 if __name__ == "__main__":
-    run_as_program(main)
+    run_as_program(measure_radio)

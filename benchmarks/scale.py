@@ -11,36 +11,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
 from benchmarks import steps
-from benchmarks.changing import measure_changing
-from benchmarks.cold import measure_cold
 from benchmarks.correctness import measure_correctness
 from benchmarks.memory import measure_memory
-from benchmarks.program import OnRun, require_at_least, run_as_program, tupled
-from benchmarks.report import measure_parts, write
+from benchmarks.one_radio import measure_changing, measure_cold
+from benchmarks.program import OnRun, measure_parts, require_at_least, run_as_program
 from benchmarks.scan import measure_scan
 from benchmarks.serving import measure_serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PARTS: Final = {
-    "step": "a rating in, the best of all songs out",
-    "small": "the same over fewer songs, beside LinUCB",
-    "playlist": "a playlist beside one step and the stream",
-    "memory": "an engine process, a radio, and one listener",
-    "cold": "a listener whom the radio does not have in memory",
-    "changing": "songs that come and go while listeners are answered",
-    "correctness": "choices beside those of brute force",
-    "scan": "analysing music with one worker, and with two",
-    "serving": "many listeners, two server processes, PostgreSQL",
-}
+PARTS: Final[tuple[str, ...]] = (
+    *("step", "small", "playlist", "memory", "cold", "changing"),
+    *("correctness", "scan", "serving"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleRequest:
     """Sizes of all parts; `quick_request` makes them small."""
 
-    only: tuple[str, ...] = tuple(PARTS)
+    only: tuple[str, ...] = PARTS
     songs: int = 1_000_000
     features: int = 91
     seed: int = 1
@@ -117,7 +108,14 @@ def step(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
     """Return steps over all songs beside the stream."""
     plan = _plan(request, linucb=steps.SINGLE, linucb_every=request.steps)
     rows = steps.measure_steps(plan, on_run)
-    return {"rows": rows, "figures": steps.step_figures(rows)}
+    linucb = steps.worst(rows, "per_linucb_float32")
+    figures = {
+        "median step, 500 ratings or more": steps.worst(rows, "median_streams"),
+        "steps above 5 × stream, 500 ratings or more": steps.worst(rows, "above_5_streams"),
+        "LinUCB / step, 500 ratings or more": None if not linucb else 1 / linucb,
+        "choices unlike brute force": steps.wrong_choices(rows),
+    }
+    return {"rows": rows, "figures": figures}
 
 
 def small(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
@@ -127,9 +125,9 @@ def small(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
         linucb = {**steps.DOUBLE, **steps.SINGLE}
         plan = _plan(request, songs=songs, steps=request.small_steps, linucb=linucb)
         rows += steps.measure_steps(plan, on_run)
-    known = [row for row in steps.known_listeners(rows) if row["songs"] == request.small_songs[0]]
+    smallest = [row for row in rows if row["songs"] == request.small_songs[0]]
     figures = {
-        "median step, 500 ratings or more": max((row["per_linucb"] for row in known), default=None),
+        "median step, 500 ratings or more": steps.worst(smallest, "per_linucb"),
         "choices unlike brute force": steps.wrong_choices(rows),
     }
     return {"rows": rows, "figures": figures}
@@ -157,17 +155,14 @@ _MEASURES: Final[Mapping[str, Callable[[ScaleRequest, OnRun], dict[str, Any]]]] 
     "small": small,
     "playlist": playlist,
     "memory": lambda request, on_run: measure_memory(
-        sizes=(request.songs,),
+        songs=request.songs,
         columns=request.features,
         ratings=request.memory_ratings,
         seed=request.seed,
         on_run=on_run,
     ),
     "cold": lambda request, on_run: measure_cold(
-        sizes=request.cold_songs,
-        ratings=request.cold_ratings,
-        rounds=request.rounds,
-        on_run=on_run,
+        sizes=request.cold_songs, ratings=request.cold_ratings, rounds=request.rounds, on_run=on_run
     ),
     "changing": lambda request, on_run: measure_changing(
         songs=request.changing_songs, ratings=request.changing_ratings, on_run=on_run
@@ -197,11 +192,5 @@ def measure(request: ScaleRequest) -> dict[str, Any]:
     return measure_parts(wanted, asdict(request))
 
 
-def main(order: dict[str, Any]) -> None:
-    """Measure what the order asks for, and print or write it."""
-    json_file = order.pop("json", None)
-    write(measure(request_of(**tupled(order))), json_file)
-
-
 if __name__ == "__main__":
-    run_as_program(main)
+    run_as_program(lambda **order: measure(request_of(**order)))

@@ -49,15 +49,12 @@ if TYPE_CHECKING:
 _PASSWORD: Final = "for one benchmark"  # noqa: S105  (of a store that is thrown away)
 _SERVERS: Final = 2
 _MEAN_RATINGS: Final = 50  # that a listener has given before
-_TURNS_TOGETHER: Final = 8  # while every listener comes once, …
-_ASK_ALL_EVERY: Final = 4  # … and every n-th of them asks all servers
+_TURNS_TOGETHER: Final = 8  # while every listener comes once
 # A belief that came rating by rating and one that was made at once differ by rounding and by
 # where the grid stands: in stars.
 SCORE_TOLERANCE: Final = 1e-3
 _MAX_EXAMPLES: Final = 10
-_CONTENT: Final = (
-    *("key", "kind", "song", "stars", "played_ms", "scope", "target", "until", "retracts"),
-)
+_FIELDS: Final = ("key", "kind", "song", "stars", "played_ms", "scope", "target", "until")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,20 +127,11 @@ def serve(
             prefix="first turns",
             turns=len(fixture["names"]),
         )
-        scripts = [
-            replace(base, varied=True, together=_TURNS_TOGETHER, ask_all_every=_ASK_ALL_EVERY)
-        ]
+        scripts = [replace(base, varied=True, together=_TURNS_TOGETHER)]
         for number, rate in enumerate(rates):
             # Each load begins with the listener after the last one.
-            scripts.append(
-                replace(
-                    base,
-                    prefix=f"{rate:g} turns a second",
-                    turns=turns,
-                    rate=rate,
-                    first=number * turns,
-                )
-            )
+            name, first = f"{rate:g} turns a second", number * turns
+            scripts.append(replace(base, prefix=name, turns=turns, rate=rate, first=first))
         loads = {}
         for script in scripts:
             on_run(script.prefix)
@@ -255,7 +243,7 @@ def _twin(store: Store, name: str) -> tuple[list[events.Event], str]:
 def _write(store: Store, account: str, log: Sequence[events.Event]) -> None:
     with store.writing() as connection:
         for event in log:
-            content = {name: getattr(event, name) for name in _CONTENT}
+            content = {name: getattr(event, name) for name in (*_FIELDS, "retracts")}
             new = events.NewEvent(account=account, **content)
             events.append(connection, new, now=event.at)
 

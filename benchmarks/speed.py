@@ -19,8 +19,7 @@ from bandstand_lab.speed.learners import LABELS, REFERENCE_STEPS
 from bandstand_lab.speed.timing import Spread, in_turn
 from bandstand_lab.speed.training import LARGE, asked_size, measure_training
 from bandstand_lab.speed.world import PAPER, STARS
-from benchmarks.program import require_at_least, run_as_program, tupled
-from benchmarks.report import measure_parts, write
+from benchmarks.program import measure_parts, require_at_least, run_as_program
 from benchmarks.steps import DOUBLE, StepPlan, measure_steps, wrong_choices
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _FRAMEWORKS: Final = frozenset({"jax", "jaxlib", "numpyro", "tensorflow", "torch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedRequest:
-    """What to measure: the whole study by default, `quick_request` makes a small one."""
+    """What to measure: the whole study by default, `request_of` makes a small one."""
 
     sizes: tuple[int, ...] = (100, 200, 400, 700, 1_000, 2_000, 3_000)
     repeats: int = 5
@@ -58,8 +57,8 @@ class SpeedRequest:
             raise InvalidInputError(msg)
 
 
-def quick_request(**changes: Any) -> SpeedRequest:
-    """Return a request that takes less than a minute; `changes` replace its settings."""
+def request_of(*, quick: bool = False, **changes: Any) -> SpeedRequest:
+    """Return a request; a `quick` one takes less than a minute."""
     small = SpeedRequest(
         sizes=(100, 400, 1_000),
         repeats=3,
@@ -68,7 +67,7 @@ def quick_request(**changes: Any) -> SpeedRequest:
         imports=3,
         sampler_steps=1_000,
     )
-    return replace(small, **changes)
+    return replace(small if quick else SpeedRequest(), **changes)
 
 
 def online(request: SpeedRequest, on_run: OnRun) -> dict[str, Any]:
@@ -180,11 +179,5 @@ def measure(request: SpeedRequest) -> dict[str, Any]:
     return measure_parts(parts, asdict(request))
 
 
-def main(order: dict[str, Any]) -> None:
-    """Measure what the order asks for, and print or write it."""
-    json_file, is_quick = order.pop("json", None), order.pop("quick", False)
-    write(measure((quick_request if is_quick else SpeedRequest)(**tupled(order))), json_file)
-
-
 if __name__ == "__main__":
-    run_as_program(main)
+    run_as_program(lambda **order: measure(request_of(**order)))

@@ -36,7 +36,6 @@ def test_every_track_is_timed_and_failures_are_counted(folder: Path) -> None:
     found = measure_folder(folder, lambda _: None)
     (row,) = found["rows"]
     assert (row["tracks"], row["failed"]) == (2, 1)
-    assert len(found["decode_seconds"]["runs"]) == len(found["describe_seconds"]["runs"]) == 2
     assert min(found["figures"].values()) > 0
 
 

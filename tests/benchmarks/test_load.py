@@ -13,7 +13,7 @@ from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.store.connection import open_store
 from benchmarks.fixtures.postgres import PrivatePostgres
 from benchmarks.load import LoadScript, Offered, load, read_reply
-from benchmarks.radio import RadioRequest, RadioResult, main, measure, quick_request
+from benchmarks.radio import RadioRequest, RadioResult, measure, measure_radio
 from benchmarks.server import ServerProcess
 from benchmarks.serving import Served, check, check_answers, measure_serving, result, serve
 from benchmarks.targets import TARGETS
@@ -101,15 +101,17 @@ def test_losses_are_seen(radio: RadioResult) -> None:
     assert figures["acknowledged ratings that are not stored"] == 1
 
 
-def test_an_order_is_measured_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    main({"songs": 60, "ratings": 1, "steps": 1, "listeners": 1, "seconds": 0.2, "quick": True})
-    assert "restart after kill -9" in capsys.readouterr().out
+def test_a_quick_radio_can_be_changed() -> None:
+    sizes = {"ratings": 1, "steps": 1, "listeners": 1, "seconds": 0.2}
+    document = measure_radio(quick=True, **sizes)
+    assert document["request"] == {"songs": 1_000, **sizes}
+    assert [one["part"] for one in document["targets"]] == ["radio"] * 9
 
 
 @pytest.mark.parametrize("name", ["songs", "ratings", "steps", "listeners"])
 def test_a_radio_that_cannot_be_measured_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match=f"{name} must be at least"):
-        quick_request(**{name: 0})
+        RadioRequest(**{name: 0})
 
 
 # ── Two servers on PostgreSQL ────────────────────────────────────────────────────────────

@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from bandstand.errors import BandstandError
-from benchmarks.program import child
-from benchmarks.report import measure_parts, print_tables, write
+from benchmarks.program import child, measure_parts, print_tables, write
 from benchmarks.targets import TARGETS, Target, checks
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bandstand.inference.foresight import ExpectedView, ForeseeingView
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.model.priors import radio_prior
 from bandstand_lab.speed.world import STARS
-from benchmarks.session import Session, drawn_features
+from benchmarks.steps import Session, drawn_features
 from tests.simulated import MONTH, simulated_history
 
 if TYPE_CHECKING:
