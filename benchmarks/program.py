@@ -1,25 +1,182 @@
-"""A benchmark as a process of its own, which ends as a command does."""
+"""Benchmarks as programs: parts are measured, targets checked, tables printed or JSON written.
+
+Every part returns a dictionary for JSON, with names that are read here:
+
+`rows`      one dictionary for each line of the part's table, with the same keys; further
+            tables by title are in `more_rows`, where there are any
+`figures`   values by name, which `targets` compares with what was promised
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bandstand.errors import BandstandError, InvalidInputError
+from bandstand_lab.speed.machine import machine
+from bandstand_lab.speed.numbers import number
+from benchmarks.targets import checks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from rich.console import Console
+    from rich.table import Table
+
+OnRun: TypeAlias = Callable[[str], None]
+Part: TypeAlias = Callable[[OnRun], dict[str, Any]]
+
+_CHECKOUT: Final = Path(__file__).parents[1]
+# A file has no width of its own; the widest table needs this many letters.
+_FILE_WIDTH: Final = 210
 
 
-def run_as_program(main: Callable[[str], None]) -> None:
-    """Call `main` with the one argument of the command line; what goes wrong is one sentence."""
+def measure_parts(parts: Mapping[str, Part], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of all parts, ready for JSON.
+
+    A part that fails, such as one without PostgreSQL, does not cost the others; the error is
+    raised only where nothing at all was measured.
+    """
+    began, say = time.perf_counter(), _teller()
+    found: dict[str, Any] = {}
+    seconds: dict[str, float] = {}
+    problems: dict[str, Exception] = {}
+    for name, part in parts.items():
+        start = time.perf_counter()
+        try:
+            found[name] = part(say)
+        except (BandstandError, ImportError, OSError) as problem:
+            problems[name] = problem
+        seconds[name] = time.perf_counter() - start
+    if problems and not found:
+        raise next(iter(problems.values()))
+    return {
+        "request": dict(request),
+        "machine": machine(),
+        "seconds": {**seconds, "all": time.perf_counter() - began},
+        "targets": checks(found),
+        "unmeasured": {name: str(problem) for name, problem in problems.items()},
+        "parts": found,
+    }
+
+
+def _teller() -> OnRun:
+    """Return a function that writes a line with the time to standard error."""
+    began = time.perf_counter()
+
+    def say(what: str) -> None:
+        sys.stderr.write(f"{time.perf_counter() - began:5.0f} s  {what}\n")
+        sys.stderr.flush()
+
+    return say
+
+
+def write(document: Mapping[str, Any], json_file: str | None) -> None:
+    """Print the tables, or with `-` the JSON in their place; write the JSON to a file if asked."""
+    text = json.dumps(document, indent=1, allow_nan=False) + "\n"
+    if json_file == "-":
+        sys.stdout.write(text)
+        return
+    print_tables(document)
+    if json_file:
+        Path(json_file).write_text(text, encoding="utf-8")
+
+
+def print_tables(document: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print the targets, and a table for every part."""
+    # Imported here: processes that only answer orders print nothing.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+
+    screen = console or Console()
+    if not screen.is_terminal:
+        screen.width = max(screen.width, _FILE_WIDTH)
+    if document["targets"]:
+        marks = {True: "[green]holds[/]", False: "[red]misses[/]"}
+        rows = [{**one, "holds": marks[one["holds"]]} for one in document["targets"]]
+        screen.print(_table("targets", rows))
+    for name, part in document["parts"].items():
+        tables = {name: part["rows"], **part.get("more_rows", {})}
+        for title, rows in tables.items():
+            screen.print(_table(title, rows))
+    for name, problem in document["unmeasured"].items():
+        screen.print(f"[red]{name} could not be measured:[/] {escape(problem)}")
+    screen.print(f"{document['seconds']['all']:,.0f} s in all")
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    for name, value in rows[0].items():
+        heading = name.replace("_", " ")
+        table.add_column(heading, justify="left" if isinstance(value, str) else "right")
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    return table
+
+
+def _cell(value: Any) -> str:
+    """Return a value as people read it.
+
+    >>> [_cell(value) for value in (1234, 0.8149, 0.0, None, "own")]
+    ['1,234', '0.81', '0', '–', 'own']
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, float) and not value.is_integer():
+        return number(value)
+    return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
+
+
+def child(
+    module: str, order: Mapping[str, Any], *, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the answer of `python -m benchmarks.MODULE`: JSON in, JSON out."""
+    done = subprocess.run(  # noqa: S603  (our own interpreter and module)
+        [sys.executable, "-m", f"benchmarks.{module}"],
+        env={**(environment or os.environ), "PYTHONPATH": str(_CHECKOUT)},
+        input=json.dumps(order),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        msg = f"the process {module} must end with code 0, got {done.returncode}"
+        raise BandstandError(msg)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def answer_order(answer: Callable[[dict[str, Any]], Any]) -> None:
+    """Read an order from standard input and write its answer: the other side of `child`."""
+    json.dump(answer(json.load(sys.stdin)), sys.stdout)
+
+
+def run_as_program(measure: Callable[..., dict[str, Any]]) -> None:
+    """Measure what the order (JSON) on the command line asks for; an error is one sentence."""
+    order: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in json.loads(sys.argv[1]).items()
+    }
+    json_file = order.pop("json", None)
     try:
-        main(sys.argv[1])
-    except InvalidInputError as refusal:
-        sys.stderr.write(f"Error: {refusal}\n")
-        sys.exit(2)
+        write(measure(**order), json_file)
     except (BandstandError, OSError) as problem:
         sys.stderr.write(f"Error: {problem}\n")
-        sys.exit(1)
+        sys.exit(2 if isinstance(problem, InvalidInputError) else 1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def require_at_least(values: Mapping[str, float], least: Mapping[str, float]) -> None:
+    """Refuse settings that cannot be measured."""
+    for name, lowest in least.items():
+        if values[name] < lowest:
+            msg = f"{name} must be at least {lowest}, got {values[name]}"
+            raise InvalidInputError(msg)

@@ -13,9 +13,8 @@ from bandstand.inference.exact_belief import Thought
 from bandstand.inference.foresight import ExpectedView, ForeseeingView
 from bandstand.inference.shortlist.anchor import Anchor
 from bandstand.model.priors import radio_prior
-from bandstand.types import Minutes
 from bandstand_lab.speed.world import STARS
-from benchmarks.scale.sitting import Library, Sitting, drawn_features
+from benchmarks.steps import Session, drawn_features
 from tests.simulated import MONTH, simulated_history
 
 if TYPE_CHECKING:
@@ -99,17 +98,17 @@ def test_an_answer_far_beyond_does_not_lead_into_it() -> None:
 def newcomer(steps: int, *, prepares: bool) -> tuple[int, int]:
     """Return how many steps read all songs before they answered, and how many were right."""
     rng = np.random.default_rng(2)
-    library = Library.of(drawn_features(STARS, 20_000, 40, rng))
-    sitting = Sitting(STARS, library, ratings=60, seed=1)
-    choice, passes, right = sitting.choose(), 0, 0
+    session = Session(STARS, drawn_features(STARS, 20_000, 40, rng), ratings=60, seed=1)
+    choice, passes, right = session.choose(), 0, 0
+    memory = session.recommender._memory
     for _ in range(steps):
         if prepares:
-            sitting.prepare()
-        before = sitting.memory.passes
-        sitting.absorb(sitting.answer(choice))
-        choice = sitting.choose()
-        passes += sitting.memory.passes > before
-        right += sitting.agrees(choice)
+            session.recommender.work_behind_answer()
+        before = memory.passes
+        session.learn(session.rate(choice))
+        choice = session.choose()
+        passes += memory.passes > before
+        right += session.is_best(choice)
     return passes, right
 
 
@@ -128,12 +127,12 @@ def test_the_song_that_plays_is_answered_next(monkeypatch: pytest.MonkeyPatch) -
         foresight.ForeseeingView, "after_next", lambda self: asked.append(self.next)
     )
     rng = np.random.default_rng(2)
-    library = Library.of(drawn_features(STARS, 20_000, 40, rng))
-    sitting = Sitting(STARS, library, ratings=60, seed=1)
+    session = Session(STARS, drawn_features(STARS, 20_000, 40, rng), ratings=60, seed=1)
+    radio = session.recommender
     for _ in range(4):
-        sitting.absorb(sitting.answer(sitting.choose()))
-    playing = sitting.catalogue.song(7, sitting.listening, Minutes(sitting.minute))
-    sitting.belief = sitting.engine.plan(sitting.belief, playing)
-    sitting.choose()
-    sitting.prepare()
+        session.learn(session.rate(session.choose()))
+    playing = radio.songs(at=60 * session.minute).take([7])
+    radio.belief = radio.engine.plan(radio.belief, playing)
+    session.choose()
+    radio.work_behind_answer()
     assert asked[-1].features == pytest.approx(np.asarray(playing.features[0], dtype=np.float64))

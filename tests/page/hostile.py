@@ -28,7 +28,7 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
 from bandstand.store.songs.save_analysis import record_analyses, record_problem
 from bandstand.types import Analysis, Tags, frozen
-from benchmarks.invented import FOR_EVER, NOW
+from benchmarks.fixtures.songs import FOR_EVER, NOW
 from tests.music.audio.audio_files import make
 from tests.page.payloads import PAYLOADS, UNCLEAN
 from tests.web.serving import HASH, prepared

@@ -14,7 +14,7 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_demo.library import demo_library
-from benchmarks.invented import NOW, add_listeners, invented_song
+from benchmarks.fixtures.songs import NOW, add_listeners, invented_song
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:

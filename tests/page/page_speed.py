@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bandstand_lab.speed.machine import machine
-from benchmarks.latencies import latencies_of
+from tests.page.latencies import latencies_of
 from tests.page.stopwatch import measure
 
 if TYPE_CHECKING:

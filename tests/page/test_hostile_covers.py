@@ -18,7 +18,7 @@ from bandstand.music.audio import tags
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.types import Tags
-from benchmarks.invented import NOW
+from benchmarks.fixtures.songs import NOW
 from tests.music.audio import audio_files as making
 from tests.page.hostile import analysis_of, scanned
 from tests.page.pictures import HOSTILE, HTML, tagged

@@ -15,7 +15,7 @@ from bandstand.radio.service import Radio
 from bandstand.radio.watching import Watching
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
-from benchmarks.invented import NOW, add_songs, invented_song
+from benchmarks.fixtures.songs import NOW, add_songs, invented_song
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.private_postgres import PrivatePostgres
+from benchmarks.fixtures.postgres import PrivatePostgres
 
 
 class PostgresServer(PrivatePostgres):

@@ -28,7 +28,7 @@ from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.web import cookies
 from bandstand.web.access import Access
-from benchmarks.invented import NOW, add_session, add_songs
+from benchmarks.fixtures.songs import NOW, add_session, add_songs
 from tests.cli.running import environment
 
 if TYPE_CHECKING:

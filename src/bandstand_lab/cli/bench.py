@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 import bandstand
+
+# Options that go with each benchmark; `speed` is the one without an option of its own.
+_OPTIONS: Final = {
+    "speed": {"quick", "json", "sizes", "repeats", "features", "songs", "seed"},
+    "audio": {"json"},
+    "radio": {"quick", "json", "songs"},
+    "scale": {"quick", "json", "features", "songs", "seed", "only", "rate"},
+}
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -25,17 +32,6 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return tuple(sorted(sizes))
 
 
-def _checked_plot(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse a picture that could not be drawn before anything is measured for it."""
-    if value is not None and value.suffix.lower() not in {".png", ".svg", ".pdf"}:
-        msg = f"expected a name that ends in .png, .svg or .pdf, got {str(value)!r}"
-        raise click.BadParameter(msg, ctx, param)
-    if value is not None and find_spec("matplotlib") is None:
-        msg = "a figure needs matplotlib, found none; install bandstand[report]"
-        raise click.BadParameter(msg, ctx, param)
-    return value
-
-
 def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Refuse a file in a folder that is not there."""
     if value is not None and str(value) != "-" and not Path(value).absolute().parent.is_dir():
@@ -44,27 +40,13 @@ def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> A
     return value
 
 
-def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    folder_exists: Path | None = _checked_folder(ctx, param, value)
-    return _checked_plot(ctx, param, folder_exists)
-
-
 @click.command()
 @click.option("--quick", is_flag=True, help="A small study, in less than a minute.")
 @click.option(
     "--json",
-    "json_file",
     metavar="FILE",
     callback=_checked_folder,
     help="Write every measurement there; - is standard output, in place of the tables.",
-)
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
-    callback=_plot_option,
-    help="Draw the paper's efficiency figure; with --scale how steps grow (the part growth).",
 )
 @click.option(
     "--sizes",
@@ -92,7 +74,7 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
 @click.option(
     "--scale",
     is_flag=True,
-    help="Instead: a million songs, many listeners; not --audio, --radio, --sizes, --repeats.",
+    help="Instead: a million songs, many listeners; --only and --rate go with it.",
 )
 @click.option(
     "--only",
@@ -100,60 +82,47 @@ def _plot_option(ctx: click.Context, param: click.Parameter, value: Path | None)
     multiple=True,
     help="Of --scale: measure only this part; may be given several times.",
 )
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    multiple=True,
+    help="Of --scale: turns a second of the part serving; may be given several times.",
+)
 @click.pass_context
 def bench(
     ctx: click.Context,
     /,
     *,
-    quick: bool,
-    json_file: str | None,
-    plot_file: Path | None,
     audio: Path | None,
     radio: bool,
     scale: bool,
-    only: tuple[str, ...],
     **settings: Any,
 ) -> None:
     """Measure speed: training times, and one online step beside LinUCB.
 
-    Everything is told as ratios to references that run beside it, on one thread. The whole
-    study takes some minutes.
+    Times are ratios to references that run beside them, on one thread. The whole study takes some
+    minutes.
     """
     # Imported here, so that other commands start without it.
     from bandstand_lab.speed.timing import run_pinned  # noqa: PLC0415
 
-    given = {name: value for name, value in settings.items() if value is not None}
-    if scale:
-        if audio or radio or given.keys() & {"sizes", "repeats"}:
-            msg = "--scale does not go with --audio, --radio, --sizes or --repeats"
-            raise click.UsageError(msg)
-        wanted = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
-        parts = {"only": only} if only else {}
-        ctx.exit(
-            run_pinned(
-                "benchmarks.scale.bench", json.dumps({**wanted, **parts}), folder=_checkout()
-            )
-        )
-    if only:
-        msg = "--only goes with --scale"
+    order = {name: value for name, value in settings.items() if _is_given(value)}
+    chosen = {"audio": audio is not None, "radio": radio, "scale": scale}
+    benchmarks = [name for name, is_chosen in chosen.items() if is_chosen] or ["speed"]
+    module = benchmarks[0]
+    refused = [*benchmarks[1:], *(name for name in order if name not in _OPTIONS[module])]
+    if refused:
+        words = "bench" if module == "speed" else f"--{module}"
+        msg = f"{words} does not go with {', '.join(f'--{name}' for name in refused)}"
         raise click.UsageError(msg)
-    if radio:
-        if audio or plot_file or given.keys() - {"songs"}:
-            msg = "--radio goes with --quick, --json and --songs only"
-            raise click.UsageError(msg)
-        wanted = {"quick": quick, "json": json_file, **given}
-        ctx.exit(run_pinned("benchmarks.radio_speed.bench", json.dumps(wanted), folder=_checkout()))
     if audio is not None:
-        if quick or plot_file or given:
-            msg = "--audio goes with --json only"
-            raise click.UsageError(msg)
-        wanted = {"folder": str(audio), "json": json_file}
-        ctx.exit(run_pinned("benchmarks.audio_bench", json.dumps(wanted), folder=_checkout()))
-    order = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
-    code = run_pinned("bandstand_lab.speed.bench", json.dumps(order))
-    if code:
-        msg = f"the measuring process must end with code 0, got {code}"
-        raise click.ClickException(msg)
+        order["folder"] = str(audio)
+    ctx.exit(run_pinned(f"benchmarks.{module}", json.dumps(order), folder=_checkout()))
+
+
+def _is_given(value: Any) -> bool:
+    return value is not None and value is not False and value != ()
 
 
 def _checkout() -> Path:

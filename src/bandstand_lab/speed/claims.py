@@ -14,7 +14,6 @@ import numpy as np
 
 from bandstand.model.slopes import straight_line
 from bandstand_lab.report.study import Finding, Verdict
-from bandstand_lab.speed.asked import number
 from bandstand_lab.speed.evidence import (
     LEAST_R_SQUARED,
     MOST_EXPONENT,
@@ -29,6 +28,7 @@ from bandstand_lab.speed.evidence import (
     verdict_on,
 )
 from bandstand_lab.speed.learners import ITERATIONS, LABELS, REFERENCE_STEPS
+from bandstand_lab.speed.numbers import number
 from bandstand_lab.speed.training import LARGE
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand_lab.report.study import Verdict
-from bandstand_lab.speed.asked import number
+from bandstand_lab.speed.numbers import number
 from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 
 if TYPE_CHECKING:

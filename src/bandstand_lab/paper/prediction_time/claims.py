@@ -13,8 +13,8 @@ from bandstand_lab.paper.prediction_time.contenders import (
     SOLVED,
 )
 from bandstand_lab.report.study import Finding
-from bandstand_lab.speed.asked import number
 from bandstand_lab.speed.evidence import span, verdict_on
+from bandstand_lab.speed.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from bandstand_lab.paper.prediction_time.contenders import (
 )
 from bandstand_lab.paper.prediction_time.results import accuracy_of, times_of
 from bandstand_lab.report.study import Chapter, Drawing, Job, Table
-from bandstand_lab.speed.asked import number
+from bandstand_lab.speed.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

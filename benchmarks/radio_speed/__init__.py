@@ -1,1 +1,0 @@
-"""Speed of the radio: a server under load, with many listeners at once."""

@@ -1,0 +1,196 @@
+"""`bandstand bench --scale`: a million songs and many listeners, part by part.
+
+python -m benchmarks.scale '{"only": ["step"], "json": "-"}'
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.errors import InvalidInputError
+from benchmarks import steps
+from benchmarks.correctness import measure_correctness
+from benchmarks.memory import measure_memory
+from benchmarks.one_radio import measure_changing, measure_cold
+from benchmarks.program import OnRun, measure_parts, require_at_least, run_as_program
+from benchmarks.scan import measure_scan
+from benchmarks.serving import measure_serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PARTS: Final[tuple[str, ...]] = (
+    *("step", "small", "playlist", "memory", "cold", "changing"),
+    *("correctness", "scan", "serving"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleRequest:
+    """Sizes of all parts; `quick_request` makes them small."""
+
+    only: tuple[str, ...] = PARTS
+    songs: int = 1_000_000
+    features: int = 91
+    seed: int = 1
+    ratings: tuple[int, ...] = (5, 20, 100, 500, 5_000)  # of the listeners who take steps
+    steps: int = 200  # of each kind of listening and number of ratings
+    small_songs: tuple[int, ...] = (10_000, 100_000)
+    small_steps: int = 60
+    playlist: int = 50
+    playlist_ratings: tuple[int, ...] = (500,)
+    memory_ratings: tuple[int, ...] = (5, 1_000)
+    cold_songs: tuple[int, ...] = (10_000, 1_000_000)
+    cold_ratings: int = 1_000
+    rounds: int = 5
+    changing_songs: int = 100_000
+    changing_ratings: int = 500
+    cases: int = 10_000
+    scan_files: int = 240
+    scan_pieces: int = 24
+    scan_rounds: int = 3
+    serving_songs: int = 100_000
+    listeners: int = 1_000
+    turns: int = 1_000  # at each rate
+    rate: tuple[float, ...] = (32.0, 100.0)  # turns a second
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be measured."""
+        unknown = [part for part in self.only if part not in PARTS]
+        if unknown or not self.only:
+            msg = f"a part must be one of {', '.join(PARTS)}, got {', '.join(unknown) or 'none'}"
+            raise InvalidInputError(msg)
+        least = {"songs": 50, "features": 2, "steps": 4, "small_steps": 4, "seed": 0, "rounds": 1}
+        require_at_least(asdict(self), least)
+
+
+_QUICK: Final[Mapping[str, Any]] = {
+    "songs": 20_000,
+    "steps": 20,
+    "small_songs": (2_000,),
+    "small_steps": 20,
+    "playlist": 10,
+    "cold_songs": (500, 20_000),
+    "cold_ratings": 200,
+    "rounds": 2,
+    "changing_songs": 2_000,
+    "cases": 100,
+    "scan_files": 8,
+    "scan_pieces": 4,
+    "scan_rounds": 1,
+    "serving_songs": 1_000,
+    "listeners": 10,
+    "turns": 40,
+    "rate": (10.0,),
+}
+
+
+def request_of(*, quick: bool = False, **changes: Any) -> ScaleRequest:
+    """Return a request; no catalogue is larger than `songs`, if that is among the changes.
+
+    >>> request_of(songs=50_000).small_songs, request_of(songs=50_000).cold_songs
+    ((10000, 50000), (10000, 50000))
+    """
+    whole = replace(ScaleRequest(), **(_QUICK if quick else {}))
+    limit = changes.get("songs", whole.songs)
+    less = {
+        "small_songs": tuple(sorted({min(each, limit) for each in whole.small_songs})),
+        "cold_songs": tuple(sorted({min(each, limit) for each in whole.cold_songs})),
+        "changing_songs": min(whole.changing_songs, limit),
+        "serving_songs": min(whole.serving_songs, limit),
+    }
+    return replace(whole, **{**less, **changes})
+
+
+def step(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
+    """Return steps over all songs beside the stream."""
+    plan = _plan(request, linucb=steps.SINGLE, linucb_every=request.steps)
+    rows = steps.measure_steps(plan, on_run)
+    linucb = steps.worst(rows, "per_linucb_float32")
+    figures = {
+        "median step, 500 ratings or more": steps.worst(rows, "median_streams"),
+        "steps above 5 × stream, 500 ratings or more": steps.worst(rows, "above_5_streams"),
+        "LinUCB / step, 500 ratings or more": None if not linucb else 1 / linucb,
+        "choices unlike brute force": steps.wrong_choices(rows),
+    }
+    return {"rows": rows, "figures": figures}
+
+
+def small(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
+    """Return steps over fewer songs beside LinUCB, in both precisions."""
+    rows = []
+    for songs in request.small_songs:
+        linucb = {**steps.DOUBLE, **steps.SINGLE}
+        plan = _plan(request, songs=songs, steps=request.small_steps, linucb=linucb)
+        rows += steps.measure_steps(plan, on_run)
+    smallest = [row for row in rows if row["songs"] == request.small_songs[0]]
+    figures = {
+        "median step, 500 ratings or more": steps.worst(smallest, "per_linucb"),
+        "choices unlike brute force": steps.wrong_choices(rows),
+    }
+    return {"rows": rows, "figures": figures}
+
+
+def playlist(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
+    """Return playlists of all kinds of listening."""
+    plan = _plan(request, ratings=request.playlist_ratings)
+    return steps.measure_playlists(plan, request.playlist, on_run)
+
+
+def _plan(request: ScaleRequest, **changes: Any) -> steps.StepPlan:
+    plan = steps.StepPlan(
+        songs=request.songs,
+        features=request.features,
+        seed=request.seed,
+        ratings=request.ratings,
+        steps=request.steps,
+    )
+    return replace(plan, **changes)
+
+
+_MEASURES: Final[Mapping[str, Callable[[ScaleRequest, OnRun], dict[str, Any]]]] = {
+    "step": step,
+    "small": small,
+    "playlist": playlist,
+    "memory": lambda request, on_run: measure_memory(
+        songs=request.songs,
+        columns=request.features,
+        ratings=request.memory_ratings,
+        seed=request.seed,
+        on_run=on_run,
+    ),
+    "cold": lambda request, on_run: measure_cold(
+        sizes=request.cold_songs, ratings=request.cold_ratings, rounds=request.rounds, on_run=on_run
+    ),
+    "changing": lambda request, on_run: measure_changing(
+        songs=request.changing_songs, ratings=request.changing_ratings, on_run=on_run
+    ),
+    "correctness": lambda request, on_run: measure_correctness(
+        cases=request.cases, seed=request.seed, on_run=on_run
+    ),
+    "scan": lambda request, on_run: measure_scan(
+        files=request.scan_files,
+        pieces=request.scan_pieces,
+        rounds=request.scan_rounds,
+        on_run=on_run,
+    ),
+    "serving": lambda request, on_run: measure_serving(
+        songs=request.serving_songs,
+        listeners=request.listeners,
+        turns=request.turns,
+        rates=request.rate,
+        on_run=on_run,
+    ),
+}
+
+
+def measure(request: ScaleRequest) -> dict[str, Any]:
+    """Return all parts of a request, ready for JSON."""
+    wanted = {name: partial(_MEASURES[name], request) for name in PARTS if name in request.only}
+    return measure_parts(wanted, asdict(request))
+
+
+if __name__ == "__main__":
+    run_as_program(lambda **order: measure(request_of(**order)))

@@ -1,0 +1,95 @@
+"""Memory, cold starts, changes and scans, each measured once in a tiny form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand.radio.service import Radio
+from bandstand.store.songs.songs import SongRecord
+from benchmarks import scan
+from benchmarks.memory import measure_memory
+from benchmarks.one_radio import measure_changing, measure_cold
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def quiet(_: str) -> None:
+    """Say nothing."""
+
+
+def test_an_engine_a_radio_and_listeners_have_their_memory() -> None:
+    found = measure_memory(songs=60, columns=4, ratings=(5, 40), seed=1, on_run=quiet)
+    assert [row["process"] for row in found["rows"]] == ["engine", "radio"]
+    engine, radio = found["rows"]
+    assert engine["matrix_mb"] == 60 * 4 * 4 / 1e6
+    assert radio["matrix_mb"] > 0
+    for row in found["rows"]:
+        assert row["peak_mb"] is None or row["peak_mb"] > 10
+        assert found["figures"][f"{row['process']} beyond 200 MB"] == row["matrices"]
+    newcomer, known = found["more_rows"]["a listener"]
+    assert (newcomer["ratings"], known["ratings"]) == (5, 40)
+    assert 0 < newcomer["belief_mb"] < known["belief_mb"]
+    assert 0 < newcomer["state_mb"] < known["state_mb"]
+
+
+def test_a_cold_listener_is_measured_from_log_and_from_snapshot() -> None:
+    found = measure_cold(sizes=(40, 80), ratings=5, rounds=1, on_run=quiet)
+    sources = [(row["source"], row["songs"]) for row in found["rows"]]
+    assert sources == [("log", 40), ("snapshot", 40), ("log", 80), ("snapshot", 80)]
+    assert all(min(row["belief_ms"], row["first_choice_ms"]) > 0 for row in found["rows"])
+    assert min(found["figures"].values()) > 0
+
+
+CHANGES: dict[str, Any] = {
+    "songs": 200,
+    "ratings": 10,
+    "listeners": 2,
+    "changes": 2,
+    "on_run": quiet,
+}
+
+
+def test_songs_that_are_gone_are_not_offered_and_new_ones_are_known() -> None:
+    found = measure_changing(**CHANGES)
+    assert set(found["figures"].values()) == {0}
+    answers = {row["period"]: row["answers"] for row in found["rows"]}
+    assert (answers["before any change"], answers["after a change"]) == (24, 48)
+
+
+def test_a_radio_that_does_not_notice_a_change_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: the radio goes on with the songs that it knew, and takes all for present."""
+    monkeypatch.setattr(Radio, "refresh", lambda _: None)
+    monkeypatch.setattr(SongRecord, "is_present", True)
+    figures = measure_changing(**CHANGES)["figures"]
+    assert figures["answers with a song that is gone"] > 0
+    assert figures["new songs that are not known"] == 20
+
+
+def test_the_ratio_of_a_scan_is_that_of_rounds_side_by_side() -> None:
+    found = scan.result({1: [8.0, 30.0, 9.0], 2: [4.0, 20.0, 6.0]}, files=12)
+    assert found["ratios"] == [2.0, 1.5, 1.5]
+    assert found["figures"] == {"one worker / two": 1.5}
+    assert [row["files_a_second"] for row in found["rows"]] == [pytest.approx(12 / 9), 2.0]
+
+
+def test_no_two_files_are_equal(tmp_path: Path) -> None:
+    originals = [tmp_path / "a.opus", tmp_path / "b.opus"]
+    for number, path in enumerate(originals):
+        path.write_bytes(b"music %d" % number)
+    scan.fill(tmp_path / "library", originals, 45)
+    contents = {path.read_bytes() for path in (tmp_path / "library").rglob("*.opus")}
+    assert len(contents) == 45
+    assert len(list((tmp_path / "library").iterdir())) == 3
+
+
+@pytest.mark.long
+def test_a_real_library_on_real_clusters() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dask's own, of ports and sockets
+        found = scan.measure_scan(files=10, pieces=2, rounds=1, on_run=quiet)
+    assert [row["workers"] for row in found["rows"]] == [1, 2]
+    assert found["figures"]["one worker / two"] > 0

@@ -1,0 +1,91 @@
+"""Targets are checked in one place; parts that fail do not cost the others."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from bandstand.errors import BandstandError
+from benchmarks.program import child, measure_parts, print_tables, write
+from benchmarks.targets import TARGETS, Target, checks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PART: dict[str, Any] = {
+    "rows": [{"kind": "own", "songs": 1_000, "ratio": 0.123}],
+    "figures": {"one worker / two": 1.9},
+}
+
+
+def absent(_: Any) -> dict[str, Any]:
+    msg = "expected PostgreSQL [programs], found none"
+    raise BandstandError(msg)
+
+
+@pytest.mark.parametrize(
+    ("relation", "below", "equal", "above"),
+    [
+        ("≤", True, True, False),
+        ("<", True, False, False),
+        ("≥", False, True, True),
+        (">", False, False, True),
+        ("=", False, True, False),
+    ],
+)
+def test_a_target_holds_on_one_side_of_its_bound(
+    relation: str,
+    below: bool,  # noqa: FBT001  (values of the table above)
+    equal: bool,  # noqa: FBT001
+    above: bool,  # noqa: FBT001
+) -> None:
+    target = Target("scan", "ratio", relation, 2.0, "×")
+    assert [target.check(value)["holds"] for value in (1.0, 2.0, 3.0)] == [below, equal, above]
+
+
+def test_a_figure_that_was_not_measured_holds_no_target() -> None:
+    assert [one["holds"] for one in checks({"scan": {"figures": {}}})] == [False]
+
+
+def test_no_target_stands_twice_in_the_table() -> None:
+    names = [(target.part, target.name) for target in TARGETS]
+    assert len(names) == len(set(names))
+
+
+def test_what_was_measured_is_printed_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = measure_parts({"scan": lambda _: PART}, {"songs": 3})
+    assert [one["holds"] for one in document["targets"]] == [True]
+    screen = io.StringIO()
+    print_tables(document, Console(file=screen, width=80))
+    assert all(word in screen.getvalue() for word in ("≥ 1.7 ×", "holds", "1,000", "0.12"))
+    write(document, str(tmp_path / "found.json"))
+    assert "one worker / two" in capsys.readouterr().out
+    written = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    write(document, "-")
+    assert json.loads(capsys.readouterr().out) == written
+    assert written["request"] == {"songs": 3}
+
+
+def test_a_part_that_cannot_be_measured_does_not_cost_the_others() -> None:
+    found = measure_parts({"serving": absent, "scan": lambda _: PART}, {})
+    assert list(found["parts"]) == ["scan"]
+    assert found["unmeasured"] == {"serving": "expected PostgreSQL [programs], found none"}
+    screen = io.StringIO()
+    print_tables(found, Console(file=screen))
+    assert "serving could not be measured: expected PostgreSQL [programs]" in screen.getvalue()
+
+
+def test_a_run_without_any_result_is_an_error() -> None:
+    with pytest.raises(BandstandError, match="found none"):
+        measure_parts({"serving": absent}, {})
+
+
+def test_a_child_that_fails_is_one_sentence() -> None:
+    with pytest.raises(BandstandError, match="the process memory must end with code 0, got 1"):
+        child("memory", {})
