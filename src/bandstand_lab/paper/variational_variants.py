@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 BASE: Final = "bayes-ucb-cn-v"
 DRAWS: Final = 2_000
+SUSPECTS: Final = ("start", "quantile", "prior scale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,50 +132,27 @@ def _variational(**changes: float) -> Callable[[int], Variational]:
     return lambda columns: Variational(model=model(columns, **changes))
 
 
+def _best_of_starts(columns: int) -> BestOfStarts:
+    return BestOfStarts.of(columns, 300.0, 30.0, 3_000.0)
+
+
 VARIANTS: Final[dict[str, Variant]] = {
     f"{BASE}/{name}": Variant(label=label, suspect=suspect, engine=engine, policy=policy)
     for name, label, suspect, engine, policy in (
+        ("start-best", "best of three searches", "start", _best_of_starts, BayesUcb()),
+        ("quantile-mc", "quantile of 2,000 draws", "quantile", _variational(), SampledBayesUcb()),
+        ("no-quantile", "mean instead of quantile", "quantile", _variational(), Greedy()),
         (
-            "start-best",
-            "best of three searches",
-            "start",
-            lambda columns: BestOfStarts.of(columns, 300.0, 30.0, 3_000.0),
-            BayesUcb(),
+            *("prior-wide", "prior variance of taste × 1,000", "prior scale"),
+            *(_variational(content_variance=10.0), BayesUcb()),
         ),
         (
-            "quantile-mc",
-            "quantile of 2,000 draws",
-            "quantile",
-            _variational(),
-            SampledBayesUcb(),
+            *("prior-narrow", "prior variance of taste ÷ 100", "prior scale"),
+            *(_variational(content_variance=1e-4), BayesUcb()),
         ),
         (
-            "no-quantile",
-            "mean instead of quantile",
-            "quantile",
-            _variational(),
-            Greedy(),
-        ),
-        (
-            "prior-wide",
-            "prior variance of taste × 1,000",
-            "prior scale",
-            _variational(content_variance=10.0),
-            BayesUcb(),
-        ),
-        (
-            "prior-narrow",
-            "prior variance of taste ÷ 100",
-            "prior scale",
-            _variational(content_variance=1e-4),
-            BayesUcb(),
-        ),
-        (
-            "curve-wide",
-            "prior variance of the curve × 100",
-            "prior scale",
-            _variational(curve_variance=1.0),
-            BayesUcb(),
+            *("curve-wide", "prior variance of the curve × 100", "prior scale"),
+            *(_variational(curve_variance=1.0), BayesUcb()),
         ),
     )
 }

@@ -10,8 +10,8 @@ import pytest
 from bandstand.domain import History, Songs
 from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
-from bandstand_lab.paper.effectiveness import variants
-from bandstand_lab.paper.effectiveness.runs import play, trace_of
+from bandstand_lab.paper import variational_variants as variants
+from bandstand_lab.paper.effectiveness import play, trace_of
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld
 
