@@ -3,34 +3,72 @@
     OUT/index.html           the report
     OUT/findings.json        every claim with its verdict
     OUT/run.json             machine, versions, dates and durations
-    OUT/data/STUDY/          what the figures and tables show, as PNG, CSV and JSON
+    OUT/data/STUDY/          a chapter: STUDY.json (its numbers), findings.json (its claims),
+                             TITLE.csv (each table, with all digits), NAME.png (each figure)
     OUT/work/plan.json       what was asked for
     OUT/work/STUDY/KEY.json  the result of one job
 
 Another size or seed is refused, so that hours of work are not lost to a quick look. Other data
 are taken: each job knows by their digests whether its result is of the same data (see `jobs`), so
-only what depends on them is computed anew.
+only what depends on them is computed again. A file is whole or not there, whenever the process
+ends.
 """
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import hashlib
+import io
 import json
 import os
+import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from bandstand.errors import ConflictError, InvalidInputError
-from bandstand_lab.report.files import as_bytes, digest_of_file, write_whole
+from bandstand.errors import BandstandError, ConflictError, InvalidInputError
+from bandstand_lab.report.figures import new_figure, png, style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bandstand_lab.report.study import Json, Plan
+    from bandstand_lab.report.study import Chapter, Drawing, Finding, Json, Plan, Table
 
 _FIXED: Final = ("size", "seed")  # what all results of a folder have in common
+# An unfinished file begins with a dot and ends so; the next writer replaces it.
+_UNFINISHED: Final = ".part"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put `content` in place of what a file held, at once, in a folder that is made if needed.
+
+    There must be one writer: the process that holds the folder.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def as_bytes(value: Json, *, indent: int | None = None) -> bytes:
+    r"""Return JSON that every reader takes: without NaN, and the same for equal values.
+
+    >>> as_bytes({"ä": 1.5})
+    b'{"\xc3\xa4": 1.5}'
+    """
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent).encode()
+
+
+def remove_others(folder: Path, kept: set[str]) -> None:
+    """Remove the files of a folder of ours that an earlier report had and this one has not."""
+    for path in folder.iterdir():
+        if path.is_file() and path.name not in kept:
+            path.unlink()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +94,8 @@ class Folder:
 
 @contextmanager
 def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
-    """Give the folder of a plan, new or begun earlier; nobody else may write to it meanwhile."""
-    digests = {str(file): digest_of_file(file) for file in data_files(plan)}
+    """Hold the folder of a plan, new or begun earlier; no other process may write to it."""
+    digests = {str(file): _digest(file) for file in _data_files(plan)}
     asked = _asked(plan, digests)
     plan_file = path / "work" / "plan.json"
     _check_ours(path, plan_file)
@@ -77,12 +115,6 @@ def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
         yield Folder(path=path, digests=digests)
     finally:
         os.close(lock)
-
-
-def data_files(plan: Plan) -> tuple[Path, ...]:
-    """Return the files that the user gave."""
-    single = (plan.taste, *(plan.content or ()), plan.features)
-    return (*plan.histories, *(file for file in single if file is not None))
 
 
 def options(plan: Plan) -> str:
@@ -120,19 +152,30 @@ def _asked(plan: Plan, digests: Mapping[str, str]) -> dict[str, Json]:
     }
 
 
+def _data_files(plan: Plan) -> tuple[Path, ...]:
+    single = (plan.taste, *(plan.content or ()), plan.features)
+    return (*plan.histories, *(file for file in single if file is not None))
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        msg = f"{path}: expected a file that can be read, got: {problem.strerror}"
+        raise InvalidInputError(msg) from problem
+
+
 def _check_ours(path: Path, plan_file: Path) -> None:
-    """Refuse a folder with things of somebody else, which the report could overwrite."""
-    if path.is_dir() and not plan_file.exists() and _has_more_than_work(path):
+    """Refuse a folder with other things, which the report could overwrite."""
+    # A process that ended before it wrote its plan leaves the folder with nothing else in it.
+    if path.is_dir() and not plan_file.exists() and {e.name for e in path.iterdir()} - {"work"}:
         msg = (
             f"expected a new or empty folder, or one of an earlier `bandstand reproduce`, "
             f"got {path}, which holds something else"
         )
         raise InvalidInputError(msg)
-
-
-def _has_more_than_work(path: Path) -> bool:
-    # A process that ended before it wrote its plan leaves the folder with nothing else in it.
-    return any(entry.name != "work" for entry in path.iterdir())
 
 
 def _take(lock: int, path: Path) -> None:
@@ -161,3 +204,109 @@ def _check_same(path: Path, earlier: Json, asked: Mapping[str, Json]) -> None:
         said = ", ".join(f"{name} {earlier.get(name)}, got {asked[name]}" for name in differing)
         msg = f"{path} belongs to another plan: {said}; take another folder, or the same options"
         raise ConflictError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A chapter with its pictures, or the reasons why there is none."""
+
+    name: str
+    title: str
+    chapter: Chapter | None
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by name
+    files: tuple[str, ...] = ()  # beside the report, relative to it
+    problems: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The claims and their verdicts."""
+        return () if self.chapter is None else self.chapter.findings
+
+
+def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: Path) -> Written:
+    """Return the chapter that `make` returns, when its files are written to a folder.
+
+    The report looks for them in data/NAME.
+    """
+    try:
+        chapter = make()
+        files = _raw_files(name, chapter)
+    except Exception as problem:  # noqa: BLE001  # the other chapters are none the worse
+        failure = f"the chapter could not be made of its results: {problem_line(problem)}"
+        return Written(name=name, title=title, chapter=None, problems=(failure,))
+    pictures, problems = _drawn(chapter.drawings)
+    files |= {f"{drawn}.png": content for drawn, content in pictures.items()}
+    for file, content in files.items():
+        write_whole(place / file, content)
+    remove_others(place, set(files))
+    return Written(
+        name=name,
+        title=title,
+        chapter=chapter,
+        pictures=pictures,
+        files=tuple(f"data/{name}/{file}" for file in sorted(files)),
+        problems=tuple(problems),
+    )
+
+
+def file_name_of(title: str) -> str:
+    """Return a title as a file's name.
+
+    >>> file_name_of("Regret at n = 100 (SE)")
+    'regret-at-n-100-se'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
+
+
+def table_names(tables: Sequence[Table]) -> list[str]:
+    """Return the tables' files, different where titles are not."""
+    names: list[str] = []
+    for table in tables:
+        name = file_name_of(table.title)
+        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
+        names.append(f"{name}~{same + 1}" if same else name)
+    return [f"{name}.csv" for name in names]
+
+
+def finding_json(finding: Finding) -> dict[str, Json]:
+    """Return a claim with its verdict."""
+    return {**asdict(finding), "verdict": str(finding.verdict)}
+
+
+def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
+    files = {
+        f"{name}.json": as_bytes(dict(chapter.data), indent=1),
+        "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
+    }
+    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
+    return files | {file: _as_csv(table) for file, table in tables}
+
+
+def _as_csv(table: Table) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue().encode()
+
+
+def _drawn(drawings: Sequence[Drawing]) -> tuple[dict[str, bytes], list[str]]:
+    """Return the pictures, and what went wrong with those that could not be drawn."""
+    pictures, problems = {}, []
+    for drawing in drawings:
+        try:
+            with style():
+                figure = new_figure(drawing.width, drawing.height)
+                drawing.draw(figure)
+                pictures[drawing.name] = png(figure)
+        except Exception as problem:  # noqa: BLE001  # the rest of the chapter stays
+            problems.append(
+                f"the figure {drawing.name} could not be drawn: {problem_line(problem)}"
+            )
+    return pictures, problems
+
+
+def problem_line(problem: Exception) -> str:
+    """Return what went wrong in one line."""
+    words = " ".join(str(problem).split())
+    return words if isinstance(problem, BandstandError) else f"{type(problem).__name__}: {words}"
