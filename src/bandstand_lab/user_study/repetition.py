@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand_lab.paper.repeated_plays import Measures, Played, curvature
 from bandstand_lab.paper.repetition import (
-    EXACT,
-    OTHERS,
-    PRODUCT,
     TEXTS,
     others_finding,
     product_finding,
     rank_frequency,
 )
+from bandstand_lab.paper.repetition_runs import EXACT, OTHERS, PRODUCT
 from bandstand_lab.report.figures import in_order, look_of
 from bandstand_lab.report.study import Chapter, Table
 from bandstand_lab.statistics.concentration import effective_songs

@@ -22,21 +22,23 @@ from bandstand_lab.paper.repeated_plays import (
     stretches,
 )
 from bandstand_lab.paper.repetition import (
+    STUDY,
+    distance_findings,
+    others_finding,
+    product_finding,
+    rank_frequency,
+    stand_ins,
+)
+from bandstand_lab.paper.repetition_runs import (
     EXACT,
     OTHERS,
     PRODUCT,
     SAMPLED,
-    STUDY,
     WEEKS,
     best_songs,
-    distance_findings,
-    others_finding,
     played,
     played_by_sampling,
-    product_finding,
-    rank_frequency,
     rows_of,
-    stand_ins,
 )
 from bandstand_lab.report.figures import new_figure
 from bandstand_lab.report.study import Plan, Verdict
