@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -205,24 +206,16 @@ class Outcome:
         """Return the regret of a radio up to the common number of songs: (listeners, steps)."""
         return self.regrets[place.key, name][:, : self.design.steps]
 
-    def pairs(self, lower: str, upper: str) -> Iterator[tests.Pair]:
-        """Yield both radios' regrets in every world that both played in, at every look."""
-        quiet = (QUIET_PLACE,) if {lower, upper} <= set(QUIET_ONES) else ()
-        for place in (*PLACES, *quiet):
-            both = [self.curves(place, name) for name in (lower, upper)]
-            for look in self.design.looks:
-                ends = [each[:, look - 1] for each in both]
-                label = f"{place.label}, n = {look}"
-                yield tests.Pair(place=label, lower=ends[0], upper=ends[1])
-
     def cells(self, pairs: Sequence[tuple[str, str]]) -> tuple[tests.Cell, ...]:
-        """Test each (lower, upper) in all worlds, as one family of tests."""
+        """Test each (lower, upper) in all worlds that both played in, as one family of tests."""
         found = []
         for lower, upper in pairs:
-            side = f"{look_of(lower).label} against {look_of(upper).label}, "
-            for pair in self.pairs(lower, upper):
-                place = f"{side if len(pairs) > 1 else ''}{pair.place}"
-                found.append(tests.Pair(place=place, lower=pair.lower, upper=pair.upper))
+            sides = f"{look_of(lower).label} against {look_of(upper).label}, "
+            quiet = (QUIET_PLACE,) if {lower, upper} <= set(QUIET_ONES) else ()
+            for place, look in product((*PLACES, *quiet), self.design.looks):
+                label = f"{sides if len(pairs) > 1 else ''}{place.label}, n = {look}"
+                ends = [self.curves(place, name)[:, look - 1] for name in (lower, upper)]
+                found.append(tests.Pair(place=label, lower=ends[0], upper=ends[1]))
         return tests.cells(found)
 
     def variant_end(self, place: Place, name: str) -> Vector:
@@ -261,8 +254,7 @@ class Effectiveness:
         looks = outcome.design.looks
         regrets = [
             (place.label, look_of(name).label, outcome.curves(place, name))
-            for place in PLACES
-            for name in ALGORITHMS
+            for place, name in product(PLACES, ALGORITHMS)
         ]
         return Chapter(
             introduction=TEXTS("introduction"),
@@ -465,16 +457,15 @@ def _draw_growth(outcome: Outcome, figure: Figure) -> None:
 
 def _data(outcome: Outcome) -> dict[str, Json]:
     curves: dict[str, Json] = {}
-    for place in PLACES:
-        for name in ALGORITHMS:
-            regret = outcome.curves(place, name)
-            curve = mean_curve(regret)
-            error, looks = curve.standard_error, outcome.design.looks
-            curves.setdefault(place.key, {})[name] = {
-                "mean": curve.mean.tolist(),
-                "standard_error": None if error is None else error.tolist(),
-                "regret_of_each_listener": {str(n): regret[:, n - 1].tolist() for n in looks},
-            }
+    for place, name in product(PLACES, ALGORITHMS):
+        regret = outcome.curves(place, name)
+        curve = mean_curve(regret)
+        error, looks = curve.standard_error, outcome.design.looks
+        curves.setdefault(place.key, {})[name] = {
+            "mean": curve.mean.tolist(),
+            "standard_error": None if error is None else error.tolist(),
+            "regret_of_each_listener": {str(n): regret[:, n - 1].tolist() for n in looks},
+        }
     return {
         "worlds": {place.key: outcome.design.world(place) for place in PLACES},
         "listeners": outcome.design.listeners,

@@ -20,18 +20,23 @@ from bandstand_lab import histories
 from bandstand_lab.content.ratings import read_rated_items
 from bandstand_lab.content.validation import DEFAULT_FOLDS
 from bandstand_lab.report.folder import (
-    Written,
     as_bytes,
     claimed,
-    finding_json,
     options,
     problem_line,
     remove_others,
-    write_chapter,
     write_whole,
 )
 from bandstand_lab.report.jobs import Failure, StudyJob, kept, run_jobs
-from bandstand_lab.report.page import Report, StudyTime, page, tally
+from bandstand_lab.report.page import (
+    Report,
+    StudyTime,
+    Written,
+    finding_json,
+    page,
+    tally,
+    write_chapter,
+)
 from bandstand_lab.report.registry import studies_named
 from bandstand_lab.simulation.tables import read_feature_table, read_tastes
 from bandstand_lab.speed.machine import machine

@@ -16,25 +16,21 @@ ends.
 
 from __future__ import annotations
 
-import csv
 import fcntl
 import hashlib
-import io
 import json
 import os
-import re
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import BandstandError, ConflictError, InvalidInputError
-from bandstand_lab.report.figures import new_figure, png, style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from bandstand_lab.report.study import Chapter, Drawing, Finding, Json, Plan, Table
+    from bandstand_lab.report.study import Json, Plan
 
 _FIXED: Final = ("size", "seed")  # what all results of a folder have in common
 # An unfinished file begins with a dot and ends so; the next writer replaces it.
@@ -204,106 +200,6 @@ def _check_same(path: Path, earlier: Json, asked: Mapping[str, Json]) -> None:
         said = ", ".join(f"{name} {earlier.get(name)}, got {asked[name]}" for name in differing)
         msg = f"{path} belongs to another plan: {said}; take another folder, or the same options"
         raise ConflictError(msg)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A chapter with its pictures, or the reasons why there is none."""
-
-    name: str
-    title: str
-    chapter: Chapter | None
-    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by name
-    files: tuple[str, ...] = ()  # beside the report, relative to it
-    problems: tuple[str, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The claims and their verdicts."""
-        return () if self.chapter is None else self.chapter.findings
-
-
-def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: Path) -> Written:
-    """Return the chapter that `make` returns, when its files are written to a folder.
-
-    The report looks for them in data/NAME.
-    """
-    try:
-        chapter = make()
-        files = _raw_files(name, chapter)
-    except Exception as problem:  # noqa: BLE001  # the other chapters are none the worse
-        failure = f"the chapter could not be made of its results: {problem_line(problem)}"
-        return Written(name=name, title=title, chapter=None, problems=(failure,))
-    pictures, problems = _drawn(chapter.drawings)
-    files |= {f"{drawn}.png": content for drawn, content in pictures.items()}
-    for file, content in files.items():
-        write_whole(place / file, content)
-    remove_others(place, set(files))
-    return Written(
-        name=name,
-        title=title,
-        chapter=chapter,
-        pictures=pictures,
-        files=tuple(f"data/{name}/{file}" for file in sorted(files)),
-        problems=tuple(problems),
-    )
-
-
-def file_name_of(title: str) -> str:
-    """Return a title as a file's name.
-
-    >>> file_name_of("Regret at n = 100 (SE)")
-    'regret-at-n-100-se'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
-
-
-def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return the tables' files, different where titles are not."""
-    names: list[str] = []
-    for table in tables:
-        name = file_name_of(table.title)
-        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
-        names.append(f"{name}~{same + 1}" if same else name)
-    return [f"{name}.csv" for name in names]
-
-
-def finding_json(finding: Finding) -> dict[str, Json]:
-    """Return a claim with its verdict."""
-    return {**asdict(finding), "verdict": str(finding.verdict)}
-
-
-def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
-    files = {
-        f"{name}.json": as_bytes(dict(chapter.data), indent=1),
-        "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
-    }
-    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
-    return files | {file: _as_csv(table) for file, table in tables}
-
-
-def _as_csv(table: Table) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
-    return text.getvalue().encode()
-
-
-def _drawn(drawings: Sequence[Drawing]) -> tuple[dict[str, bytes], list[str]]:
-    """Return the pictures, and what went wrong with those that could not be drawn."""
-    pictures, problems = {}, []
-    for drawing in drawings:
-        try:
-            with style():
-                figure = new_figure(drawing.width, drawing.height)
-                drawing.draw(figure)
-                pictures[drawing.name] = png(figure)
-        except Exception as problem:  # noqa: BLE001  # the rest of the chapter stays
-            problems.append(
-                f"the figure {drawing.name} could not be drawn: {problem_line(problem)}"
-            )
-    return pictures, problems
 
 
 def problem_line(problem: Exception) -> str:

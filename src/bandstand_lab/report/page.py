@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else, not even a network.
+"""Chapters with their files, and the report: one HTML file that needs nothing else.
 
 Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. All
 text is escaped unless it was made here: by `element`, or by the templates of page.html.
@@ -9,26 +9,35 @@ text is escaped unless it was made here: by `element`, or by the templates of pa
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import re
 import tomllib
 from base64 import b64encode
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
-from importlib.resources import files
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jinja2 import Environment, StrictUndefined
 
-from bandstand_lab.report.folder import options, table_names
+from bandstand_lab.report.figures import new_figure, png, style
+from bandstand_lab.report.folder import (
+    as_bytes,
+    options,
+    problem_line,
+    remove_others,
+    write_whole,
+)
 from bandstand_lab.report.study import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from bandstand_lab.report.folder import Written
-    from bandstand_lab.report.study import Cell, Drawing, Plan, Table
+    from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
 _WITHOUT_END: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
@@ -104,7 +113,7 @@ def paragraphs(text: str, class_: str | None = None) -> Markup:
 
 def document(title: str, *body: Child) -> bytes:
     """Return the whole file, in the style of all reports."""
-    style = _file("report.css")
+    sheet = _file("report.css")
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -113,7 +122,7 @@ def document(title: str, *body: Child) -> bytes:
         element("meta", name="color-scheme", content="light dark"),
         element("title", f"{title} · Bandstand"),
         # Our own style sheet, not escaped: a quotation mark in it is one.
-        Markup(f"<style>\n{style}</style>"),
+        Markup(f"<style>\n{sheet}</style>"),
     )
     return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n".encode()
 
@@ -126,6 +135,106 @@ def entry(name: str, title: str) -> Markup:
 def fact(name: str, value: object) -> Markup:
     """Return a name beside its value."""
     return element("div", element("dt", name.replace("_", " ")), element("dd", str(value)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A chapter with its pictures, or the reasons why there is none."""
+
+    name: str
+    title: str
+    chapter: Chapter | None
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by name
+    files: tuple[str, ...] = ()  # beside the report, relative to it
+    problems: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The claims and their verdicts."""
+        return () if self.chapter is None else self.chapter.findings
+
+
+def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: Path) -> Written:
+    """Return the chapter that `make` returns, when its files are written to a folder.
+
+    The report looks for them in data/NAME.
+    """
+    try:
+        chapter = make()
+        files = _raw_files(name, chapter)
+    except Exception as problem:  # noqa: BLE001  # the other chapters are none the worse
+        failure = f"the chapter could not be made of its results: {problem_line(problem)}"
+        return Written(name=name, title=title, chapter=None, problems=(failure,))
+    pictures, problems = _drawn(chapter.drawings)
+    files |= {f"{drawn}.png": content for drawn, content in pictures.items()}
+    for file, content in files.items():
+        write_whole(place / file, content)
+    remove_others(place, set(files))
+    return Written(
+        name=name,
+        title=title,
+        chapter=chapter,
+        pictures=pictures,
+        files=tuple(f"data/{name}/{file}" for file in sorted(files)),
+        problems=tuple(problems),
+    )
+
+
+def file_name_of(title: str) -> str:
+    """Return a title as a file's name.
+
+    >>> file_name_of("Regret at n = 100 (SE)")
+    'regret-at-n-100-se'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
+
+
+def table_names(tables: Sequence[Table]) -> list[str]:
+    """Return the tables' files, different where titles are not."""
+    names: list[str] = []
+    for table in tables:
+        name = file_name_of(table.title)
+        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
+        names.append(f"{name}~{same + 1}" if same else name)
+    return [f"{name}.csv" for name in names]
+
+
+def finding_json(finding: Finding) -> dict[str, Json]:
+    """Return a claim with its verdict."""
+    return {**asdict(finding), "verdict": str(finding.verdict)}
+
+
+def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
+    files = {
+        f"{name}.json": as_bytes(dict(chapter.data), indent=1),
+        "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
+    }
+    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
+    return files | {file: _as_csv(table) for file, table in tables}
+
+
+def _as_csv(table: Table) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue().encode()
+
+
+def _drawn(drawings: Sequence[Drawing]) -> tuple[dict[str, bytes], list[str]]:
+    """Return the pictures, and what went wrong with those that could not be drawn."""
+    pictures, problems = {}, []
+    for drawing in drawings:
+        try:
+            with style():
+                figure = new_figure(drawing.width, drawing.height)
+                drawing.draw(figure)
+                pictures[drawing.name] = png(figure)
+        except Exception as problem:  # noqa: BLE001  # the rest of the chapter stays
+            problems.append(
+                f"the figure {drawing.name} could not be drawn: {problem_line(problem)}"
+            )
+    return pictures, problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,4 +430,4 @@ def _templates() -> Any:
 
 
 def _file(name: str) -> str:
-    return files("bandstand_lab.report").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("bandstand_lab.report").joinpath(name).read_text(encoding="utf-8")

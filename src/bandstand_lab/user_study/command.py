@@ -14,7 +14,8 @@ import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.study.exchange import STUDY_FILE, write_export
-from bandstand_lab.report.folder import write_chapter, write_whole
+from bandstand_lab.report.folder import write_whole
+from bandstand_lab.report.page import write_chapter
 from bandstand_lab.user_study import (
     comparisons,
     novelty,

@@ -24,7 +24,7 @@ from bandstand_lab.user_study.repeating import commands, needs_file
 if TYPE_CHECKING:
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
-    from bandstand_lab.report.folder import Written
+    from bandstand_lab.report.page import Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from bandstand_lab.report.folder import Written, file_name_of, table_names
-from bandstand_lab.report.page import Report, StudyTime, chapter_html, page, paragraphs, tally
+from bandstand_lab.report.page import (
+    Report,
+    StudyTime,
+    Written,
+    chapter_html,
+    file_name_of,
+    page,
+    paragraphs,
+    table_names,
+    tally,
+)
 from bandstand_lab.report.study import (
     BEYOND,
     Cell,
