@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
 _TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
-# So many songs are looked at exactly before it is asked whether another could still be better.
+# Songs evaluated exactly before the bound of the next one is compared with the best.
 _BATCH: Final = 32
 
 

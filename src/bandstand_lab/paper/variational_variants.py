@@ -50,7 +50,7 @@ class Variant:
 
     label: str
     suspect: str  # what it acquits or accuses
-    engine: Callable[[int], Engine[Any]]  # for so many features
+    engine: Callable[[int], Engine[Any]]  # for a number of features
     policy: ScorePolicy
 
 
@@ -102,7 +102,7 @@ class BestOfStarts(Variational):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledBayesUcb(ScorePolicy):
-    """Bayes-UCB whose quantile is that of so many draws, as the paper's may have been.
+    """Bayes-UCB whose quantile is that of `draws` draws, as the paper's may have been.
 
     Only the songs with the highest mean + z · sd are drawn, far more than the noise of the draws
     could bring to the top: drawing ten thousand would take a second for each step.

@@ -8,7 +8,7 @@
         label_ends(axes, {name: mean[name][-1] for name in names})
         content = png(figure)
 
-Colours can be told apart by people who see fewer of them, and by everybody on white paper: the
+Colours differ also for people who see fewer of them, and can be read on white paper: the
 paper's six algorithms and ours by colour alone, variants of one algorithm by dashes and marker
 too. Nothing here needs a screen.
 """
