@@ -15,13 +15,29 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand import __version__
 from bandstand._util.parallel import check_one_place, connected, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab.report.chapters import Written, failed, finding_json, said, write_chapter
-from bandstand_lab.report.data import check_data
-from bandstand_lab.report.files import as_bytes, remove_others, write_whole
-from bandstand_lab.report.folder import claimed, options
+from bandstand_lab import histories
+from bandstand_lab.content.ratings import read_rated_items
+from bandstand_lab.content.validation import DEFAULT_FOLDS
+from bandstand_lab.report.folder import (
+    as_bytes,
+    claimed,
+    options,
+    problem_line,
+    remove_others,
+    write_whole,
+)
 from bandstand_lab.report.jobs import Failure, StudyJob, kept, run_jobs
-from bandstand_lab.report.page import Report, StudyTime, page, tally
+from bandstand_lab.report.page import (
+    Report,
+    StudyTime,
+    Written,
+    finding_json,
+    page,
+    tally,
+    write_chapter,
+)
 from bandstand_lab.report.registry import studies_named
+from bandstand_lab.simulation.tables import read_feature_table, read_tastes
 from bandstand_lab.speed.machine import machine
 
 if TYPE_CHECKING:
@@ -69,12 +85,24 @@ def reproduce(
     check_one_place(workers, scheduler)
     if scheduler is not None:
         connected(scheduler).close()
-    check_data(plan)
+    _check_data(plan)
     works = [_work(study, plan) for study in studies]
     wanted = [each for work in works if work.study.name in chosen for each in work.jobs]
     with claimed(out, plan) as folder:
         failures = run_jobs(wanted, folder, workers=workers, scheduler=scheduler, on_done=on_done)
         return _write_report(folder, plan, works, chosen, failures)
+
+
+def _check_data(plan: Plan) -> None:
+    """Refuse a file that is not what its option wants; the sentence names it and the line."""
+    if plan.taste is not None:
+        read_tastes(plan.taste)
+    if plan.features is not None:
+        read_feature_table(plan.features)
+    if plan.content is not None:
+        read_rated_items(*plan.content, folds=DEFAULT_FOLDS)
+    for file in plan.histories:  # one by one, as the studies read them
+        histories.read([file])
 
 
 def _work(study: Study, plan: Plan) -> _Work:
@@ -85,7 +113,7 @@ def _work(study: Study, plan: Plan) -> _Work:
     except InvalidInputError:
         raise
     except Exception as problem:  # noqa: BLE001  # the other studies are none the worse
-        return _Work(study=study, problems=(f"its jobs cannot be known: {said(problem)}",))
+        return _Work(study=study, problems=(f"its jobs cannot be known: {problem_line(problem)}",))
     return _Work(study=study, jobs=jobs)
 
 
@@ -144,10 +172,17 @@ def _chapter(
 ) -> Written:
     own = [each for each in failures if each.study == work.study.name]
     problems = [*work.problems, *(f"the job {each.key} failed: {each.reason}" for each in own)]
+    study = work.study
     if problems:
-        return failed(work.study, problems)
+        failed = tuple(problems)
+        return Written(name=study.name, title=study.title, chapter=None, problems=failed)
     results = {key: each.result for key, each in found.items()}
-    return write_chapter(work.study, plan, results, folder)
+    return write_chapter(
+        study.name,
+        study.title,
+        lambda: study.chapter(plan, results),
+        place=folder.data(study.name),
+    )
 
 
 def _machine() -> dict[str, Any]:

@@ -8,7 +8,7 @@
         label_ends(axes, {name: mean[name][-1] for name in names})
         content = png(figure)
 
-Colours can be told apart by people who see fewer of them, and by everybody on white paper: the
+Colours differ also for people who see fewer of them, and can be read on white paper: the
 paper's six algorithms and ours by colour alone, variants of one algorithm by dashes and marker
 too. Nothing here needs a screen.
 """
@@ -130,6 +130,16 @@ def look_of(name: str) -> Look:
         raise InvalidInputError(msg) from None
 
 
+def spoken(name: str) -> str:
+    """Return a name as a sentence has it, where a comma parts one from the next.
+
+    >>> spoken("bayes-ucb-cn-x"), spoken("random")
+    ('Bayes-UCB-CN (exact)', 'Random')
+    """
+    label, _, kind = look_of(name).label.partition(", ")
+    return f"{label} ({kind})" if kind else label
+
+
 def in_order(names: Iterable[str]) -> list[str]:
     """Return names in the order of all figures: the simplest first, ours last and so on top.
 
@@ -168,7 +178,7 @@ def draw_curve(
     spread: Sequence[float] | Vector | None = None,
     markers: int = 8,
 ) -> None:
-    """Draw one line, with about so many markers and `spread` to both sides as a band."""
+    """Draw one line, with about that many `markers`, and `spread` to both sides as a band."""
     every = max(1, len(places) // markers) if markers else None
     axes.plot(
         places,

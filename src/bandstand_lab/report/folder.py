@@ -3,26 +3,28 @@
     OUT/index.html           the report
     OUT/findings.json        every claim with its verdict
     OUT/run.json             machine, versions, dates and durations
-    OUT/data/STUDY/          what the figures and tables show, as PNG, CSV and JSON
+    OUT/data/STUDY/          a chapter: STUDY.json (its numbers), findings.json (its claims),
+                             TITLE.csv (each table, with all digits), NAME.png (each figure)
     OUT/work/plan.json       what was asked for
     OUT/work/STUDY/KEY.json  the result of one job
 
 Another size or seed is refused, so that hours of work are not lost to a quick look. Other data
 are taken: each job knows by their digests whether its result is of the same data (see `jobs`), so
-only what depends on them is computed anew.
+only what depends on them is computed again. A file is whole or not there, whenever the process
+ends.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bandstand.errors import ConflictError, InvalidInputError
-from bandstand_lab.report.files import as_bytes, digest_of_file, write_whole
+from bandstand.errors import BandstandError, ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +33,38 @@ if TYPE_CHECKING:
     from bandstand_lab.report.study import Json, Plan
 
 _FIXED: Final = ("size", "seed")  # what all results of a folder have in common
+# An unfinished file begins with a dot and ends so; the next writer replaces it.
+_UNFINISHED: Final = ".part"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put `content` in place of what a file held, at once, in a folder that is made if needed.
+
+    There must be one writer: the process that holds the folder.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def as_bytes(value: Json, *, indent: int | None = None) -> bytes:
+    r"""Return JSON that every reader takes: without NaN, and the same for equal values.
+
+    >>> as_bytes({"ä": 1.5})
+    b'{"\xc3\xa4": 1.5}'
+    """
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=indent).encode()
+
+
+def remove_others(folder: Path, kept: set[str]) -> None:
+    """Remove the files of a folder of ours that an earlier report had and this one has not."""
+    for path in folder.iterdir():
+        if path.is_file() and path.name not in kept:
+            path.unlink()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +90,8 @@ class Folder:
 
 @contextmanager
 def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
-    """Give the folder of a plan, new or begun earlier; nobody else may write to it meanwhile."""
-    digests = {str(file): digest_of_file(file) for file in data_files(plan)}
+    """Hold the folder of a plan, new or begun earlier; no other process may write to it."""
+    digests = {str(file): _digest(file) for file in _data_files(plan)}
     asked = _asked(plan, digests)
     plan_file = path / "work" / "plan.json"
     _check_ours(path, plan_file)
@@ -77,12 +111,6 @@ def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
         yield Folder(path=path, digests=digests)
     finally:
         os.close(lock)
-
-
-def data_files(plan: Plan) -> tuple[Path, ...]:
-    """Return the files that the user gave."""
-    single = (plan.taste, *(plan.content or ()), plan.features)
-    return (*plan.histories, *(file for file in single if file is not None))
 
 
 def options(plan: Plan) -> str:
@@ -120,19 +148,30 @@ def _asked(plan: Plan, digests: Mapping[str, str]) -> dict[str, Json]:
     }
 
 
+def _data_files(plan: Plan) -> tuple[Path, ...]:
+    single = (plan.taste, *(plan.content or ()), plan.features)
+    return (*plan.histories, *(file for file in single if file is not None))
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        msg = f"{path}: expected a file that can be read, got: {problem.strerror}"
+        raise InvalidInputError(msg) from problem
+
+
 def _check_ours(path: Path, plan_file: Path) -> None:
-    """Refuse a folder with things of somebody else, which the report could overwrite."""
-    if path.is_dir() and not plan_file.exists() and _has_more_than_work(path):
+    """Refuse a folder with other things, which the report could overwrite."""
+    # A process that ended before it wrote its plan leaves the folder with nothing else in it.
+    if path.is_dir() and not plan_file.exists() and {e.name for e in path.iterdir()} - {"work"}:
         msg = (
             f"expected a new or empty folder, or one of an earlier `bandstand reproduce`, "
             f"got {path}, which holds something else"
         )
         raise InvalidInputError(msg)
-
-
-def _has_more_than_work(path: Path) -> bool:
-    # A process that ended before it wrote its plan leaves the folder with nothing else in it.
-    return any(entry.name != "work" for entry in path.iterdir())
 
 
 def _take(lock: int, path: Path) -> None:
@@ -161,3 +200,9 @@ def _check_same(path: Path, earlier: Json, asked: Mapping[str, Json]) -> None:
         said = ", ".join(f"{name} {earlier.get(name)}, got {asked[name]}" for name in differing)
         msg = f"{path} belongs to another plan: {said}; take another folder, or the same options"
         raise ConflictError(msg)
+
+
+def problem_line(problem: Exception) -> str:
+    """Return what went wrong in one line."""
+    words = " ".join(str(problem).split())
+    return words if isinstance(problem, BandstandError) else f"{type(problem).__name__}: {words}"

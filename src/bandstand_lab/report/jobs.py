@@ -1,16 +1,21 @@
 """Runs what is missing of many jobs, and keeps each result as soon as it is there.
 
-A result is a file of its own, written whole, with a fingerprint of what was computed. Whoever
-starts again, for whatever reason the last run ended, computes only what has no such file. One
-job that fails is told and leaves the others alone; the next start tries it again.
+A result is a file of its own, written whole, with a fingerprint of what was computed. The next
+start, however the last run ended, computes only what has no such file. One job that fails is
+reported and leaves the others alone; the next start tries it again.
+
+    python -m bandstand_lab.report.jobs < order     one job in a process of its own
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import subprocess
 import sys
+import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -22,8 +27,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand import __version__
 from bandstand._util.parallel import run_tasks, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab.report.children import run_apart
-from bandstand_lab.report.files import as_bytes, write_whole
+from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
+from bandstand_lab.speed.timing import pinned_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from bandstand_lab.report.study import Job, Json
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,150}")
-_LONGEST: Final = 400  # characters of a reason
+_MAX_REASON: Final = 400  # characters of a reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,31 +134,19 @@ def execute(call: tuple[str, Mapping[str, Json]]) -> dict[str, Json]:
         text = as_bytes(result).decode()
     except Exception as problem:  # noqa: BLE001  # whatever it is, the other jobs go on
         trace = "".join(traceback.format_exception(problem))
-        return {"reason": _one_line(problem), "trace": trace}
+        return {"reason": problem_line(problem)[:_MAX_REASON], "trace": trace}
     return {"text": text, "seconds": time.perf_counter() - start}
 
 
 def _place_in_line(each: StudyJob) -> int:
-    """Return 0 for the longest: else everybody may wait for one that began last.
+    """Return 0 for the longest: else all others may wait for one that began last.
 
     What samples takes many times as long as anything else, and what iterates is next.
     """
-    words = set(_words(each.job.arguments))
-    if words & {"bayes-ucb-cn", "mcmc"}:
+    arguments = json.dumps(each.job.arguments)
+    if '"bayes-ucb-cn"' in arguments or '"mcmc"' in arguments:
         return 0
-    return 1 if words & {"bayes-ucb-cn-v", "bayes-ucb-cnd-v"} else 2
-
-
-def _words(value: Json) -> Iterator[str]:
-    match value:
-        case dict():
-            yield from (word for each in value.values() for word in _words(each))
-        case list() | tuple():
-            yield from (word for each in value for word in _words(each))
-        case str():
-            yield value
-        case _:
-            pass
+    return 1 if re.search(r'"bayes-ucb-cnd?-v"', arguments) else 2
 
 
 def _by_content(value: Json, digests: Mapping[str, str]) -> Json:
@@ -225,7 +218,64 @@ def _keep(each: StudyJob, folder: Folder, answer: Mapping[str, Json]) -> Failure
     return None
 
 
-def _one_line(problem: Exception) -> str:
-    words = " ".join(str(problem).split())
-    said = words if isinstance(problem, BandstandError) else f"{type(problem).__name__}: {words}"
-    return said[:_LONGEST]
+def run_apart(call: tuple[str, Mapping[str, Json]]) -> dict[str, Json]:
+    """Return what `execute` answers in a fresh process, or how that one ended.
+
+    For what measures time, and for what may end its process. It has one thread for linear algebra,
+    and ends with its parent: it notices when the pipe that its order came through is closed.
+    """
+    # It finds modules where this process does.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bandstand_lab.report.jobs"],
+        env=pinned_environment({**os.environ, "PYTHONPATH": paths}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        try:
+            return _answer(process, json.dumps(call).encode())
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _answer(process: subprocess.Popen[bytes], order: bytes) -> dict[str, Json]:
+    """Return the child's answer; its pipe stays open as long as this process lives."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    if stdin is None or stdout is None or stderr is None:  # never: they were asked for
+        raise AssertionError
+    said: list[bytes] = []
+    listener = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
+    listener.start()
+    try:
+        stdin.write(order + b"\n")
+        stdin.flush()
+    except BrokenPipeError:  # it has ended already; below is said how
+        pass
+    answer = stdout.read()
+    code = process.wait()
+    listener.join()
+    if code == 0 and answer:
+        parsed: dict[str, Json] = json.loads(answer)
+        return parsed
+    last = b"".join(said).decode(errors="replace")
+    return {"reason": f"its process ended with code {code}", "trace": last[-_MAX_REASON:]}
+
+
+def main() -> None:
+    """Take one order from standard input, and print the answer."""
+    name, arguments = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sys.stdout.write(json.dumps(execute((name, arguments))))
+
+
+def _end_with_parent() -> None:
+    # Without Python's own file, whose lock would be held when this process wants to end.
+    os.read(0, 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,34 +1,240 @@
-"""The report: one HTML file that needs nothing else (see `document`).
+"""Chapters with their files, and the report: one HTML file that needs nothing else.
 
-Everything that came from elsewhere is escaped (see `markup`).
+Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. All
+text is escaped unless it was made here: by `element`, or by the templates of page.html.
+
+>>> element("p", "1 < 2 & ", element("b", "bold"), class_="lead")
+'<p class="lead">1 &lt; 2 &amp; <b>bold</b></p>'
 """
 
 from __future__ import annotations
 
+import csv
+import html
+import io
+import re
+import tomllib
+from base64 import b64encode
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bandstand_lab.report import words
-from bandstand_lab.report.chapter_page import (
-    SYMBOLS,
-    chapter_html,
-    class_of,
-    problems_html,
-    verdict_html,
+from jinja2 import Environment, StrictUndefined
+
+from bandstand_lab.report.figures import new_figure, png, style
+from bandstand_lab.report.folder import (
+    as_bytes,
+    options,
+    problem_line,
+    remove_others,
+    write_whole,
 )
-from bandstand_lab.report.document import document, entry, fact
-from bandstand_lab.report.folder import options
-from bandstand_lab.report.markup import Markup, element, join, paragraphs, prose
 from bandstand_lab.report.study import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-    from bandstand_lab.report.chapters import Written
-    from bandstand_lab.report.study import Plan
+    from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
 
-_TITLE: Final = "A music recommender's claims, run again"
+_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
+_WITHOUT_END: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
+_CODE: Final = re.compile(r"`([^`\n]+)`")
+# Symbols too, for people who do not see the colours.
+_SYMBOLS: Final = dict(zip(Verdict, "✓◐✗?", strict=True))
+_KINDS: Final = dict(zip(Verdict, ("holds", "partly", "fails", "open"), strict=True))
+_NUMBER: Final = re.compile(r"[-−+±<>≤≥]?\s?\.?\d|[–-]?$")
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Longer tables have a window of their own on the screen; in print they are whole.
+_MAX_SHOWN_ROWS: Final = 24
+_MAX_LETTERS_ON_ONE_LINE: Final = 40  # of a cell
+# Letters in a figure are about as large as those around it; wider ones may leave the column.
+_PIXELS_PER_INCH: Final = 108
+_WIDE: Final = 9.0  # inches
+
+
+class Markup(str):
+    """HTML that is safe to put into a page."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return itself: templates escape what has no such method."""
+        return self
+
+
+Child: TypeAlias = "str | Iterable[Child] | None"
+
+
+def element(name: str, /, *children: Child, **attributes: str | int | None) -> Markup:
+    """Return an element; children that are plain text are escaped, None is left out.
+
+    An attribute's underscores are hyphens; one at the end is for names that Python has taken.
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    end = "" if name in _WITHOUT_END else f"{join(*children)}</{name}>"
+    return Markup(f"<{name}{written}>{end}")
+
+
+def join(*children: Child) -> Markup:
+    """Return the children one after the other, as HTML."""
+    return Markup("".join(_written(child) for child in children))
+
+
+def _written(child: Child) -> str:
+    if isinstance(child, Markup):
+        return child
+    if isinstance(child, str):
+        return html.escape(child)
+    return "" if child is None else join(*child)
+
+
+def prose(text: str) -> Markup:
+    """Return one sentence or more, in which `words in backticks` are code.
+
+    >>> prose("run `a < b` now")
+    'run <code>a &lt; b</code> now'
+    """
+    parts = _CODE.split(text)
+    return join(element("code", part) if number % 2 else part for number, part in enumerate(parts))
+
+
+def paragraphs(text: str, class_: str | None = None) -> Markup:
+    """Return text as paragraphs, which blank lines part."""
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
+    return join(element("p", prose(part), class_=class_) for part in parts if part)
+
+
+def document(title: str, *body: Child) -> bytes:
+    """Return the whole file, in the style of all reports."""
+    sheet = _file("report.css")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{title} · Bandstand"),
+        # Our own style sheet, not escaped: a quotation mark in it is one.
+        Markup(f"<style>\n{sheet}</style>"),
+    )
+    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n".encode()
+
+
+def entry(name: str, title: str) -> Markup:
+    """Return a line of the contents that leads to a section."""
+    return element("li", element("a", title, href=f"#{name}"))
+
+
+def fact(name: str, value: object) -> Markup:
+    """Return a name beside its value."""
+    return element("div", element("dt", name.replace("_", " ")), element("dd", str(value)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A chapter with its pictures, or the reasons why there is none."""
+
+    name: str
+    title: str
+    chapter: Chapter | None
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by name
+    files: tuple[str, ...] = ()  # beside the report, relative to it
+    problems: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The claims and their verdicts."""
+        return () if self.chapter is None else self.chapter.findings
+
+
+def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: Path) -> Written:
+    """Return the chapter that `make` returns, when its files are written to a folder.
+
+    The report looks for them in data/NAME.
+    """
+    try:
+        chapter = make()
+        files = _raw_files(name, chapter)
+    except Exception as problem:  # noqa: BLE001  # the other chapters are none the worse
+        failure = f"the chapter could not be made of its results: {problem_line(problem)}"
+        return Written(name=name, title=title, chapter=None, problems=(failure,))
+    pictures, problems = _drawn(chapter.drawings)
+    files |= {f"{drawn}.png": content for drawn, content in pictures.items()}
+    for file, content in files.items():
+        write_whole(place / file, content)
+    remove_others(place, set(files))
+    return Written(
+        name=name,
+        title=title,
+        chapter=chapter,
+        pictures=pictures,
+        files=tuple(f"data/{name}/{file}" for file in sorted(files)),
+        problems=tuple(problems),
+    )
+
+
+def file_name_of(title: str) -> str:
+    """Return a title as a file's name.
+
+    >>> file_name_of("Regret at n = 100 (SE)")
+    'regret-at-n-100-se'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
+
+
+def table_names(tables: Sequence[Table]) -> list[str]:
+    """Return the tables' files, different where titles are not."""
+    names: list[str] = []
+    for table in tables:
+        name = file_name_of(table.title)
+        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
+        names.append(f"{name}~{same + 1}" if same else name)
+    return [f"{name}.csv" for name in names]
+
+
+def finding_json(finding: Finding) -> dict[str, Json]:
+    """Return a claim with its verdict."""
+    return {**asdict(finding), "verdict": str(finding.verdict)}
+
+
+def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
+    files = {
+        f"{name}.json": as_bytes(dict(chapter.data), indent=1),
+        "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
+    }
+    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
+    return files | {file: _as_csv(table) for file, table in tables}
+
+
+def _as_csv(table: Table) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue().encode()
+
+
+def _drawn(drawings: Sequence[Drawing]) -> tuple[dict[str, bytes], list[str]]:
+    """Return the pictures, and what went wrong with those that could not be drawn."""
+    pictures, problems = {}, []
+    for drawing in drawings:
+        try:
+            with style():
+                figure = new_figure(drawing.width, drawing.height)
+                drawing.draw(figure)
+                pictures[drawing.name] = png(figure)
+        except Exception as problem:  # noqa: BLE001  # the rest of the chapter stays
+            problems.append(
+                f"the figure {drawing.name} could not be drawn: {problem_line(problem)}"
+            )
+    return pictures, problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,34 +269,60 @@ class Report:
 
 def page(report: Report) -> bytes:
     """Return the report as HTML."""
+    words = tomllib.loads(_file("words.toml"))
+    given = {"size": report.plan.size, "seed": report.plan.seed, **report.machine}
     return document(
-        _TITLE,
-        _masthead(report),
-        element(
-            "main",
-            _summary(report),
-            _contents(report),
-            (chapter_html(number, each) for number, each in enumerate(report.chapters, 1)),
-            _terms(),
-            _repeat(report),
-            _durations(report),
+        words["title"],
+        _rendered(
+            "whole",
+            report=report,
+            words=words,
+            claims=_counted(report),
+            questions=_counted(report, ours=True),
+            chapters=[chapter_html(number, each) for number, each in enumerate(report.chapters, 1)],
+            command=options(report.plan),
+            facts={name: value for name, value in given.items() if value is not None},
+            total=sum(time.seconds for time in report.times),
         ),
     )
 
 
-def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
-    """Return how many of the paper's claims, or of our own questions, have each verdict."""
-    counts = Counter(
-        finding.verdict
-        for chapter in chapters
-        for finding in chapter.findings
-        if finding.is_ours == ours
+def chapter_html(number: int, written: Written) -> Markup:
+    """Return a chapter, or what went wrong in place of one."""
+    chapter = written.chapter
+    if chapter is None:
+        return _rendered("chapter", number=number, written=written, figures=[], tables=[])
+    names = table_names(chapter.tables)
+    return _rendered(
+        "chapter",
+        number=number,
+        written=written,
+        figures=[
+            _figure(each, written.pictures[each.name])
+            for each in chapter.drawings
+            if each.name in written.pictures
+        ],
+        tables=[
+            _table(table, f"data/{written.name}/{name}")
+            for table, name in zip(chapter.tables, names, strict=True)
+        ],
     )
+
+
+def problems_html(problems: tuple[str, ...]) -> Markup:
+    """Return what went wrong, as a box that cannot be overlooked; nothing without problems."""
+    return _rendered("problems", found=problems)
+
+
+def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
+    """Return the number of the paper's claims, or of our own questions, by verdict."""
+    findings = [finding for chapter in chapters for finding in chapter.findings]
+    counts = Counter(finding.verdict for finding in findings if finding.is_ours == ours)
     return {verdict: counts[verdict] for verdict in Verdict}
 
 
 def counted(claims: int, *, ours: bool = False) -> str:
-    """Return how many claims of the paper there are, or how many questions of our own.
+    """Return the number of claims of the paper, or of questions of our own, in words.
 
     >>> counted(45), counted(1, ours=True)
     ('45 claims of the paper', '1 question of our own')
@@ -100,182 +332,102 @@ def counted(claims: int, *, ours: bool = False) -> str:
     return f"{claims} {what}"
 
 
+def _counted(report: Report, *, ours: bool = False) -> dict[str, Any]:
+    counts = tally(report.chapters, ours=ours)
+    number = sum(counts.values())
+    words = counted(number, ours=ours)
+    heading = f"{words}, and what became of them" if number else "No claim was examined"
+    return {"counts": counts, "all": number, "words": words, "heading": heading}
+
+
 def duration(seconds: float) -> str:
     """Return a time as people say it.
 
     >>> [duration(x) for x in (0.4, 12.3, 100.0, 3_725.0)]
     ['0.4 s', '12 s', '1 min 40 s', '1 h 2 min']
     """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
     if whole < 3_600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3_600} h {whole % 3_600 // 60} min"
 
 
-def _masthead(report: Report) -> Markup:
-    size = f"{report.plan.size} size, seed {report.plan.seed}"
-    return element(
-        "header",
-        element("p", f"Bandstand · reproduction report · {size}", class_="kicker"),
-        element("h1", _TITLE),
-        element("p", element("cite", words.PAPER), f". {words.AUTHORS}.", class_="paper"),
-        paragraphs(words.ABOUT),
-        element("p", words.QUICK, class_="size") if report.plan.size == "quick" else None,
-    )
+def shown(cell: Cell) -> str:
+    """Return a number as people read it: three digits that count; the CSV has them all.
+
+    >>> [shown(cell) for cell in (None, 12345, 12345.6, 0.012345, 2e-7, 0.0, -0.5)]
+    ['–', '12,345', '12,346', '0.0123', '2 × 10⁻⁷', '0', '−0.5']
+    """
+    match cell:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if cell else "no"
+        case int():
+            text = f"{cell:,}"
+        case float() if abs(cell) >= 100:
+            text = f"{cell:,.0f}"
+        case float():
+            digits, _, power = f"{cell:.3g}".partition("e")
+            text = f"{digits} × 10{str(int(power)).translate(_SUPERSCRIPTS)}" if power else digits
+        case _:
+            return cell
+    return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
-def _summary(report: Report) -> Markup:
-    counts, own = tally(report.chapters), tally(report.chapters, ours=True)
-    claims, questions = sum(counts.values()), sum(own.values())
-    heading = f"{counted(claims)}, and what became of them"
-    return element(
-        "section",
-        element("h2", heading if claims else "No claim was examined"),
-        problems_html(report.problems),
-        _tally(counts) if claims else None,
-        element("h3", f"And {counted(questions, ours=True)}") if questions else None,
-        _tally(own) if questions else None,
-        _claims(report) if claims or questions else None,
-        id="summary",
-    )
-
-
-def _tally(counts: Mapping[Verdict, int]) -> Markup:
-    shares = (
-        element("i", class_=class_of(verdict), style=f"flex-grow:{count}")
-        for verdict, count in counts.items()
-        if count
-    )
-    return join(
-        element(
-            "ul",
-            (
-                element(
-                    "li",
-                    element("b", str(count)),
-                    element("span", f"{SYMBOLS[verdict]} {verdict}"),
-                    class_=class_of(verdict),
-                )
-                for verdict, count in counts.items()
-                if count
-            ),
-            class_="tally",
-        ),
-        element("div", shares, class_="shares", aria_hidden="true"),
-    )
-
-
-def _claims(report: Report) -> Markup:
-    """Return every claim with its verdict; more about each is in its chapter."""
-    groups = (
-        element(
-            "tbody",
-            element(
-                "tr",
-                element(
-                    "th",
-                    element("a", f"{number} {chapter.title}", href=f"#{chapter.name}"),
-                    colspan=3,
-                    scope="rowgroup",
-                ),
-            ),
-            (
-                element(
-                    "tr",
-                    element("td", prose(finding.paper)),
-                    element("td", finding.place, class_="place"),
-                    element("td", verdict_html(finding.verdict)),
-                )
-                for finding in chapter.findings
-            ),
-        )
-        for number, chapter in enumerate(report.chapters, 1)
-        if chapter.findings
-    )
-    names = ("Claim", "Where in the paper", "Seen here")
-    head = element("thead", element("tr", (element("th", name, scope="col") for name in names)))
-    return element("table", head, groups, class_="claims")
-
-
-def _contents(report: Report) -> Markup:
-    chapters = [(chapter.name, chapter.title) for chapter in report.chapters]
-    last = [("words", "Words used here"), ("repeat", "How to repeat it"), ("durations", "Times")]
-    absent = "; ".join(report.absent)
-    return element(
-        "nav",
-        element("h2", "Contents"),
-        element("ol", (entry(*each) for each in chapters)),
-        element("ul", (entry(*each) for each in last)),
-        element("p", f"Not in this report, because not run: {absent}.") if absent else None,
-        aria_label="Contents",
-    )
-
-
-def _terms() -> Markup:
-    listed = (
-        join(element("dt", term), element("dd", " ".join(text.split())))
-        for term, text in words.TERMS.items()
-    )
-    return element(
-        "section",
-        element("h2", "Words used here"),
-        element("dl", listed, class_="terms"),
-        id="words",
-    )
-
-
-def _repeat(report: Report) -> Markup:
-    given = {
-        "size": report.plan.size,
-        "seed": report.plan.seed,
-        **{name: value for name, value in report.machine.items() if value is not None},
+def _figure(drawing: Drawing, picture: bytes) -> dict[str, Any]:
+    return {
+        "name": drawing.name,
+        "caption": drawing.caption,
+        "content": b64encode(picture).decode(),
+        "width": round(_PIXELS_PER_INCH * drawing.width),
+        "height": round(_PIXELS_PER_INCH * drawing.height),
+        "wide": drawing.width > _WIDE,
     }
-    return element(
-        "section",
-        element("h2", "How to repeat it"),
-        element("pre", f"bandstand reproduce OUT {options(report.plan)}"),
-        element(
-            "p",
-            "The same seed gives the same numbers, however many processes work on it; only times "
-            "are this computer's own. Every result is kept in ",
-            element("code", "work/"),
-            ", so an interrupted run goes on where it was. All claims in one file: ",
-            element("a", "findings.json", href="findings.json"),
-            "; this run: ",
-            element("a", "run.json", href="run.json"),
-            ".",
-        ),
-        element("dl", (fact(*each) for each in given.items()), class_="facts"),
-        id="repeat",
-    )
 
 
-def _durations(report: Report) -> Markup:
-    rows = (
-        element(
-            "tr",
-            element("td", time.title),
-            element("td", f"{time.jobs:,}", class_="number"),
-            element("td", duration(time.seconds), class_="number"),
-        )
-        for time in report.times
+def _table(table: Table, file: str) -> dict[str, Any]:
+    """Return the cells with how they are set: numbers to the right, a few words on one line."""
+    columns = range(len(table.columns))
+    numeric = [all(_reads_as_number(row[place]) for row in table.rows) for place in columns]
+    right = ["number" if each else None for each in numeric]
+    return {
+        "title": table.title,
+        "note": table.note,
+        "file": file,
+        "is_long": len(table.rows) > _MAX_SHOWN_ROWS,
+        "heads": list(zip(table.columns, right, strict=True)),
+        "rows": [
+            [(shown(cell), kind or _short(cell)) for cell, kind in zip(row, right, strict=True)]
+            for row in table.rows
+        ],
+    }
+
+
+def _short(cell: Cell) -> str | None:
+    return "short" if len(str(cell)) <= _MAX_LETTERS_ON_ONE_LINE else None
+
+
+def _reads_as_number(cell: Cell) -> bool:
+    """Return whether a cell is a number, or words that begin with one: "0.12 ± 0.03"."""
+    return not isinstance(cell, str) or _NUMBER.match(cell) is not None
+
+
+def _rendered(macro: str, **values: Any) -> Markup:
+    return Markup(getattr(_templates(), macro)(**values))
+
+
+@cache
+def _templates() -> Any:
+    environment = Environment(
+        undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    total = sum(time.seconds for time in report.times)
-    last = f" The last ended {report.finished}." if report.finished else ""
-    names = (("study", None), ("jobs", "number"), ("working time", "number"))
-    head = element("tr", (element("th", name, scope="col", class_=kind) for name, kind in names))
-    return element(
-        "section",
-        element("h2", "Times"),
-        element(
-            "p",
-            f"All jobs together worked for {duration(total)}, those that measure time one by one "
-            f"and the others side by side.{last}",
-        ),
-        element("table", element("thead", head), element("tbody", rows), class_="times"),
-        id="durations",
-    )
+    environment.filters.update(prose=prose, paragraphs=paragraphs, duration=duration)
+    environment.globals.update(symbols=_SYMBOLS, kinds=_KINDS)
+    return environment.from_string(_file("page.html")).module
+
+
+def _file(name: str) -> str:
+    return resources.files("bandstand_lab.report").joinpath(name).read_text(encoding="utf-8")

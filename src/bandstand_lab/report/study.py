@@ -1,4 +1,4 @@
-"""What a study is: jobs that can run anywhere in any order, and a chapter of their results.
+"""A study: jobs that can run anywhere in any order, and a chapter of their results.
 
     plan ── jobs ──▶ results, one JSON value for each job ── chapter ──▶ findings, tables, figures
 
@@ -72,9 +72,9 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """What a study has found."""
+    """The findings of a study, with their evidence."""
 
-    introduction: str  # the question, for somebody who has not read the paper
+    introduction: str  # the question, for a reader who has not seen the paper
     method: str  # what was done, so that another could do it again
     findings: tuple[Finding, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -94,7 +94,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is asked for: how much, from which seed, and on which data of the user's own."""
+    """The order of a run: its size, its seed, and data of the user's own."""
 
     size: Size
     seed: int = 1

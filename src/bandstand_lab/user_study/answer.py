@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bandstand_lab.report.figures import in_order
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import in_order, spoken
 from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand_lab.user_study.ratings import best_and_worst, shared_step
 from bandstand_lab.user_study.words import counted, listed

@@ -14,8 +14,8 @@ import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.study.exchange import STUDY_FILE, write_export
-from bandstand_lab.report.chapters import write_made
-from bandstand_lab.report.files import write_whole
+from bandstand_lab.report.folder import write_whole
+from bandstand_lab.report.page import write_chapter
 from bandstand_lab.user_study import (
     comparisons,
     novelty,
@@ -73,7 +73,7 @@ def write_report(
     chapters = []
     for number, part in enumerate(parts, start=1):
         place = out / "data" / part.name
-        chapters.append(write_made(part.name, part.title, part.make, place=place))
+        chapters.append(write_chapter(part.name, part.title, part.make, place=place))
         if on_done is not None:
             on_done(number, len(parts))
     report = StudyReport(data=data, answer=answer(data, analysis), chapters=tuple(chapters))

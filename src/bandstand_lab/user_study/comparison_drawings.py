@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bandstand_lab.report.figures import INK, MUTED, look_of
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import INK, MUTED, look_of, spoken
 from bandstand_lab.report.study import Drawing
 from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours
 from bandstand_lab.user_study.words import counted, listed, stars

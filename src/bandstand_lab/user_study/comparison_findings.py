@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bandstand_lab.report.figures import in_order
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import in_order, spoken
 from bandstand_lab.report.study import Finding, Verdict
 from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand_lab.user_study.judging import judged

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand_lab.report.figures import look_of, plain
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import look_of, plain, spoken
 from bandstand_lab.report.study import Chapter, Drawing, Table
 from bandstand_lab.user_study.measures import LONGEST_SHOWN, novelty_curves
 from bandstand_lab.user_study.participation import pseudonyms

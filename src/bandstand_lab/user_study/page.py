@@ -6,17 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bandstand import __version__
-from bandstand_lab.report.chapter_page import chapter_html, problems_html
-from bandstand_lab.report.document import document, entry, fact
 from bandstand_lab.report.figures import in_order, look_of
-from bandstand_lab.report.markup import Markup, element, join, paragraphs
+from bandstand_lab.report.page import (
+    Markup,
+    chapter_html,
+    document,
+    element,
+    entry,
+    fact,
+    join,
+    paragraphs,
+    problems_html,
+)
 from bandstand_lab.user_study import words
 from bandstand_lab.user_study.repeating import commands, needs_file
 
 if TYPE_CHECKING:
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
-    from bandstand_lab.report.chapters import Written
+    from bandstand_lab.report.page import Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

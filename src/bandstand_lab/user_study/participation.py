@@ -5,8 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from bandstand_lab.report.figures import INK, in_order, look_of, plain
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import INK, in_order, look_of, plain, spoken
 from bandstand_lab.report.study import BEYOND, Chapter, Drawing, Finding, Table, Verdict
 from bandstand_lab.user_study.judging import judged
 from bandstand_lab.user_study.rules import broken_rules

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, spoken
 from bandstand_lab.report.study import Chapter, Drawing, Table
 from bandstand_lab.user_study.words import counted, listed
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bandstand_lab.paper.repetition.drawings import rank_frequency
-from bandstand_lab.paper.repetition.findings import RULE, others_finding, product_finding
-from bandstand_lab.paper.repetition.measures import Measures, Played, curvature
-from bandstand_lab.paper.repetition.settings import EXACT, OTHERS, PRODUCT
+from bandstand_lab.paper.repeated_plays import Measures, Played, curvature
+from bandstand_lab.paper.repetition import (
+    TEXTS,
+    others_finding,
+    product_finding,
+    rank_frequency,
+)
+from bandstand_lab.paper.repetition_runs import EXACT, OTHERS, PRODUCT
 from bandstand_lab.report.figures import in_order, look_of
 from bandstand_lab.report.study import Chapter, Table
 from bandstand_lab.statistics.concentration import effective_songs
@@ -73,7 +77,7 @@ def _measures(found: Repetition) -> Measures:
 def _findings(results: dict[str, Played]) -> list[Finding]:
     found = []
     if results.keys() & {*PRODUCT, EXACT}:
-        found.append(replace(product_finding(results, "Its user study"), why=RULE))
+        found.append(replace(product_finding(results, "Its user study"), why=TEXTS("rule")))
     if results.keys() & set(OTHERS):
         found.append(others_finding(results, "Its user study"))
     return found

@@ -11,8 +11,7 @@ from bandstand_lab.paper.uncertainty.findings import (
     faster_finding,
     later_finding,
 )
-from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain, spoken
 from bandstand_lab.report.study import Chapter, Drawing, Table
 from bandstand_lab.user_study.judging import judged
 from bandstand_lab.user_study.measures import uncertainty

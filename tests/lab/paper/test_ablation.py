@@ -18,10 +18,8 @@ from bandstand.model.priors import (
     PreferencePrior,
     paper_prior,
 )
-from bandstand_lab.paper.ablation import STUDY
-from bandstand_lab.paper.ablation.additive import Additive
-from bandstand_lab.paper.ablation.listeners import AddingListener
-from bandstand_lab.paper.ablation.runs import PRODUCT, SUM, play
+from bandstand_lab.paper.ablation import PRODUCT, STUDY, SUM, AddingListener, play
+from bandstand_lab.paper.additive_model import Additive
 from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.simulation.listener import SimulatedListener
 from tests.lab.paper.drawn import assert_whole

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand_lab.paper.equivalence import STUDY
-from bandstand_lab.paper.equivalence.design import EXACT, MCMC, Design
-from bandstand_lab.paper.equivalence.runs import regrets, step_times
+from bandstand_lab.paper.equivalence import EXACT, MCMC, STUDY, Design, regrets, step_times
 from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld

@@ -11,23 +11,36 @@ import numpy as np
 import pytest
 
 from bandstand.model.novelty import novelty
-from bandstand_lab.paper.repetition import STUDY
-from bandstand_lab.paper.repetition.findings import (
-    distance_findings,
-    others_finding,
-    product_finding,
-    stand_ins,
-)
-from bandstand_lab.paper.repetition.jobs import rows_of
-from bandstand_lab.paper.repetition.measures import (
+from bandstand_lab.paper.repeated_plays import (
+    Person,
     Played,
     between_people,
     distance_to_people,
     measured,
+    most_played,
+    people,
+    stretches,
 )
-from bandstand_lab.paper.repetition.people import Person, most_played, people, stretches
-from bandstand_lab.paper.repetition.plays import best_songs, played, played_by_sampling
-from bandstand_lab.paper.repetition.settings import EXACT, OTHERS, PRODUCT, SAMPLED, WEEKS
+from bandstand_lab.paper.repetition import (
+    STUDY,
+    distance_findings,
+    others_finding,
+    product_finding,
+    rank_frequency,
+    stand_ins,
+)
+from bandstand_lab.paper.repetition_runs import (
+    EXACT,
+    OTHERS,
+    PRODUCT,
+    SAMPLED,
+    WEEKS,
+    best_songs,
+    played,
+    played_by_sampling,
+    rows_of,
+)
+from bandstand_lab.report.figures import new_figure
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.clock import Clock
 from bandstand_lab.statistics.rank_laws import Shape
@@ -306,6 +319,18 @@ def test_without_people_the_distance_cannot_be_told() -> None:
     (finding,) = distance_findings(PAPER_IS_RIGHT, {}, {})
     assert finding.verdict is Verdict.OPEN
     assert "--history" in finding.why
+
+
+@pytest.mark.parametrize("most", [4.0, 300.0])
+def test_an_algorithm_that_hardly_repeats_does_not_cut_the_others(most: float) -> None:
+    plays = {"random": [2.0, 1.0, 1.0, 1.0], "greedy-cn": [most, 3.0, 2.0, 1.0]}
+    figure = new_figure(12.0, 4.0)
+    results = {name: algorithm(name, [np.array(counts)]) for name, counts in plays.items()}
+    rank_frequency(results, []).draw(figure)
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        assert low < 1
+        assert most < high
 
 
 # ── Jobs and chapter ─────────────────────────────────────────────────────────────────────

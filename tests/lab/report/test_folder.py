@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from bandstand.errors import ConflictError, InvalidInputError
-from bandstand_lab.report.files import write_whole
-from bandstand_lab.report.folder import claimed, options
+from bandstand_lab.report.folder import claimed, options, write_whole
 from bandstand_lab.report.study import Plan
 from tests.children import started
 

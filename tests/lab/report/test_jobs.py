@@ -176,7 +176,7 @@ def test_the_longest_begin_first(folder: Folder, tmp_path: Path) -> None:
 def test_what_runs_by_itself_ends_with_whoever_started_it(tmp_path: Path) -> None:
     file = tmp_path / "process"
     order = ("tests.lab.report.small_study:waiting", {"file": str(file)})
-    code = f"from bandstand_lab.report.children import run_apart\nrun_apart({order!r})\n"
+    code = f"from bandstand_lab.report.jobs import run_apart\nrun_apart({order!r})\n"
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": paths}
     with started([sys.executable, "-c", code], env=environment) as process:

@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from bandstand_lab.report.chapter_page import chapter_html
-from bandstand_lab.report.chapters import Written, file_name_of, table_names
-from bandstand_lab.report.markup import paragraphs
-from bandstand_lab.report.page import Report, StudyTime, page, tally
+from bandstand_lab.report.page import (
+    Report,
+    StudyTime,
+    Written,
+    chapter_html,
+    file_name_of,
+    page,
+    paragraphs,
+    table_names,
+    tally,
+)
 from bandstand_lab.report.study import (
     BEYOND,
     Cell,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bandstand.study.design import Design
-from bandstand_lab.report.chapters import Written
+from bandstand_lab.report.page import Written
 from bandstand_lab.report.study import Chapter
 from bandstand_lab.user_study.page import StudyReport, page
 from bandstand_lab.user_study.repeating import commands

@@ -16,7 +16,7 @@ from bandstand_lab.histories import examine, read
 from bandstand_lab.histories.document import recovery_json
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
 from bandstand_lab.histories.skips import is_heard
-from bandstand_lab.paper.repetition.measures import FEWEST_REPEATS
+from bandstand_lab.paper.repeated_plays import FEWEST_REPEATS
 from bandstand_lab.statistics.concentration import share_if_equal, share_of_most_played
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 

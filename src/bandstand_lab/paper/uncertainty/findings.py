@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand_lab.report.spoken import spoken
+from bandstand_lab.report.figures import spoken
 from bandstand_lab.report.study import Finding, Verdict
 from bandstand_lab.statistics.paired import holm, paired_difference
 

@@ -1,0 +1,297 @@
+"""Product or sum: U = Uc·Un against U = a·Uc + b·Un, with listeners of both kinds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.algorithms.recommender import Recommender
+from bandstand.model.novelty import novelty
+from bandstand.model.priors import paper_prior
+from bandstand.types import frozen
+from bandstand_lab.paper import ordering_tests as tests
+from bandstand_lab.paper.additive_model import Additive
+from bandstand_lab.paper.regret import regret_table
+from bandstand_lab.report import figures
+from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.texts import Texts
+from bandstand_lab.simulation.clock import EVERYDAY
+from bandstand_lab.simulation.listener import SimulatedListener, drawn_recovery_time
+from bandstand_lab.simulation.session import follow
+from bandstand_lab.simulation.streams import radio_seed, stream
+from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.statistics.summaries import mean_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from bandstand.domain import Songs
+    from bandstand.inference.engine import Engine
+    from bandstand.types import Features, Matrix, Vector
+    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.simulation.listener import Listener
+
+TEXTS: Final = Texts(Path(__file__).with_name("templates") / "ablation.toml")
+PRODUCT, SUM = "product", "sum"
+KINDS: Final = (PRODUCT, SUM)
+_OTHER: Final = {PRODUCT: SUM, SUM: PRODUCT}
+_LISTENER: Final = {PRODUCT: "listeners who multiply", SUM: "listeners who add"}
+_RADIO: Final = {PRODUCT: "product Uc·Un", SUM: "sum a·Uc + b·Un"}
+# New songs deserve 0 ± 1, and two answers to the same differ by about half of that.
+_NOISE: Final = 0.5
+# What novelty is worth to a listener who adds: as much as a favourite, three standard deviations
+# above the rest, loses for one who multiplies.
+_WORTH: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddingListener:
+    """U = θ'x + b·(1 − exp(−t/s)) plus normal noise; θ, s and the noise are another listener's.
+
+    A song just heard loses the same, whether it is loved or not.
+    """
+
+    like: SimulatedListener
+    novelty_worth: float  # b: what a new song has over the same song just heard
+
+    @property
+    def recovery_time(self) -> float:
+        """The true s, in minutes."""
+        return self.like.recovery_time
+
+    def liking(self, features: Features) -> Vector:
+        """Return what each song would be worth if it were new."""
+        return np.asarray(self.like.liking(features) + self.novelty_worth)
+
+    def expected_rating(self, songs: Songs) -> Vector:
+        """Return U of each song."""
+        curve = novelty(songs.elapsed, self.recovery_time)
+        return np.asarray(self.like.liking(songs.features) + self.novelty_worth * curve)
+
+    def rate(self, songs: Songs, rng: np.random.Generator) -> Vector:
+        """Return U plus noise for each song."""
+        noise = self.like.noise_standard_deviation * rng.standard_normal(len(songs))
+        return np.asarray(self.expected_rating(songs) + noise)
+
+
+def play(*, truth: str, songs: int, features: int, run: int, seed: int, steps: int) -> Json:
+    """Return the regret after each step, and the share of repeats, of both kinds of radio."""
+    table, listener = _meeting(truth, songs, features, run, seed)
+    found = {}
+    for kind in KINDS:
+        radio = _radio(kind, table, radio_seed(seed, run))
+        played = follow(radio, listener, steps=steps, clock=EVERYDAY, seed=seed, number=run)
+        trace = Trace.of("", run, played)
+        found[kind] = {
+            "regret": trace.regret.tolist(),
+            "repeat_share": 1 - len(np.unique(trace.rows)) / len(trace),
+            "mean_rating": float(trace.expected.mean()),
+        }
+    return found
+
+
+def _meeting(truth: str, songs: int, features: int, run: int, seed: int) -> tuple[Matrix, Listener]:
+    """Return songs whose last feature is a constant 1, and a listener of one kind.
+
+    The constant is for the radios: with it the product, too, can say that all songs are liked.
+    """
+    drawn = stream(seed, "songs", run).standard_normal((songs, features)) / np.sqrt(features)
+    rng = stream(seed, "listener", run)
+    taste = rng.standard_normal(features)
+    # Every listener's likings have the same spread, so that regrets can be averaged.
+    taste *= np.sqrt(features) / np.linalg.norm(taste)
+    multiplying = SimulatedListener(
+        preference=frozen(np.append(taste, 0.0)),
+        recovery_time=drawn_recovery_time(rng),
+        noise_standard_deviation=_NOISE,
+    )
+    table = np.column_stack([drawn, np.ones(songs)])
+    if truth == PRODUCT:
+        return table, multiplying
+    return table, AddingListener(like=multiplying, novelty_worth=_WORTH)
+
+
+def _radio(kind: str, table: Any, seed: int) -> Recommender:
+    """Return a Bayes-UCB radio on the product or on the sum, both exact."""
+    radio = Recommender(features=table, algorithm="bayes-ucb-cn-x", raw=True, seed=seed)
+    if kind == SUM:
+        engine: Engine[Any] = Additive(prior=paper_prior(table.shape[1] + 1))
+        radio.engine = engine
+        radio.belief = engine.fit(radio.history, rng=np.random.default_rng(seed))
+    return radio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """The size of the study."""
+
+    songs: int
+    features: int
+    steps: int
+    listeners: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> Design:
+        """Return the size that belongs to the plan."""
+        return plan.pick(
+            quick=cls(songs=300, features=10, steps=120, listeners=8),
+            full=cls(songs=300, features=20, steps=200, listeners=16),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """Regret by the kind of listener and the kind of radio: (listeners, steps) each."""
+
+    design: Design
+    regrets: Mapping[tuple[str, str], Matrix]
+    repeats: Mapping[tuple[str, str], float]
+
+    @classmethod
+    def of(cls, plan: Plan, results: Mapping[str, Json]) -> Outcome:
+        """Return the results as matrices."""
+        design = Design.of(plan)
+        regrets, repeats = {}, {}
+        for truth in KINDS:
+            runs = [results[f"{truth}-{run:02d}"] for run in range(design.listeners)]
+            for radio in KINDS:
+                regrets[truth, radio] = frozen(np.array([run[radio]["regret"] for run in runs]))
+                repeats[truth, radio] = float(np.mean([run[radio]["repeat_share"] for run in runs]))
+        return cls(design=design, regrets=regrets, repeats=repeats)
+
+    def ends(self, truth: str) -> tuple[Vector, Vector]:
+        """Return the last regrets of the right form and of the wrong one."""
+        return self.regrets[truth, truth][:, -1], self.regrets[truth, _OTHER[truth]][:, -1]
+
+    def cells(self) -> dict[str, tests.Cell]:
+        """Test the right form against the wrong one, for each kind of listener."""
+        ends = {truth: self.ends(truth) for truth in KINDS}
+        pairs = [
+            tests.Pair(place=_LISTENER[truth], lower=right, upper=wrong)
+            for truth, (right, wrong) in ends.items()
+        ]
+        return dict(zip(KINDS, tests.cells(pairs), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """The study of the model's form."""
+
+    name: str = "ablation"
+    title: str = "Product or sum: how content and novelty go together"
+
+    def jobs(self, plan: Plan) -> Sequence[Job]:
+        """Return one job per listener of each kind."""
+        size = asdict(Design.of(plan))
+        listeners = size.pop("listeners")
+        return tuple(
+            Job(
+                key=f"{truth}-{run:02d}",
+                function="bandstand_lab.paper.ablation:play",
+                arguments={"truth": truth, "run": run, "seed": plan.seed, **size},
+            )
+            for run in range(listeners)
+            for truth in KINDS
+        )
+
+    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
+        """Return what it costs to add where the listener multiplies, and the other way round."""
+        outcome = Outcome.of(plan, results)
+        drawing = Drawing(
+            name="regret",
+            caption=TEXTS("figures.regret.caption", listeners=outcome.design.listeners),
+            draw=partial(_draw, outcome),
+            width=9.5,
+            height=4.0,
+        )
+        return Chapter(
+            introduction=TEXTS("introduction"),
+            method=TEXTS("method", **asdict(outcome.design)),
+            findings=(_product_finding(outcome), _price_finding(outcome)),
+            tables=(_table(outcome),),
+            drawings=(drawing,),
+            data=_data(outcome),
+        )
+
+
+def _product_finding(outcome: Outcome) -> Finding:
+    cells = outcome.cells()
+    own, other = cells[PRODUCT], cells[SUM]  # in `other` the product should be higher
+    verdict = Verdict.FAILS if own.contradicted else Verdict.OPEN
+    if own.confirmed:
+        verdict = Verdict.HOLDS if other.contradicted else Verdict.PARTLY
+    return TEXTS.finding(
+        "product",
+        verdict,
+        multiplying=own.ratio,
+        multiplying_p=tests.p_words(own.corrected),
+        adding=1 / other.ratio,
+        adding_p=tests.p_words(other.corrected),
+    )
+
+
+def _price_finding(outcome: Outcome) -> Finding:
+    """Judge which mistake costs more, by the logarithm of the wrong form's share of regret."""
+    prices = {}
+    for truth in KINDS:
+        right, wrong = outcome.ends(truth)
+        prices[truth] = np.log(wrong / right)
+    pair = tests.Pair(place="", lower=prices[SUM], upper=prices[PRODUCT])
+    (cell,) = tests.cells([pair])
+    return TEXTS.finding(
+        "price",
+        tests.verdict([cell]),
+        multiplying=float(np.exp(prices[SUM].mean())),
+        adding=float(np.exp(prices[PRODUCT].mean())),
+        p=tests.p_words(cell.difference.p_value),
+    )
+
+
+def _table(outcome: Outcome) -> Table:
+    rows = [
+        (_LISTENER[truth], _RADIO[radio], regret)
+        for (truth, radio), regret in outcome.regrets.items()
+    ]
+    looks = (outcome.design.steps // 2, outcome.design.steps)
+    table = regret_table(TEXTS("tables.regret.title"), rows, looks, heads=("listeners", "radio"))
+    repeats = [100 * share for share in outcome.repeats.values()]
+    both = tuple((*row, share) for row, share in zip(table.rows, repeats, strict=True))
+    return replace(table, columns=(*table.columns, "repeats, %"), rows=both)
+
+
+def _draw(outcome: Outcome, figure: Figure) -> None:
+    steps = np.arange(1.0, outcome.design.steps + 1)
+    for axes, truth in zip(figure.subplots(1, 2, sharex=True), KINDS, strict=True):
+        for radio, colour in zip(KINDS, figures.CYCLE, strict=False):
+            dashes = "-" if radio == truth else "--"
+            look = figures.Look(label=_RADIO[radio], colour=colour, dashes=dashes)
+            curve = mean_curve(outcome.regrets[truth, radio])
+            spread = curve.standard_error
+            figures.draw_curve(axes, steps, curve.mean, look, spread=spread, markers=0)
+        axes.set(title=_LISTENER[truth], xlabel="songs played, n", ylabel="regret")
+        axes.set_xlim(0, len(steps))
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+        axes.legend(loc="upper left")
+
+
+def _data(outcome: Outcome) -> dict[str, Json]:
+    return {
+        "listeners": outcome.design.listeners,
+        "regret": {
+            f"{_LISTENER[truth]}, {_RADIO[radio]}": regret.tolist()
+            for (truth, radio), regret in outcome.regrets.items()
+        },
+        "right_against_wrong": {
+            _LISTENER[truth]: cell.as_json() for truth, cell in outcome.cells().items()
+        },
+    }
+
+
+STUDY: Final = Ablation()
