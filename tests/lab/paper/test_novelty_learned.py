@@ -1,4 +1,4 @@
-"""The learnt novelty curve: by two routes, and judged against planted truths."""
+"""The learned novelty curve: by two routes, and judged against planted truths."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bandstand.inference.variational import Variational
 from bandstand.model.factors import content_novelty
 from bandstand.model.novelty import novelty
 from bandstand.units import MONTH
-from bandstand_lab.paper.novelty_learnt import STUDY
-from bandstand_lab.paper.novelty_learnt.learning import (
+from bandstand_lab.paper.novelty_learned import (
     SITTING,
+    STUDY,
     WEEK,
+    band_verdict,
     learn,
-    learnt_curve,
+    learned_curve,
+    match,
     places,
 )
-from bandstand_lab.paper.novelty_learnt.measures import match
-from bandstand_lab.paper.novelty_learnt.study import band_verdict
 from bandstand_lab.report.study import Plan, Verdict
 from tests.lab.paper.drawn import assert_whole
 
@@ -35,7 +35,7 @@ def test_the_curve_is_the_novelty_that_the_engine_tells() -> None:
     ratings = features @ [1.0, -1.0, 2.0] * novelty(elapsed, 300.0) + rng.standard_normal(80)
     engine = Variational(model=content_novelty(3))
     belief = engine.fit(History.of(features=features, elapsed=elapsed, ratings=ratings))
-    mean, deviation = learnt_curve(belief, places())
+    mean, deviation = learned_curve(belief, places())
     songs = Songs.of(features=np.ones((len(places()), 3)), elapsed=places())
     prediction = engine.predict(belief, songs)
     assert mean == pytest.approx(prediction.parts()["novelty"], rel=1e-9, abs=1e-12)
@@ -43,7 +43,7 @@ def test_the_curve_is_the_novelty_that_the_engine_tells() -> None:
     assert deviation == pytest.approx(prediction.factor_deviations[1] / np.abs(scale), rel=1e-9)
 
 
-def test_a_listener_is_followed_and_learnt() -> None:
+def test_a_listener_is_followed_and_learned() -> None:
     settings = {"run": 0, "steps": 25, "songs": 12, "features": 2, "seed": 3}
     found = learn(listening=WEEK, **settings)
     assert len(found["mean"]) == len(found["truth"]) == len(places())
@@ -55,7 +55,7 @@ def test_a_listener_is_followed_and_learnt() -> None:
 
 
 def result(*, shift: float = 0.0, deviation: float = 0.05, repeats: Any = (0.1, 3_000.0)) -> Any:
-    """Return a learnt curve that is off by `shift` everywhere."""
+    """Return a learned curve that is off by `shift` everywhere."""
     truth = novelty(places(), 300.0)
     return {
         "recovery_time": 300.0,
