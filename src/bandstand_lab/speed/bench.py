@@ -20,15 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.paper.efficiency import efficiency_findings
 from bandstand_lab.speed.asked import asked_figures
-from bandstand_lab.speed.claims import efficiency_findings, growth
-from bandstand_lab.speed.evidence import geometric_mean
+from bandstand_lab.speed.evidence import geometric_mean, growth
 from bandstand_lab.speed.import_time import ImportTime, measure_import, unwanted_among
-from bandstand_lab.speed.learners import METHODS, REFERENCE_STEPS
 from bandstand_lab.speed.machine import machine
 from bandstand_lab.speed.online_step import StepPlan, measure_own, measure_random
 from bandstand_lab.speed.training import (
     LARGE,
+    METHODS,
+    REFERENCE_STEPS,
     TrainingStudy,
     asked_size,
     measure_training,

@@ -6,20 +6,19 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.paper.efficiency import efficiency_findings, training_panel
 from bandstand_lab.report.figures import (
     BAD,
     GOOD,
     GRID,
     INK,
     MUTED,
-    label_ends,
     look_of,
     new_figure,
     plain,
     style,
 )
 from bandstand_lab.report.study import Verdict
-from bandstand_lab.speed.claims import efficiency_findings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from bandstand_lab.report.study import Finding
     from bandstand_lab.speed.bench import BenchResult
     from bandstand_lab.speed.step_times import StepTimes
-    from bandstand_lab.speed.training import TrainingStudy
 
 _COLOURS: Final = {
     Verdict.HOLDS: GOOD,
@@ -63,37 +61,6 @@ def plot(result: BenchResult, file: Path) -> None:
         except ValueError as problem:
             msg = f"the plot must have a name that ends as a picture does (.png), got {file}"
             raise InvalidInputError(msg) from problem
-
-
-def training_panel(axes: Axes, study: TrainingStudy) -> None:
-    """Draw the time of each method over the number of ratings."""
-    sizes = study.sizes
-    axes.set(xscale="log", yscale="log")
-    for method in study.methods:
-        spreads = [study.seconds(method, size) for size in sizes]
-        look = look_of(method)
-        low, high = [each.lower for each in spreads], [each.upper for each in spreads]
-        axes.fill_between(sizes, low, high, color=look.colour, alpha=0.15, linewidth=0)
-        axes.plot(
-            sizes,
-            [each.median for each in spreads],
-            color=look.colour,
-            linewidth=look.width,
-            linestyle=look.dashes,
-            marker=look.marker,
-            markersize=4,
-        )
-    axes.set_title("Time to learn from N ratings, one thread")
-    axes.set(xlabel="ratings N", ylabel="processor time (median, quartiles shaded)")
-    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    axes.yaxis.set_major_formatter(_in_seconds)
-    axes.minorticks_off()
-    axes.grid(color=GRID, linewidth=0.7)
-    label_ends(axes, {method: study.seconds(method, sizes[-1]).median for method in study.methods})
-
-
-def _in_seconds(value: float, position: float) -> str:
-    return f"{plain(value, position)} s"
 
 
 def _claims_panel(axes: Axes, findings: Sequence[Finding]) -> None:

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from bandstand_lab.paper.efficiency import efficiency_findings
 from bandstand_lab.report.study import Verdict
 from bandstand_lab.speed.asked import asked_figures, number
-from bandstand_lab.speed.claims import efficiency_findings, in_order_of_time
-from bandstand_lab.speed.learners import LABELS
-from bandstand_lab.speed.training import LARGE, asked_size
+from bandstand_lab.speed.evidence import in_order_of_time
+from bandstand_lab.speed.training import LABELS, LARGE, asked_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

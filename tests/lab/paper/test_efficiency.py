@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand_lab.paper import efficiency
 from bandstand_lab.paper.efficiency import STUDY, EfficiencyStudy
 from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Plan, Verdict
-from bandstand_lab.speed.learners import LABELS, METHODS
+from bandstand_lab.speed.training import LABELS, METHODS
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Chapter
@@ -102,6 +101,5 @@ def test_the_figure_can_be_drawn_and_its_caption_says_what_is_seen(chapter: Chap
     assert "2,000 ratings" in drawing.caption
 
 
-def test_the_method_says_that_the_sampler_was_scaled() -> None:
-    assert "scaled up" in efficiency._method(PLAN, 91)
-    assert "scaled" not in efficiency._method(Plan(size="full"), 91)
+def test_the_method_says_how_many_steps_of_the_sampler_were_run(chapter: Chapter) -> None:
+    assert "5,000 steps, of which 1,000 were run" in chapter.method

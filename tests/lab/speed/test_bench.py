@@ -26,13 +26,12 @@ from bandstand_lab.speed.bench import (
     quick_request,
 )
 from bandstand_lab.speed.import_time import unwanted_among
-from bandstand_lab.speed.learners import METHODS
 from bandstand_lab.speed.linucb_reference import PlainLinUcb, RankOneLinUcb
 from bandstand_lab.speed.online_step import StepPlan, measure_random
 from bandstand_lab.speed.step_times import CONTENDERS
 from bandstand_lab.speed.table import print_tables
 from bandstand_lab.speed.timing import Spread
-from bandstand_lab.speed.training import TrainingStudy, TrainingTime
+from bandstand_lab.speed.training import METHODS, TrainingStudy, TrainingTime
 from bandstand_lab.speed.world import PAPER, STARS
 
 if TYPE_CHECKING:

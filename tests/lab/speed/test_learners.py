@@ -7,7 +7,7 @@ import pytest
 
 from bandstand.inference.least_squares import LeastSquares
 from bandstand.model.priors import paper_prior
-from bandstand_lab.speed.learners import (
+from bandstand_lab.speed.training import (
     ITERATIONS,
     LABELS,
     METHODS,

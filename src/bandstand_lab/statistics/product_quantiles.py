@@ -17,6 +17,8 @@ import numpy as np
 from scipy.special import ndtr
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bandstand.arrays import Matrix, Vector
 
 # Numbers held at a time: 16 MB, whatever the catalogue.
@@ -28,7 +30,7 @@ _REACH: Final = 9.5
 def monte_carlo_quantile(
     level: float, means: Matrix, deviations: Matrix, draws: int, rng: np.random.Generator
 ) -> Vector:
-    """Return the empirical quantile of each product from so many draws of its factors: (S,)."""
+    """Return the empirical quantile of each product from `draws` draws of its factors: (S,)."""
     songs = means.shape[1]
     found = np.empty(songs)
     length = max(1, _TABLE // draws)
@@ -43,7 +45,7 @@ def monte_carlo_quantile(
 
 
 def quadrature_quantile(
-    level: float, mean: tuple[float, float], deviation: tuple[float, float], near: float
+    level: float, mean: Sequence[float], deviation: Sequence[float], near: float
 ) -> float:
     """Return the quantile of one product by adaptive quadrature, searched for around `near`.
 
@@ -70,7 +72,7 @@ def quadrature_quantile(
     )
 
 
-def _cdf(value: float, mean: tuple[float, float], deviation: tuple[float, float]) -> float:
+def _cdf(value: float, mean: Sequence[float], deviation: Sequence[float]) -> float:
     from scipy.integrate import quad  # noqa: PLC0415
 
     # Over the factor that is narrower for its mean: then the other one makes no narrow step.
