@@ -32,6 +32,13 @@ def test_json_is_all_that_is_printed_and_a_plot_is_drawn(
     assert plot_file.read_bytes().startswith(b"\x89PNG")
 
 
+def test_without_jinja2_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bandstand_lab.cli.bench.find_spec", lambda _: None)
+    outcome = CliRunner().invoke(bench, [*TINY])
+    assert outcome.exit_code == 1
+    assert "install bandstand[report]" in outcome.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

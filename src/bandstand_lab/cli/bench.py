@@ -149,6 +149,9 @@ def bench(
             raise click.UsageError(msg)
         wanted = {"folder": str(audio), "json": json_file}
         ctx.exit(run_pinned("benchmarks.audio_bench", json.dumps(wanted), folder=_checkout()))
+    if find_spec("jinja2") is None:
+        msg = "the claims of the report need jinja2, found none; install bandstand[report]"
+        raise click.ClickException(msg)
     order = {"quick": quick, "json": json_file, "plot": plot_file and str(plot_file), **given}
     code = run_pinned("bandstand_lab.speed.bench", json.dumps(order))
     if code:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from bandstand_lab.content.simulated import (
 )
 from bandstand_lab.content.table import p_text
 from bandstand_lab.content.validation import DEFAULT_FOLDS, RaterErrors, cross_validate
+from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import MUTED
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -82,18 +83,24 @@ class ContentStudy:
                 _below_random(main, whose, is_real=real is not None),
                 _blind_features(by_share) if real is None else _real_features(real),
             ),
-            tables=(_main_table(main, whose), _share_table(by_share)),
+            tables=(
+                table(TEXTS, "raters", _rows(main), raters=len(main.raters), whose=whose),
+                table(TEXTS, "shares", _share_rows(by_share), names=_labels(main)),
+            ),
             drawings=(
-                Drawing(
-                    name="content-raters",
-                    caption=TEXTS("figures.raters.caption", whose=whose, **_errors(main)),
-                    draw=partial(draw_content, comparison=main),
-                    height=4.2,
+                drawing(
+                    TEXTS,
+                    "content-raters",
+                    partial(draw_content, comparison=main),
+                    inches=(8.0, 4.2),
+                    whose=whose,
+                    **_errors(main),
                 ),
-                Drawing(
-                    name="content-shares",
-                    caption=TEXTS("figures.shares.caption", **_errors(by_share[0.0])),
-                    draw=partial(_draw_shares, by_share=by_share),
+                drawing(
+                    TEXTS,
+                    "content-shares",
+                    partial(_draw_shares, by_share=by_share),
+                    **_errors(by_share[0.0]),
                 ),
             ),
             data={
@@ -275,7 +282,7 @@ def _shown(comparison: Comparison, predictor: str) -> str:
     return f"{estimate.mean:.3f}{error}"
 
 
-def _errors(comparison: Comparison) -> dict[str, object]:
+def _errors(comparison: Comparison) -> dict[str, Any]:
     """Return the numbers that the texts share."""
     names = ("content", "random", "mean", "ridge")
     return {
@@ -292,42 +299,30 @@ def _errors(comparison: Comparison) -> dict[str, object]:
 # ── Tables and figure ────────────────────────────────────────────────────────────────────
 
 
-def _main_table(comparison: Comparison, whose: str) -> Table:
+def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
     against = {each.rival: each for each in comparison.against_rivals()}
     rows: list[tuple[Cell, ...]] = []
     for name in comparison.predictors:
         share, each = comparison.explained(name), against.get(name)
-        rows.append(
-            (
-                LABELS[name],
-                _shown(comparison, name),
-                None if share is None else f"{share.mean:.1%}",
-                None if each is None else round(each.difference.mean, 3),
-                None if each is None else "{:+.3f} to {:+.3f}".format(*each.difference.interval()),
-                None if each is None else float(f"{each.corrected_p_value:.2g}"),
-            )
-        )
-    return Table(
-        title=TEXTS("tables.raters.title", raters=len(comparison.raters), whose=whose),
-        columns=(
-            *("prediction", "RMSE (± s.e.)", "variance explained"),
-            *("content model minus this", "95 % interval", "p (Holm)"),
-        ),
-        rows=tuple(rows),
-        note=TEXTS("tables.raters.note"),
-    )
+        differences: tuple[Cell, ...] = (None, None, None)
+        if each is not None:
+            interval = "{:+.3f} to {:+.3f}".format(*each.difference.interval())
+            p_value = float(f"{each.corrected_p_value:.2g}")
+            differences = (round(each.difference.mean, 3), interval, p_value)
+        explained = None if share is None else f"{share.mean:.1%}"
+        rows.append((LABELS[name], _shown(comparison, name), explained, *differences))
+    return rows
 
 
-def _share_table(by_share: Mapping[float, Comparison]) -> Table:
-    names = next(iter(by_share.values())).predictors
-    return Table(
-        title=TEXTS("tables.shares.title"),
-        columns=("share", "raters", *(LABELS[name] for name in names)),
-        rows=tuple(
-            (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in names))
-            for share, each in sorted(by_share.items())
-        ),
-    )
+def _labels(comparison: Comparison) -> list[str]:
+    return [LABELS[name] for name in comparison.predictors]
+
+
+def _share_rows(by_share: Mapping[float, Comparison]) -> list[tuple[Cell, ...]]:
+    return [
+        (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in each.predictors))
+        for share, each in sorted(by_share.items())
+    ]
 
 
 def _draw_shares(figure: Figure, by_share: Mapping[float, Comparison]) -> None:

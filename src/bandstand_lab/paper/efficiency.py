@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.model.slopes import straight_line
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.speed.asked import number
 from bandstand_lab.speed.evidence import (
@@ -31,7 +32,6 @@ from bandstand_lab.speed.training import (
     LARGE,
     REFERENCE_STEPS,
     TrainingRun,
-    asked_size,
     study_of,
     train_once,
     warm_up,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bandstand.model.slopes import Line
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.speed.evidence import Estimate
     from bandstand_lab.speed.training import TrainingStudy
 
@@ -121,9 +121,7 @@ class EfficiencyStudy:
     def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
         """Return times, growth and ratios, and the verdict on each claim."""
         study = _study(plan, results)
-        order = [LABELS[place.method] for place in in_order_of_time(study, study.sizes[-1])]
-        over = ratios(study, "metropolis", _VARIATIONAL)[study.sizes[-1]]
-        numbers = {"last": study.sizes[-1], "order": order, "over": over.shown()}
+        order = in_order_of_time(study, study.sizes[-1])
         return Chapter(
             introduction=TEXTS("introduction"),
             method=TEXTS(
@@ -134,14 +132,19 @@ class EfficiencyStudy:
                 measured_steps=_sampler_steps(plan),
             ),
             findings=efficiency_findings(study),
-            tables=(_times_table(study), _ratios_table(study), _order_table(study)),
+            tables=(
+                table(TEXTS, "times", _time_rows(study), sizes=study.sizes, large=LARGE),
+                table(TEXTS, "ratios", _ratio_rows(study), sizes=study.sizes),
+            ),
             drawings=(
-                Drawing(
-                    name="training-times",
-                    caption=TEXTS("figures.times.caption", **numbers),
-                    draw=lambda figure: training_panel(figure.subplots(), study),
-                    width=9.0,
-                    height=5.2,
+                drawing(
+                    TEXTS,
+                    "training-times",
+                    lambda figure: training_panel(figure.subplots(), study),
+                    inches=(9.0, 5.2),
+                    last=study.sizes[-1],
+                    order=[LABELS[place.method] for place in order],
+                    over=ratios(study, "metropolis", _VARIATIONAL)[study.sizes[-1]].shown(),
                 ),
             ),
             data=_data(study),
@@ -302,26 +305,16 @@ def _shown(estimate: Estimate | None) -> str:
 # ── Tables and figure ────────────────────────────────────────────────────────────────────
 
 
-def _times_table(study: TrainingStudy) -> Table:
-    return Table(
-        title=TEXTS("tables.times.title"),
-        columns=(
-            "method",
-            *(f"N = {size:,}" for size in study.sizes),
-            f"exponent of N from {LARGE} on",
-            "iterations at both ends",
-        ),
-        rows=tuple(
-            (
-                LABELS[method],
-                *(1_000 * study.seconds(method, size).median for size in study.sizes),
-                _shown(growth(study, method, LARGE)),
-                _iterations(study, method),
-            )
-            for method in study.methods
-        ),
-        note=TEXTS("tables.times.note"),
-    )
+def _time_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            LABELS[method],
+            *(1_000 * study.seconds(method, size).median for size in study.sizes),
+            _shown(growth(study, method, LARGE)),
+            _iterations(study, method),
+        )
+        for method in study.methods
+    ]
 
 
 def _iterations(study: TrainingStudy, method: str) -> str:
@@ -331,36 +324,11 @@ def _iterations(study: TrainingStudy, method: str) -> str:
     return f"{first:,.0f} to {last:,.0f} {ITERATIONS[method]}"
 
 
-def _ratios_table(study: TrainingStudy) -> Table:
-    return Table(
-        title=TEXTS("tables.ratios.title"),
-        columns=("this one", "over this one", *(f"N = {size:,}" for size in study.sizes)),
-        rows=tuple(
-            (
-                LABELS[above],
-                LABELS[below],
-                *(each.shown() for each in ratios(study, above, below).values()),
-            )
-            for above, below in _COMPARED
-        ),
-    )
-
-
-def _order_table(study: TrainingStudy) -> Table:
-    size = asked_size(study.sizes)
-    return Table(
-        title=TEXTS("tables.order.title", size=size),
-        columns=("method", "median, ms", "times as long as the one above", "as variational"),
-        rows=tuple(
-            (
-                LABELS[place.method],
-                1_000 * place.median,
-                _shown(place.over_faster),
-                place.over_variational.shown(),
-            )
-            for place in in_order_of_time(study, size)
-        ),
-    )
+def _ratio_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
+    return [
+        (LABELS[one], LABELS[other], *(each.shown() for each in ratios(study, one, other).values()))
+        for one, other in _COMPARED
+    ]
 
 
 def training_panel(axes: Axes, study: TrainingStudy) -> None:

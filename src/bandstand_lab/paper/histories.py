@@ -24,7 +24,8 @@ from bandstand_lab.histories.plot import draw_ranks, draw_recovery, draw_repeats
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
 from bandstand_lab.histories.skips import is_heard
 from bandstand_lab.histories.words import duration, recovery_cell, recovery_words
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.concentration import share_if_equal, share_of_most_played
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
     from bandstand_lab.histories import History, ListenerFindings
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Drawing, Finding, Json, Plan, Table
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "histories.toml")
 _PAPER_SHARE: Final = 0.683  # of repeats
@@ -106,7 +107,7 @@ class HistoriesStudy:
                 ),
                 _novelty_finding(compared),
             ),
-            tables=(_table(compared),) if compared else (),
+            tables=(_busiest(compared),) if compared else (),
             drawings=(
                 *([_repeats_and_ranks(compared, together, law)] if compared else ()),
                 *_rests(plan, files),
@@ -311,7 +312,7 @@ def _novelty_finding(compared: Sequence[Person]) -> Finding:
     """Return the verdict on: people let a song rest after its play."""
     judged = [person for person in compared if person.recovery is not None]
     found = [person.recovery for person in judged if person.recovery is not None]
-    seen = [each.recovery_time for each in found if each.recovery_time is not None]
+    seen = [float(each.recovery_time) for each in found if each.recovery_time is not None]
     without = sum(each.interval[1] < _SHORTEST_REST for each in found)
     rests, shuffles = np.sum([each.rests_by_chance for each in judged] or [(0, 0)], axis=0).tolist()
     chance = rests / shuffles if shuffles else _CHANCE
@@ -347,17 +348,10 @@ def _is_majority(count: int, of: int) -> bool:
 # ── Table and figures ────────────────────────────────────────────────────────────────────
 
 
-def _table(compared: Sequence[Person]) -> Table:
-    busiest = sorted(compared, key=lambda person: -person.plays)
-    return Table(
-        title=TEXTS("tables.busiest.title"),
-        columns=(
-            *("plays", "songs", "days", "repeats", "exponent", "R²", "nearer to Zipf"),
-            *("median gap", "skips", "recovery time s"),
-        ),
-        rows=tuple(_row(person) for person in busiest[:_MAX_ROWS]),
-        note=TEXTS("tables.busiest.note", rows=min(_MAX_ROWS, len(busiest)), people=len(busiest)),
-    )
+def _busiest(compared: Sequence[Person]) -> Table:
+    busiest = sorted(compared, key=lambda person: -person.plays)[:_MAX_ROWS]
+    rows = [_row(person) for person in busiest]
+    return table(TEXTS, "busiest", rows, rows_shown=len(rows), people=len(compared))
 
 
 def _row(person: Person) -> tuple[Cell, ...]:
@@ -386,37 +380,30 @@ def _repeats_and_ranks(compared: Sequence[Person], together: Vector, law: Zipf |
         single = [person.plays_by_rank for person in compared]
         draw_ranks(right, together, single if len(single) > 1 else [], law)
 
-    caption = TEXTS(
-        "figures.repeats_and_ranks.caption",
+    return drawing(
+        TEXTS,
+        "repeats-and-ranks",
+        draw,
+        inches=(10.0, 4.5),
         people=len(compared),
         median=float(np.median(shares)),
         paper=_PAPER_SHARE,
         law=law,
         ranks=len(together),
     )
-    return Drawing(name="repeats-and-ranks", caption=caption, draw=draw, width=10.0)
 
 
 def _rests(plan: Plan, files: Sequence[Json]) -> list[Drawing]:
     """Return how likely a song is some time after its play, one figure for each file."""
-    suggested = {
-        number: found
-        for number, one in enumerate(files)
-        if (found := recovery_of(one["recovery"])) is not None
-    }
-    return [
-        Drawing(
-            name=f"rest-after-a-play-{number + 1}",
-            caption=TEXTS(
-                "figures.rest.caption",
-                file=plan.histories[number].name,
-                recovery=recovery_words(found),
-            ),
-            draw=partial(_draw_rest, suggested=found),
-            width=7.0,
-        )
-        for number, found in suggested.items()
-    ]
+    drawings = []
+    for number, (file, one) in enumerate(zip(plan.histories, files, strict=True), start=1):
+        suggested = recovery_of(one["recovery"])
+        if suggested is not None:
+            numbers = {"file": file.name, "recovery": recovery_words(suggested)}
+            draw = partial(_draw_rest, suggested=suggested)
+            each = drawing(TEXTS, "rest-after-a-play", draw, inches=(7.0, 4.5), **numbers)
+            drawings.append(replace(each, name=f"rest-after-a-play-{number}"))
+    return drawings
 
 
 def _draw_rest(figure: Figure, suggested: Recovery) -> None:

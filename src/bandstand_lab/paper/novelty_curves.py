@@ -27,8 +27,9 @@ from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.model.piecewise_linear import PAPER_BASIS
 from bandstand.units import MONTH
+from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, plain
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandstand.arrays import Vector
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "novelty_curves.toml")
 # From the fastest to the slowest recovery of the paper's simulation, in minutes.
@@ -70,12 +71,27 @@ class NoveltyCurves:
         """Return how far the pieces are off."""
         del plan
         curves = results[_KEY]
+        four, within, beyond = _errors(curves)
         return Chapter(
             introduction=TEXTS("introduction"),
             method=TEXTS("method"),
             findings=_findings(curves),
-            tables=(_table(curves),),
-            drawings=_drawings(curves),
+            tables=(table(TEXTS, "errors", _rows(curves)),),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "novelty-curves",
+                    lambda figure: _draw_curves(figure, curves),
+                    error=max(four),
+                ),
+                drawing(
+                    TEXTS,
+                    "novelty-curve-errors",
+                    lambda figure: _draw_errors(figure, curves),
+                    within=max(within),
+                    beyond=max(beyond),
+                ),
+            ),
             data={"curves": curves},
         )
 
@@ -207,42 +223,15 @@ def _by_error(error: float) -> Verdict:
     return Verdict.PARTLY if error <= _FAIR else Verdict.FAILS
 
 
-def _table(curves: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
-        title=TEXTS("tables.errors.title"),
-        columns=(
-            "recovery time s, minutes",
-            "best four pieces end at, minutes",
-            "four pieces, to 2¹¹ minutes",
-            "the paper's, to 2¹¹ minutes",
-            "the paper's, 2¹¹ minutes to a month",
-        ),
-        rows=tuple(
-            (
-                curve["recovery_time"],
-                ", ".join(f"{end:,.0f}" for end in curve["four_pieces"]["ends"][1:]),
-                *(round(error, 4) for error in errors),
-            )
-            for curve, *errors in zip(curves, *_errors(curves), strict=True)
-        ),
-        note=TEXTS("tables.errors.note"),
-    )
-
-
-def _drawings(curves: Sequence[Mapping[str, Any]]) -> tuple[Drawing, ...]:
-    four, within, beyond = _errors(curves)
-    return (
-        Drawing(
-            name="novelty-curves",
-            caption=TEXTS("figures.curves.caption", error=max(four)),
-            draw=lambda figure: _draw_curves(figure, curves),
-        ),
-        Drawing(
-            name="novelty-curve-errors",
-            caption=TEXTS("figures.errors.caption", within=max(within), beyond=max(beyond)),
-            draw=lambda figure: _draw_errors(figure, curves),
-        ),
-    )
+def _rows(curves: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            curve["recovery_time"],
+            ", ".join(f"{end:,.0f}" for end in curve["four_pieces"]["ends"][1:]),
+            *(round(error, 4) for error in errors),
+        )
+        for curve, *errors in zip(curves, *_errors(curves), strict=True)
+    ]
 
 
 def _draw_curves(figure: Figure, curves: Sequence[Mapping[str, Any]]) -> None:

@@ -26,8 +26,9 @@ from bandstand.domain import Songs
 from bandstand.inference.factor_equations import triangular_inverse
 from bandstand.model.novelty import novelty
 from bandstand.units import MONTH
+from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import TRUTH, look_of, plain
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
 from bandstand_lab.simulation.session import follow
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Vector
     from bandstand.inference.variational import VariationalBelief
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.statistics.summaries import MeanEstimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "novelty_learned.toml")
@@ -101,14 +102,17 @@ class NoveltyLearned:
             introduction=TEXTS("introduction"),
             method=TEXTS("method", songs=_SONGS, features=_FEATURES, steps=_STEPS, places=_PLACES),
             findings=(_shape(matches), _band(matches)),
-            tables=(_summary_table(matches), _listener_table(matches)),
+            tables=(
+                table(TEXTS, "summary", _summary_rows(matches)),
+                table(TEXTS, "listeners", _listener_rows(matches)),
+            ),
             drawings=(
-                Drawing(
-                    name="novelty-learned",
-                    caption=TEXTS("figures.learned.caption", **_numbers(matches)),
-                    draw=lambda figure: _draw(figure, found),
-                    width=11.5,
-                    height=5.6,
+                drawing(
+                    TEXTS,
+                    "novelty-learned",
+                    lambda figure: _draw(figure, found),
+                    inches=(11.5, 5.6),
+                    **_numbers(matches),
                 ),
             ),
             data={
@@ -284,53 +288,34 @@ def _text(estimate: MeanEstimate | None) -> str:
 # ── Tables and figure ────────────────────────────────────────────────────────────────────
 
 
-def _summary_table(matches: Mapping[str, Sequence[Match]]) -> Table:
-    coverages = {way: _over(some, "coverage") for way, some in matches.items()}
-    return Table(
-        title=TEXTS("tables.summary.title"),
-        columns=(
-            "listening",
-            "listeners",
-            "off by, where songs came back (± s.e.)",
-            "off by, up to 2¹¹ minutes (± s.e.)",
-            "places in the one-sd band",
-        ),
-        rows=tuple(
-            (
-                _LABELS[way],
-                len(some),
-                _text(_over(some, "error")),
-                _text(_over(some, "error_everywhere")),
-                "–" if (each := coverages[way]) is None else f"{each.mean:.0%}",
-            )
-            for way, some in matches.items()
-        ),
-        note=TEXTS("tables.summary.note"),
-    )
+def _summary_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            _LABELS[way],
+            len(some),
+            _text(_over(some, "error")),
+            _text(_over(some, "error_everywhere")),
+            _text(_over(some, "coverage")),
+        )
+        for way, some in matches.items()
+    ]
 
 
-def _listener_table(matches: Mapping[str, Sequence[Match]]) -> Table:
+def _listener_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
     digits = {"shortest": 1, "longest": 1, "error": 3, "error_everywhere": 3, "coverage": 2}
-    return Table(
-        title=TEXTS("tables.listeners.title"),
-        columns=(
-            *("listening", "s, minutes", "repeats", "shortest time, minutes"),
-            *("longest time, minutes", "off by, visited", "off by, all", "coverage"),
-        ),
-        rows=tuple(
-            (
-                _LABELS[way],
-                round(each.recovery_time),
-                each.repeats,
-                *(
-                    None if (value := getattr(each, name)) is None else round(value, count)
-                    for name, count in digits.items()
-                ),
-            )
-            for way, some in matches.items()
-            for each in some
-        ),
-    )
+    return [
+        (
+            _LABELS[way],
+            round(each.recovery_time),
+            each.repeats,
+            *(
+                None if (value := getattr(each, name)) is None else round(value, count)
+                for name, count in digits.items()
+            ),
+        )
+        for way, some in matches.items()
+        for each in some
+    ]
 
 
 def _draw(figure: Figure, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

@@ -1,78 +1,46 @@
-"""Prediction times (Section 5.2.2): finding the song to play among S, once all is learned.
-
-Nothing is remembered from an earlier choice, except by `KEPT`, which is the exact engine as it
-works in a radio: there it keeps bounds of all songs from one answer to the next, and brings them
-up to date. Bayes-UCB needs a quantile of every song; three ways to the variational one are timed:
-by Monte Carlo as in the paper, solved for every song, and solved for those that can be the best.
-"""
+"""Prediction times (Section 5.2.2): finding the song to play among S, once all is learned."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.registry import algorithm_named
-from bandstand.domain import Songs
-from bandstand.inference.exact import Exact
-from bandstand.inference.mcmc import Mcmc
-from bandstand.inference.variational import Variational
-from bandstand.model import product_normal_many
-from bandstand.model.factors import content_novelty
-from bandstand.policies import BayesUcb
-from bandstand.units import MONTH
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.study import Chapter, Job
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.speed.asked import number
 from bandstand_lab.speed.evidence import geometric_mean, mean_of_rounds, span, verdict_on
-from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed_again, undisturbed
-from bandstand_lab.speed.world import PAPER
-from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, quadrature_quantile
+from bandstand_lab.speed.prediction import (
+    EXACT,
+    KEPT,
+    LABELS,
+    MOMENTS,
+    SAMPLED,
+    SEARCHED,
+    SOLVED,
+    USUAL_DRAWS,
+)
+from bandstand_lab.speed.timing import Spread, paired_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from bandstand.arrays import Vector
-    from bandstand.domain import History
-    from bandstand.inference.engine import Engine
-    from bandstand.inference.exact import ExactBelief
-    from bandstand.inference.factor_prediction import FactorPrediction
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.speed.evidence import Estimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "prediction_time.toml")
-MOMENTS, SAMPLED, SOLVED, KEPT = "moments", "sampled", "solved", "kept"
-SEARCHED: Final = "bayes-ucb-cn-v"
-_EXACT: Final = "bayes-ucb-cn-x"
-LABELS: Final = {
-    "random": "Random",
-    "linucb-c": "LinUCB-C",
-    "linucb-cn": "LinUCB-CN",
-    "greedy-cn": "Greedy-CN",
-    "bayes-ucb-cn": "Bayes-UCB-CN, MCMC",
-    SAMPLED: "variational, Monte Carlo",
-    SOLVED: "variational, every quantile solved",
-    SEARCHED: "variational, only the best solved",
-    _EXACT: "exact, nothing kept",
-    KEPT: "exact, as in the radio",
-}
 _SIMPLE: Final = ("linucb-c", "linucb-cn", "greedy-cn")
 _SAMPLING: Final = ("bayes-ucb-cn", SAMPLED)
 _COLUMNS: Final = 91
 _RATINGS: Final = 200  # answers that were learned from, where times are measured
 _ACCURACY_RATINGS: Final = (20, 200)
-# The paper does not say how many; these give an error of about a tenth of a standard deviation.
-_USUAL_DRAWS: Final = 1_000
-_DRAWS: Final = (100, _USUAL_DRAWS, 10_000)
-_ANSWERS: Final = 5  # whose choices are timed one after the other, where something is kept
-_LONGEST_AGO: Final = 3_000.0  # minutes
-_WARM_UP_SONGS: Final = 60
+_DRAWS: Final = (100, USUAL_DRAWS, 10_000)
 # A quantile this near to the true one, in standard deviations, is as good as it.
 _ACCURATE: Final = 1e-6
 _SIGNIFICANTLY: Final = 2.0  # "significantly faster" is read as: at least twice as fast
@@ -90,33 +58,26 @@ class PredictionTimeStudy:
     def jobs(self, plan: Plan) -> Sequence[Job]:
         """Return one job for each listener and size, and one for each listener's accuracy."""
         common = {"seed": plan.seed, "columns": self.columns}
-        quantiles = {
-            "songs": _accuracy_songs(plan),
-            "draws": list(_DRAWS),
-            "checked": plan.pick(quick=20, full=50),
+        songs, checked = plan.pick(quick=(1_000, 20), full=(3_000, 50))
+        quantiles = {"songs": songs, "draws": list(_DRAWS), "checked": checked, **common}
+        times = {
+            f"time-{size}-songs-listener-{turn}": {"songs": size, "ratings": _RATINGS, "turn": turn}
+            for turn in range(_listeners(plan))
+            for size in _sizes(plan)
         }
-        home = "bandstand_lab.paper.prediction_time"
+        errors = {
+            f"accuracy-{ratings}-ratings-listener-{turn}": {"ratings": ratings, "turn": turn}
+            for ratings in _ACCURACY_RATINGS
+            for turn in range(_accuracy_listeners(plan))
+        }
+        home = "bandstand_lab.speed.prediction"
         return [
-            *(
-                Job(
-                    key=f"time-{size}-songs-listener-{turn}",
-                    function=f"{home}:predict",
-                    arguments={"songs": size, "ratings": _RATINGS, "turn": turn, **common},
-                    alone=True,
-                )
-                for turn in range(_listeners(plan))
-                for size in _sizes(plan)
-            ),
-            *(
-                Job(
-                    key=f"accuracy-{ratings}-ratings-listener-{turn}",
-                    function=f"{home}:accuracy",
-                    arguments={"ratings": ratings, "turn": turn, **quantiles, **common},
-                    alone=True,
-                )
-                for ratings in _ACCURACY_RATINGS
-                for turn in range(_accuracy_listeners(plan))
-            ),
+            Job(key=key, function=f"{home}:{function}", arguments={**one, **rest}, alone=True)
+            for some, function, rest in (
+                (times, "predict", common),
+                (errors, "accuracy", quantiles),
+            )
+            for key, one in some.items()
         ]
 
     def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
@@ -134,25 +95,29 @@ class PredictionTimeStudy:
                 listeners=_listeners(plan),
                 ratings=_RATINGS,
                 columns=self.columns,
-                draws=_USUAL_DRAWS,
+                draws=USUAL_DRAWS,
                 accuracy_listeners=_accuracy_listeners(plan),
-                accuracy_songs=_accuracy_songs(plan),
+                accuracy_songs=plan.pick(quick=1_000, full=3_000),
                 accuracy_ratings=_ACCURACY_RATINGS,
             ),
             findings=_findings(times, accuracies, numbers),
-            tables=(_times_table(times, numbers), _accuracy_table(accuracies)),
+            tables=(
+                table(TEXTS, "times", _time_rows(times), sizes=times.sizes, **numbers),
+                table(TEXTS, "accuracy", _accuracy_rows(accuracies)),
+            ),
             drawings=(
-                Drawing(
-                    name="prediction-times",
-                    caption=TEXTS("figures.times.caption", **numbers),
-                    draw=lambda figure: _draw_times(figure, times),
-                    width=9.0,
-                    height=5.0,
+                drawing(
+                    TEXTS,
+                    "prediction-times",
+                    lambda figure: _draw_times(figure, times),
+                    inches=(9.0, 5.0),
+                    **numbers,
                 ),
-                Drawing(
-                    name="prediction-accuracy",
-                    caption=TEXTS("figures.accuracy.caption", **numbers),
-                    draw=lambda figure: _draw_accuracy(figure, accuracies),
+                drawing(
+                    TEXTS,
+                    "prediction-accuracy",
+                    lambda figure: _draw_accuracy(figure, accuracies),
+                    **numbers,
                 ),
             ),
             data={
@@ -177,196 +142,8 @@ def _accuracy_listeners(plan: Plan) -> int:
     return plan.pick(quick=5, full=10)
 
 
-def _accuracy_songs(plan: Plan) -> int:
-    return plan.pick(quick=1_000, full=3_000)
-
-
 def _of(jobs: Sequence[Job], results: Mapping[str, Json], prefix: str) -> list[Json]:
     return [results[job.key] for job in jobs if job.key.startswith(prefix)]
-
-
-# ── What is timed ────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """A listener who has answered, and a catalogue in which the rated songs were heard lately."""
-
-    history: History
-    songs: Songs
-    seed: int
-    effective_draws: int = 2_000  # of MCMC
-
-    @property
-    def step(self) -> int:
-        """The number of the song to be chosen."""
-        return len(self.history) + 1
-
-    @property
-    def level(self) -> float:
-        """The level of the quantile by which Bayes-UCB judges (28)."""
-        level = BayesUcb().level_at(self.step)
-        return 0.5 if level is None else level
-
-
-def scene_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) -> Scene:
-    """Return a new listener of the paper's kind with a catalogue of its own."""
-    rng = np.random.default_rng([seed, songs, ratings, turn])
-    history = PAPER.history(ratings, columns, rng)
-    elapsed = np.full(songs, float(MONTH))
-    heard = rng.choice(songs, min(ratings, songs), replace=False)
-    elapsed[heard] = rng.uniform(1.0, _LONGEST_AGO, len(heard))
-    catalogue = Songs.of(
-        features=PAPER.features(songs, columns, rng),
-        elapsed=elapsed,
-        diversity=rng.uniform(0.5, 1.5, songs),
-    )
-    return Scene(history=history, songs=catalogue, seed=seed)
-
-
-def contenders(scene: Scene) -> dict[str, Callable[[], int]]:
-    """Return for each contender the function that finds the song; all have learned already."""
-    belief = _variational(scene)
-
-    def best(scores: Callable[[FactorPrediction], Vector]) -> int:
-        # A copy, because a prediction keeps the moments that it has worked out.
-        return int(np.argmax(scores(replace(belief))))
-
-    def sampled(one: FactorPrediction) -> Vector:
-        rng = np.random.default_rng([scene.seed, 3])
-        means, deviations = one.factor_means, one.factor_deviations
-        return monte_carlo_quantile(scene.level, means, deviations, _USUAL_DRAWS, rng)
-
-    def solved(one: FactorPrediction) -> Vector:
-        return product_normal_many.quantile(scene.level, one.factor_means, one.factor_deviations)
-
-    def moments(one: FactorPrediction) -> Vector:  # every variational form begins with them
-        return product_normal_many.standard_deviation(one.factor_means, one.factor_deviations)
-
-    return {
-        **{name: _chooser(scene, name) for name in LABELS if name not in {SAMPLED, SOLVED, KEPT}},
-        SAMPLED: partial(best, sampled),
-        SOLVED: partial(best, solved),
-        KEPT: _keeping(scene),
-        MOMENTS: partial(best, moments),
-    }
-
-
-def _variational(scene: Scene) -> FactorPrediction:
-    engine = Variational(model=content_novelty(scene.history.columns))
-    return engine.predict(engine.fit(scene.history), scene.songs)
-
-
-def _chooser(scene: Scene, name: str) -> Callable[[], int]:
-    algorithm = algorithm_named(name)
-    prior = PAPER.prior_for(scene.history.columns)
-    engine: Engine[Any] = algorithm.engine_for(prior)
-    if isinstance(engine, Mcmc):
-        engine = Mcmc(prior=prior, effective_draws=scene.effective_draws)
-    belief = engine.fit(scene.history, rng=np.random.default_rng([scene.seed, 1]))
-    everything = np.arange(len(scene.songs), dtype=np.intp)
-
-    def choose() -> int:
-        rows = algorithm.policy.choose(
-            engine.predict(belief, scene.songs),
-            step=scene.step,
-            rng=np.random.default_rng([scene.seed, 2]),
-            count=1,
-            allowed=everything,
-        )
-        return int(rows[0])
-
-    return choose
-
-
-def _keeping(scene: Scene) -> Callable[[], int]:
-    """Return choices after one answer and then the next; the answers are learned already."""
-    history, engine = scene.history, Exact(prior=PAPER.prior_for(scene.history.columns))
-    first = max(len(history) - _ANSWERS, 1)
-    beliefs = [engine.fit(history.first(first))]
-    for count in range(first + 1, len(history) + 1):
-        beliefs.append(engine.update(beliefs[-1], history.first(count)))
-    memory = engine.remember(scene.songs)
-    everything = np.arange(len(scene.songs), dtype=np.intp)
-
-    def choice_by(belief: ExactBelief) -> int:
-        prediction = engine.predict(belief, scene.songs, memory=memory)
-        return int(prediction.best_by_quantile(scene.level, 1, everything)[0])
-
-    choice_by(beliefs[0])
-    later = iter(beliefs[1:])
-    return lambda: choice_by(next(later, beliefs[-1]))
-
-
-def predict(*, songs: int, ratings: int, turn: int, seed: int, columns: int) -> Json:
-    """Return the seconds that each contender needs to find the song to play; a job."""
-    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
-    # Everything runs once before, so that no contender pays for loading a library.
-    small = replace(scene, songs=scene.songs.take(slice(_WARM_UP_SONGS)), effective_draws=100)
-    for choose in contenders(small).values():
-        choose()
-    ready = contenders(scene)
-    seconds = {}
-    for name in in_turn(list(ready), turn):
-        with undisturbed():
-            seconds[name] = timed_again(ready[name]).seconds
-    return seconds
-
-
-def accuracy(
-    *,
-    songs: int,
-    ratings: int,
-    turn: int,
-    seed: int,
-    columns: int,
-    draws: Sequence[int],
-    checked: int,
-) -> Json:
-    """Return time and error of the deterministic quantile and of Monte Carlo; a job.
-
-    Errors are in standard deviations of the song's own p(U | D). Those of Monte Carlo are
-    against the deterministic quantile, and that one's against adaptive quadrature, for the
-    first `checked` songs.
-    """
-    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
-    belief = _variational(scene)
-    means, deviations = belief.factor_means, belief.factor_deviations
-    spread, level = belief.standard_deviation(), scene.level
-    with undisturbed():
-        seconds, solved = timed_again(
-            partial(product_normal_many.quantile, level, means, deviations)
-        )
-    true = [
-        quadrature_quantile(level, tuple(mean), tuple(deviation), value)
-        for mean, deviation, value in zip(
-            means.T[:checked].tolist(), deviations.T.tolist(), solved.tolist(), strict=False
-        )
-    ]
-    best, sampled = int(np.argmax(solved)), []
-    for count in draws:
-        with undisturbed():
-            took, found = timed_again(
-                lambda count=count: monte_carlo_quantile(
-                    level, means, deviations, count, np.random.default_rng([seed, turn, count])
-                )
-            )
-        chosen = int(np.argmax(found))
-        sampled.append(
-            {
-                "draws": count,
-                "seconds": took,
-                "error": math.sqrt(float(np.mean(((found - solved) / spread) ** 2))),
-                "same_song": chosen == best,
-                "loss": float((solved[best] - solved[chosen]) / spread[best]),
-            }
-        )
-    largest = float(np.max(np.abs(true - solved[:checked]) / spread[:checked]))
-    return {
-        "level": level,
-        "solved": {"seconds": seconds, "largest_error": largest},
-        "sampled": sampled,
-    }
 
 
 # ── Numbers ──────────────────────────────────────────────────────────────────────────────
@@ -485,7 +262,7 @@ def _sampled(listeners: Sequence[Json], solved: Spread) -> Sampled:
 def _numbers(times: PredictionTimes, accuracies: Sequence[Accuracy]) -> dict[str, Any]:
     """Return the numbers of the texts."""
     size, last = times.sizes[-1], accuracies[-1]
-    usual = [one for each in accuracies for one in each.sampled if one.draws == _USUAL_DRAWS]
+    usual = [one for each in accuracies for one in each.sampled if one.draws == USUAL_DRAWS]
     pairs = [(slow, simple) for slow in (*_SAMPLING, SEARCHED, KEPT) for simple in _SIMPLE]
     all_slower = [
         each for one in _SAMPLING for other in _SIMPLE for each in times.ratios(one, other)
@@ -501,7 +278,7 @@ def _numbers(times: PredictionTimes, accuracies: Sequence[Accuracy]) -> dict[str
         "over_searched": span(times.ratios(SAMPLED, SEARCHED)),
         "growth": {name: times.growth(name).shown() for name in (SOLVED, SEARCHED)},
         "max_exponent": _MAX_EXPONENT,
-        "draws": _USUAL_DRAWS,
+        "draws": USUAL_DRAWS,
         "solved_error": f"{max(each.solved_error for each in accuracies):.0e}",
         "errors": [number(end(one.error for one in usual)) for end in (min, max)],
         "same_song": [end(one.same_song for one in usual) for end in (min, max)],
@@ -534,31 +311,20 @@ def _findings(
     return tuple(TEXTS.finding(name, verdict, **numbers) for name, verdict in verdicts.items())
 
 
-def _times_table(times: PredictionTimes, numbers: Mapping[str, Any]) -> Table:
+def _time_rows(times: PredictionTimes) -> list[tuple[Cell, ...]]:
     size = times.sizes[-1]
-    return Table(
-        title=TEXTS("tables.times.title"),
-        columns=(
-            "algorithm",
-            *(f"S = {songs:,}" for songs in times.sizes),
-            f"over LinUCB-C, S = {size:,}",
-            f"over Greedy-CN, S = {size:,}",
-        ),
-        rows=tuple(
-            (
-                LABELS[name],
-                *(times.ms(name, songs) for songs in times.sizes),
-                times.ratio(name, "linucb-c", size).shown(),
-                times.ratio(name, "greedy-cn", size).shown(),
-            )
-            for name in LABELS
-        ),
-        note=TEXTS("tables.times.note", **numbers),
-    )
+    return [
+        (
+            label,
+            *(times.ms(name, songs) for songs in times.sizes),
+            *(times.ratio(name, simple, size).shown() for simple in ("linucb-c", "greedy-cn")),
+        )
+        for name, label in LABELS.items()
+    ]
 
 
-def _accuracy_table(accuracies: Sequence[Accuracy]) -> Table:
-    rows: list[tuple[str | int | float | None, ...]] = []
+def _accuracy_rows(accuracies: Sequence[Accuracy]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for each in accuracies:
         for one in each.sampled:
             costs = (1_000 * one.seconds, one.over_solved.shown())
@@ -566,15 +332,7 @@ def _accuracy_table(accuracies: Sequence[Accuracy]) -> Table:
             rows.append((each.ratings, f"{one.draws:,} draws", *costs, *errors))
         costs = (1_000 * each.solved_seconds, "1")
         rows.append((each.ratings, "solved", *costs, each.solved_error, 1.0, 0.0))
-    return Table(
-        title=TEXTS("tables.accuracy.title"),
-        columns=(
-            *("ratings", "by", "ms", "times as long", "error, standard deviations"),
-            *("right song chosen", "worth lost, standard deviations"),
-        ),
-        rows=tuple(rows),
-        note=TEXTS("tables.accuracy.note"),
-    )
+    return rows
 
 
 def _draw_times(figure: Figure, times: PredictionTimes) -> None:
@@ -584,12 +342,12 @@ def _draw_times(figure: Figure, times: PredictionTimes) -> None:
 
     axes = figure.subplots()
     axes.set(xscale="log", yscale="log")
-    variational, exact = ALGORITHM_LOOKS[SEARCHED], ALGORITHM_LOOKS[_EXACT]
+    variational, exact = ALGORITHM_LOOKS[SEARCHED], ALGORITHM_LOOKS[EXACT]
     looks = {
         **ALGORITHM_LOOKS,
         SAMPLED: replace(variational, dashes=":", marker="P"),
         SOLVED: replace(variational, dashes="--", marker="<"),
-        _EXACT: replace(exact, dashes="--", marker="o", width=1.6),
+        EXACT: replace(exact, dashes="--", marker="o", width=1.6),
         KEPT: exact,
     }
     for name in sorted(LABELS, key=lambda name: -times.ms(name, times.sizes[-1])):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain
 from bandstand_lab.report.spoken import spoken
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.clock import PAPER_CLOCK
 from bandstand_lab.simulation.experiment import run_one
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.arrays import Matrix
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.simulation.clock import Clock
     from bandstand_lab.simulation.trace import Trace
     from bandstand_lab.simulation.worlds import Meeting
@@ -87,7 +88,7 @@ class UncertaintyStudy:
             name: np.array([results[_key(name, run)] for run in range(_listeners(plan, name))])
             for name in in_order(plan.pick(quick=_QUICK, full=_FULL))
         }
-        pairs = ((EXACT, GREEDY), (VARIATIONAL, GREEDY))
+        pairs, small = ((EXACT, GREEDY), (VARIATIONAL, GREEDY)), moments.index(_SMALL_N)
         return Chapter(
             introduction=TEXTS("introduction"),
             method=TEXTS(
@@ -103,8 +104,19 @@ class UncertaintyStudy:
                 *(faster_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
                 *(later_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
             ),
-            tables=(_table(curves, moments),),
-            drawings=(_drawing(curves, moments),),
+            tables=(table(TEXTS, "uncertainty", _rows(curves, moments), moments=moments),),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "uncertainty",
+                    lambda figure: _draw(figure, curves, moments),
+                    inches=(8.6, 4.5),
+                    ratings=_SMALL_N,
+                    change=_change(
+                        log_difference(curves[EXACT][:, small], curves[GREEDY][:, small])
+                    ),
+                ),
+            ),
             data={
                 "ratings": list(moments),
                 "uncertainty": {name: each.tolist() for name, each in curves.items()},
@@ -268,30 +280,14 @@ def later_verdict(low: float, high: float) -> Verdict:
 # ── Table and figure ─────────────────────────────────────────────────────────────────────
 
 
-def _table(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Table:
-    rows = []
+def _rows(curves: Mapping[str, Matrix], moments: Sequence[int]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for name, each in curves.items():
         curve = mean_curve(each)
         errors = np.zeros(len(moments)) if curve.standard_error is None else curve.standard_error
         cells = (f"{mean:.3g} ± {by:.2g}" for mean, by in zip(curve.mean, errors, strict=True))
         rows.append((look_of(name).label, len(each), *cells))
-    return Table(
-        title=TEXTS("tables.uncertainty.title"),
-        columns=("algorithm", "listeners", *(f"n = {moment}" for moment in moments)),
-        rows=tuple(rows),
-        note=TEXTS("tables.uncertainty.note"),
-    )
-
-
-def _drawing(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Drawing:
-    at = list(moments).index(_SMALL_N)
-    change = _change(log_difference(curves[EXACT][:, at], curves[GREEDY][:, at]))
-    return Drawing(
-        name="uncertainty",
-        caption=TEXTS("figures.uncertainty.caption", ratings=_SMALL_N, change=change),
-        draw=lambda figure: _draw(figure, curves, moments),
-        width=8.6,
-    )
+    return rows
 
 
 def _draw(figure: Figure, curves: Mapping[str, Matrix], moments: Sequence[int]) -> None:

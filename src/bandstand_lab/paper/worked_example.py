@@ -24,8 +24,9 @@ from bandstand.algorithms.registry import algorithm_named
 from bandstand.domain import History, Songs
 from bandstand.inference.exact import Exact
 from bandstand.model.priors import radio_prior
+from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, draw_curve, look_of
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.streams import stream
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Matrix, Vector
     from bandstand.inference.exact import ExactBelief
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "worked_example.toml")
 B, C = 0, 1
@@ -98,20 +99,34 @@ class WorkedExample:
         return Chapter(
             introduction=TEXTS("introduction"),
             method=TEXTS("method", steps=_STEPS, noise=_NOISE),
-            findings=(
-                _first_choice(first),
-                _greedy_stays(choices[GREEDY]),
-                _bayes_ucb_finds(choices[BAYES_UCB], choices[GREEDY]),
+            findings=_findings(first, choices),
+            tables=(table(TEXTS, "choices", _rows(choices), last=_LAST, steps=_STEPS),),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "worked-example-beliefs",
+                    lambda figure: _draw_beliefs(figure, first),
+                    inches=(10.5, 3.9),
+                    songs=_SHOWN,
+                    greedy=first[GREEDY]["after"],
+                    bayes_ucb=first[BAYES_UCB]["after"],
+                ),
+                drawing(
+                    TEXTS,
+                    "worked-example-choices",
+                    lambda figure: _draw_shares(figure, choices),
+                    inches=(7.5, 3.6),
+                    greedy=choices[GREEDY][:, -1].mean(),
+                    bayes_ucb=choices[BAYES_UCB][:, -1].mean(),
+                ),
             ),
-            tables=(_table(choices),),
-            drawings=_drawings(first, choices),
             data={
                 "before": first[GREEDY]["before"],
                 f"after_{_SHOWN}_songs": {policy: first[policy]["after"] for policy in POLICIES},
                 "share_of_runs_that_play_c": {
-                    policy: table.mean(axis=0).tolist() for policy, table in choices.items()
+                    policy: played.mean(axis=0).tolist() for policy, played in choices.items()
                 },
-                "choices": {policy: table.tolist() for policy, table in choices.items()},
+                "choices": {policy: played.tolist() for policy, played in choices.items()},
             },
         )
 
@@ -213,45 +228,31 @@ def _regret(choices: Matrix) -> Vector:
 # ── Claims ───────────────────────────────────────────────────────────────────────────────
 
 
-def _first_choice(first: Mapping[str, Any]) -> Finding:
+def _findings(first: Mapping[str, Any], choices: Mapping[str, Matrix]) -> tuple[Finding, ...]:
     chosen = [first[policy]["choices"][0][0] for policy in POLICIES]
-    return TEXTS.finding(
-        "first_choice",
-        Verdict.HOLDS if chosen == [B, C] else Verdict.FAILS,
-        belief=first[GREEDY]["before"],
-        chosen=[_NAMES[song] for song in chosen],
-    )
-
-
-def _greedy_stays(choices: Matrix) -> Finding:
-    share = float((choices.sum(axis=1) == 0).mean())
-    runs, steps = choices.shape
-    return TEXTS.finding(
-        "greedy_stays",
-        _by_share(share),
-        share=share,
-        runs=runs,
-        steps=steps,
-        nearly_all=_NEARLY_ALL,
-        majority=_MAJORITY,
-    )
-
-
-def _bayes_ucb_finds(choices: Matrix, greedy: Matrix) -> Finding:
-    share = float((choices[:, -_LAST:].mean(axis=1) > 0.5).mean())
-    saved = paired_difference(_regret(greedy), _regret(choices))
-    runs, steps = choices.shape
-    return TEXTS.finding(
-        "bayes_ucb_finds",
-        _by_share(share) if saved.interval()[0] > 0 else Verdict.FAILS,
-        share=share,
-        runs=runs,
-        steps=steps,
-        last=_LAST,
-        saved=saved.mean,
-        interval=saved.interval(),
-        nearly_all=_NEARLY_ALL,
-        majority=_MAJORITY,
+    greedy, bayes_ucb = choices[GREEDY], choices[BAYES_UCB]
+    stays = float((greedy.sum(axis=1) == 0).mean())
+    finds = float((bayes_ucb[:, -_LAST:].mean(axis=1) > 0.5).mean())
+    saved = paired_difference(_regret(greedy), _regret(bayes_ucb))
+    runs, steps = greedy.shape
+    numbers = {"runs": runs, "steps": steps, "nearly_all": _NEARLY_ALL, "majority": _MAJORITY}
+    return (
+        TEXTS.finding(
+            "first_choice",
+            Verdict.HOLDS if chosen == [B, C] else Verdict.FAILS,
+            belief=first[GREEDY]["before"],
+            chosen=[_NAMES[song] for song in chosen],
+        ),
+        TEXTS.finding("greedy_stays", _by_share(stays), share=stays, **numbers),
+        TEXTS.finding(
+            "bayes_ucb_finds",
+            _by_share(finds) if saved.interval()[0] > 0 else Verdict.FAILS,
+            share=finds,
+            last=_LAST,
+            saved=saved.mean,
+            interval=saved.interval(),
+            **numbers,
+        ),
     )
 
 
@@ -264,53 +265,15 @@ def _by_share(share: float) -> Verdict:
 # ── Table and figures ────────────────────────────────────────────────────────────────────
 
 
-def _table(choices: Mapping[str, Matrix]) -> Table:
-    rows = []
-    for policy, table in choices.items():
-        regret = _regret(table)
-        rows.append(
-            (
-                look_of(policy).label,
-                f"{table[:, 0].mean():.0%}",
-                f"{(table.sum(axis=1) == 0).mean():.0%}",
-                f"{table[:, -_LAST:].mean():.0%}",
-                f"{regret.mean():.2f} ± {regret.std(ddof=1) / np.sqrt(len(regret)):.2f}",
-            )
-        )
-    return Table(
-        title=TEXTS("tables.choices.title"),
-        columns=(
-            "policy",
-            "runs that begin with C",
-            "runs without C",
-            f"C among the last {_LAST}",
-            f"regret after {_STEPS} songs (± s.e.)",
-        ),
-        rows=tuple(rows),
-    )
-
-
-def _drawings(first: Mapping[str, Any], choices: Mapping[str, Matrix]) -> tuple[Drawing, ...]:
-    greedy, bayes_ucb = (first[policy]["after"] for policy in POLICIES)
-    shares = [float(choices[policy][:, -1].mean()) for policy in POLICIES]
-    return (
-        Drawing(
-            name="worked-example-beliefs",
-            caption=TEXTS(
-                "figures.beliefs.caption", songs=_SHOWN, greedy=greedy, bayes_ucb=bayes_ucb
-            ),
-            draw=lambda figure: _draw_beliefs(figure, first),
-            width=10.5,
-            height=3.9,
-        ),
-        Drawing(
-            name="worked-example-choices",
-            caption=TEXTS("figures.choices.caption", greedy=shares[0], bayes_ucb=shares[1]),
-            draw=lambda figure: _draw_shares(figure, choices),
-            width=7.5,
-            height=3.6,
-        ),
-    )
+def _rows(choices: Mapping[str, Matrix]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for policy, played in choices.items():
+        regret = _regret(played)
+        shares = (played[:, 0].mean(), (played.sum(axis=1) == 0).mean(), played[:, -_LAST:].mean())
+        error = regret.std(ddof=1) / np.sqrt(len(regret))
+        cells = (*(f"{share:.0%}" for share in shares), f"{regret.mean():.2f} ± {error:.2f}")
+        rows.append((look_of(policy).label, *cells))
+    return rows
 
 
 def student_density(values: Vector, belief: Mapping[str, Any], song: int) -> Vector:
@@ -355,10 +318,10 @@ def _draw_shares(figure: Figure, choices: Mapping[str, Matrix]) -> None:
     """Draw in how many of all runs each policy plays the better song, step by step."""
     axes = figure.subplots()
     axes.axhline(1.0, color=MUTED, linewidth=0.8)
-    for policy, table in choices.items():
-        share = table.mean(axis=0)
-        error = np.sqrt(share * (1 - share) / len(table))
-        draw_curve(axes, range(1, table.shape[1] + 1), share, look_of(policy), spread=error)
+    for policy, played in choices.items():
+        share = played.mean(axis=0)
+        error = np.sqrt(share * (1 - share) / len(played))
+        draw_curve(axes, range(1, played.shape[1] + 1), share, look_of(policy), spread=error)
     axes.set(xlabel="song number", ylabel="share of runs that play C (± s.e.)", ylim=(-0.04, 1.06))
     axes.set_title("How often the better song is played")
     axes.legend(loc="center right")

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand_lab.paper.prediction_time import (
+from bandstand_lab.paper.prediction_time import STUDY, PredictionTimeStudy, accuracy_of
+from bandstand_lab.report.figures import new_figure, png, style
+from bandstand_lab.report.jobs import execute
+from bandstand_lab.report.study import Plan, Verdict
+from bandstand_lab.speed.prediction import (
     KEPT,
     LABELS,
     MOMENTS,
     SAMPLED,
     SEARCHED,
     SOLVED,
-    STUDY,
-    PredictionTimeStudy,
     accuracy,
-    accuracy_of,
     contenders,
     scene_of,
 )
-from bandstand_lab.report.figures import new_figure, png, style
-from bandstand_lab.report.jobs import execute
-from bandstand_lab.report.study import Plan, Verdict
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Chapter
