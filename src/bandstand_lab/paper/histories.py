@@ -99,7 +99,7 @@ class HistoriesStudy:
             ),
             findings=(
                 _half_finding("repeats", [person.repeat_share for person in compared]),
-                _zipf_finding(compared, law, len(together)),
+                _zipf_finding(compared, law, together),
                 _half_finding(
                     "favourites",
                     [person.share_of_favourites for person in compared],
@@ -266,7 +266,7 @@ def _half_finding(name: str, shares: Sequence[float], **numbers: Any) -> Finding
     )
 
 
-def _zipf_finding(compared: Sequence[Person], law: Zipf | None, ranks: int) -> Finding:
+def _zipf_finding(compared: Sequence[Person], law: Zipf | None, together: Vector) -> Finding:
     """Return the verdict on: plays fall with the rank by Zipf's law."""
     judged = [person.shapes for person in compared if person.shapes]
     common = {"people": len(judged), "min_people": _MIN_PEOPLE}
@@ -283,7 +283,8 @@ def _zipf_finding(compared: Sequence[Person], law: Zipf | None, ranks: int) -> F
         "zipf",
         _zipf_verdict(majorities, is_line=is_line),
         law=law,
-        ranks=ranks,
+        ranks=len(together),
+        most_plays=together[0],
         counts=counts,
         **common,
     )

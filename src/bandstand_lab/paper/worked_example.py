@@ -290,9 +290,9 @@ def _draw_beliefs(figure: Figure, first: Mapping[str, Any]) -> None:
     """Draw p(U) of both songs: at first, after the greedy policy, after Bayes-UCB."""
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
     _belief_panel(panels[0], first[GREEDY]["before"], "Before")
-    for axes, policy, name in zip(panels[1:], POLICIES, ("greedy", "Bayes-UCB"), strict=True):
+    for axes, policy, name in zip(panels[1:], POLICIES, ("Greedy", "Bayes-UCB"), strict=True):
         played = int(np.sum(first[policy]["choices"][0][:_SHOWN]))
-        title = f"After {_SHOWN} songs, {name}: {_SHOWN - played} × B, {played} × C"
+        title = f"{name} after {_SHOWN}: {_SHOWN - played} × B, {played} × C"
         _belief_panel(axes, first[policy]["after"], title)
     panels[0].set(ylabel="density of what the song may be worth")
     panels[1].set_xlabel("expected rating U; dotted: the truth; triangle: the quantile")

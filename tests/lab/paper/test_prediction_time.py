@@ -1,66 +1,23 @@
-"""Prediction time: both ways to a quantile agree, and verdicts follow from the numbers."""
+"""The study of prediction times: verdicts follow from the numbers."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bandstand_lab.paper.prediction_time import STUDY, PredictionTimeStudy, accuracy_of
-from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Plan, Verdict
-from bandstand_lab.speed.prediction import (
-    KEPT,
-    LABELS,
-    MOMENTS,
-    SAMPLED,
-    SEARCHED,
-    SOLVED,
-    accuracy,
-    contenders,
-    scene_of,
-)
+from bandstand_lab.speed.prediction import KEPT, LABELS, MOMENTS, SAMPLED, SEARCHED, SOLVED
+from tests.lab.paper.drawn import assert_whole
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Chapter
 
 PLAN = Plan(size="quick", seed=4)
 SLOWER, SAMPLING, PRODCLIN, LARGE = range(4)
-
-
-# ── Measuring ────────────────────────────────────────────────────────────────────────────
-
-
-def test_all_ways_to_the_same_quantile_choose_the_same_song() -> None:
-    whole = scene_of(songs=80, ratings=30, columns=3, seed=2, turn=0)
-    ready = contenders(replace(whole, effective_draws=100))
-    assert set(ready) == {*LABELS, MOMENTS}
-    assert ready[SOLVED]() == ready[SEARCHED]()
-    last = [ready[KEPT]() for _ in range(6)][-1]
-    assert last == ready["bayes-ucb-cn-x"]()
-    assert all(0 <= choose() < 80 for choose in ready.values())
-
-
-def test_songs_that_were_rated_were_heard_lately_and_the_others_never() -> None:
-    scene = scene_of(songs=100, ratings=30, columns=3, seed=2, turn=1)
-    assert (scene.songs.elapsed < 43_200).sum() == 30
-    assert scene.step == 31
-    assert scene.level == pytest.approx(1 - 1 / 31)
-
-
-def test_more_draws_are_nearer_and_the_solved_quantile_is_right() -> None:
-    found = accuracy(songs=60, ratings=15, turn=0, seed=3, columns=2, draws=[50, 5_000], checked=5)
-    few, many = found["sampled"]
-    assert many["error"] < few["error"] / 5
-    assert found["solved"]["largest_error"] < 1e-9
-    assert few["loss"] >= 0
-    assert many["same_song"] or many["loss"] > 0
-
-
-# ── The chapter ──────────────────────────────────────────────────────────────────────────
 
 
 def planted(changes: dict[str, float] | None = None, *, error: float = 1e-12) -> dict[str, Any]:
@@ -160,23 +117,13 @@ def test_accuracy_falls_as_the_root_of_the_draws() -> None:
 
 
 def test_tables_and_data_are_whole(chapter: Chapter) -> None:
+    assert_whole(chapter)
     times, errors = chapter.tables
     assert [row[0] for row in times.rows] == list(LABELS.values())
     assert len(errors.rows) == 8
-    for table in chapter.tables:
-        assert all(len(row) == len(table.columns) for row in table.rows)
     data = json.loads(json.dumps(chapter.data, allow_nan=False))
     assert set(data["seconds"]) == {"1000", "10000"}
     assert len(data["accuracy"]["200"]) == 5
-
-
-def test_the_figures_can_be_drawn(chapter: Chapter) -> None:
-    for drawing in chapter.drawings:
-        with style():
-            figure = new_figure(drawing.width, drawing.height)
-            drawing.draw(figure)
-            assert png(figure).startswith(b"\x89PNG")
-        assert drawing.caption.endswith(".")
 
 
 def test_jobs_run_as_the_frame_runs_them() -> None:

@@ -1,4 +1,4 @@
-"""The methods of the efficiency study learn what they are said to learn."""
+"""The methods of the efficiency study learn, and say how many iterations they took."""
 
 from __future__ import annotations
 
