@@ -220,7 +220,7 @@ def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
         verdict,
         p=_p(against),
         gain=gain,
-        share="none of those simulated" if share is None else f"about {share:.0%}",
+        share="none of those simulated" if share is None else f"about {100 * share:.0f} %",
         **_errors(by_share[0.0]),
     )
 
@@ -232,7 +232,7 @@ def _real_features(real: Comparison) -> Finding:
         "real_features",
         below_verdict(is_below(against)),
         p=_p(against),
-        explained="–" if ridge is None else f"{ridge.mean:.1%}",
+        explained="–" if ridge is None else f"{100 * ridge.mean:.1f} %",
         **_errors(real),
     )
 

@@ -102,8 +102,10 @@ class HistoriesStudy:
                 _zipf_finding(compared, law, together),
                 _half_finding(
                     "favourites",
-                    [person.share_of_favourites for person in compared],
-                    equal=np.mean([person.share_if_equal for person in compared] or [0.0]),
+                    [share_of_most_played(person.plays_by_rank) for person in compared],
+                    equal=np.mean(
+                        [share_if_equal(person.plays, person.songs) for person in compared] or [0.0]
+                    ),
                 ),
                 _novelty_finding(compared),
             ),
@@ -155,16 +157,6 @@ class Person:
     def songs(self) -> int:
         """Return the number of different songs."""
         return len(self.plays_by_rank)
-
-    @property
-    def share_of_favourites(self) -> float:
-        """Return the share of plays that the most played fifth of the songs has."""
-        return share_of_most_played(self.plays_by_rank)
-
-    @property
-    def share_if_equal(self) -> float:
-        """Return the same if no song were preferred, with as many plays and repeats."""
-        return share_if_equal(self.plays, self.songs)
 
 
 def people(file: str, shuffles: int) -> dict[str, Any]:

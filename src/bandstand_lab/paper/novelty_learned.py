@@ -237,8 +237,10 @@ def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
     return TEXTS.finding(
         "band",
         band_verdict(interval),
-        coverage="–" if coverage is None else f"{coverage.mean:.0%}",
-        interval="–" if interval is None else f"{interval[0]:.0%} to {interval[1]:.0%}",
+        coverage="–" if coverage is None else f"{100 * coverage.mean:.0f} %",
+        interval="–"
+        if interval is None
+        else f"{100 * interval[0]:.0f} % to {100 * interval[1]:.0f} %",
         one_sd=_ONE_SD,
         calibrated=_CALIBRATED,
         **_numbers(matches),
