@@ -15,9 +15,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.speed.learners import LABELS, REFERENCE_STEPS
 from bandstand_lab.speed.timing import Spread, in_turn
-from bandstand_lab.speed.training import LARGE, asked_size, measure_training
+from bandstand_lab.speed.training import (
+    LABELS,
+    LARGE,
+    REFERENCE_STEPS,
+    asked_size,
+    measure_training,
+)
 from bandstand_lab.speed.world import PAPER, STARS
 from benchmarks.program import measure_parts, require_at_least, run_as_program
 from benchmarks.steps import DOUBLE, StepPlan, measure_steps, wrong_choices

@@ -39,7 +39,7 @@ def document(histories: Histories, findings: Findings) -> dict[str, Any]:
         "plays": histories.plays,
         "words": [
             repeat_words(findings),
-            zipf_words(findings.zipf),
+            zipf_words(findings),
             gap_words(findings),
             skip_words(findings),
             recovery_summary(findings),

@@ -40,7 +40,7 @@ def print_tables(histories: Histories, findings: Findings, console: Console | No
     screen.print(_listeners_table(findings))
     for words in (
         repeat_words(findings),
-        zipf_words(findings.zipf),
+        zipf_words(findings),
         gap_words(findings),
         skip_words(findings),
         recovery_summary(findings),

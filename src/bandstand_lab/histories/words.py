@@ -9,7 +9,6 @@ import numpy as np
 from bandstand_lab.histories.findings import FEWEST_PLAYS
 
 if TYPE_CHECKING:
-    from bandstand.model.rank_frequency import Zipf
     from bandstand_lab.histories.findings import Findings
     from bandstand_lab.histories.recovery import Recovery
 
@@ -56,13 +55,14 @@ def repeat_words(findings: Findings) -> str:
     return text + (few if others else "")
 
 
-def zipf_words(law: Zipf | None) -> str:
+def zipf_words(findings: Findings) -> str:
     """Return how the plays of songs fall with their rank."""
+    law = findings.zipf
     if law is None:
         return "The songs are too few, or too equal, for a law of their plays."
     return (
-        f"The song of rank k is played about k^-{law.exponent:.2f} times as often as the first "
-        f"(R² = {law.r_squared:.2f} on logarithmic axes; Zipf's law has k^-1)."
+        f"Between rank 1 and rank {len(findings.plays_by_rank):,} plays fall along a line of slope "
+        f"-{law.exponent:.2f} on logarithmic axes (R² = {law.r_squared:.2f}; Zipf's law has -1)."
     )
 
 

@@ -1,23 +1,37 @@
-"""The paper's efficiency study (Figure 8): how long training takes, and what grows how fast.
+"""The paper's Figure 8: training times of all methods, and how they grow with the ratings.
 
 A job is one listener: every method learns from the same answers, one after the other. The
-times, the rules and the words are those of `bandstand bench`.
+claims are those of `bandstand bench`, too.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table
-from bandstand_lab.speed.claims import efficiency_findings, growth, in_order_of_time, ratios
-from bandstand_lab.speed.learners import ITERATIONS, LABELS
+import numpy as np
+
+from bandstand.model.slopes import straight_line
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.texts import Texts
+from bandstand_lab.speed.evidence import (
+    growth,
+    in_order_of_time,
+    power,
+    ratios,
+    span,
+    verdict_on,
+)
+from bandstand_lab.speed.numbers import number
 from bandstand_lab.speed.training import (
+    ITERATIONS,
+    LABELS,
     LARGE,
+    REFERENCE_STEPS,
     TrainingRun,
-    TrainingStudy,
-    asked_size,
     study_of,
     train_once,
     warm_up,
@@ -27,22 +41,39 @@ from bandstand_lab.speed.world import PAPER
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
-    from bandstand_lab.report.study import Json, Plan
+    from bandstand.model.slopes import Line
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.speed.evidence import Estimate
+    from bandstand_lab.speed.training import TrainingStudy
 
+TEXTS: Final = Texts(Path(__file__).with_name("templates") / "efficiency.toml")
 _COLUMNS: Final = 91
+_VARIATIONAL: Final = "variational-2"
+_SAMPLERS: Final = ("metropolis", "mcmc")
 _COMPARED: Final = (
-    ("metropolis", "variational-2"),
-    ("mcmc", "variational-2"),
-    ("least-squares", "variational-2"),
-    ("least-squares-map", "variational-2"),
-    ("least-squares-differences", "variational-2"),
-    ("variational-3", "variational-2"),
-    ("variational-2", "exact"),
-    ("variational-2", "ridge"),
+    ("metropolis", _VARIATIONAL),
+    ("mcmc", _VARIATIONAL),
+    ("least-squares", _VARIATIONAL),
+    ("least-squares-map", _VARIATIONAL),
+    ("least-squares-differences", _VARIATIONAL),
+    ("variational-3", _VARIATIONAL),
+    (_VARIATIONAL, "exact"),
+    (_VARIATIONAL, "ridge"),
 )
+_TIMES_FASTER: Final = 100.0
+# "Only slightly slows down" is read as: at most half as long again.
+_SLIGHTLY: Final = 1.5
+_MANY_RATINGS: Final = 1_000
+_MAX_SECONDS: Final = 2.0
+# An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at
+# most a third.
+_MAX_EXPONENT: Final = 1.15
+# Times that are called linear must be told from those that grow like these powers of N.
+_NOT_LINEAR: Final = (0.5, 1.5)
+# A straight line through all sizes has to explain this share of the variance of the times.
+_MIN_R_SQUARED: Final = 0.95
 
 
 def train(*, ratings: int, turn: int, seed: int, columns: int, sampler_steps: int) -> Json:
@@ -90,23 +121,30 @@ class EfficiencyStudy:
     def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
         """Return times, growth and ratios, and the verdict on each claim."""
         study = _study(plan, results)
+        order = in_order_of_time(study, study.sizes[-1])
         return Chapter(
-            introduction=(
-                "A radio that learns from every answer has to learn quickly. The paper compares "
-                "how long three ways to train take: sampling (MCMC), variational inference, and "
-                "a search for the best fit (L-BFGS-B). The exact quadrature, which the paper does "
-                "not have, and LinUCB's ridge regression are measured beside them."
+            introduction=TEXTS("introduction"),
+            method=TEXTS(
+                "method",
+                listeners=_rounds(plan),
+                columns=self.columns,
+                steps=REFERENCE_STEPS,
+                measured_steps=_sampler_steps(plan),
             ),
-            method=_method(plan, self.columns),
             findings=efficiency_findings(study),
-            tables=(_times(study), _ratios(study), _order(study)),
+            tables=(
+                table(TEXTS, "times", _time_rows(study), sizes=study.sizes, large=LARGE),
+                table(TEXTS, "ratios", _ratio_rows(study), sizes=study.sizes),
+            ),
             drawings=(
-                Drawing(
-                    name="training-times",
-                    caption=_caption(study),
-                    draw=lambda figure: _draw(figure, study),
-                    width=9.0,
-                    height=5.2,
+                drawing(
+                    TEXTS,
+                    "training-times",
+                    lambda figure: training_panel(figure.subplots(), study),
+                    inches=(9.0, 5.2),
+                    last=study.sizes[-1],
+                    order=[LABELS[place.method] for place in order],
+                    over=ratios(study, "metropolis", _VARIATIONAL)[study.sizes[-1]].shown(),
                 ),
             ),
             data=_data(study),
@@ -124,7 +162,7 @@ def _rounds(plan: Plan) -> int:
 
 
 def _sampler_steps(plan: Plan) -> int:
-    return plan.pick(quick=1_000, full=5_000)
+    return plan.pick(quick=1_000, full=REFERENCE_STEPS)
 
 
 def _key(ratings: int, turn: int) -> str:
@@ -140,60 +178,143 @@ def _study(plan: Plan, results: Mapping[str, Json]) -> TrainingStudy:
     return study_of(PAPER.name, runs, sampler_steps=_sampler_steps(plan))
 
 
-def _method(plan: Plan, columns: int) -> str:
-    scaled = "" if _sampler_steps(plan) == 5_000 else " (1,000 were run and scaled up)"
+# ── Claims ───────────────────────────────────────────────────────────────────────────────
+
+
+def efficiency_findings(study: TrainingStudy) -> tuple[Finding, ...]:
+    """Return the verdict on each claim of the paper about training times."""
+    numbers = _numbers(study)
+    over = {method: list(ratios(study, method, _VARIATIONAL).values()) for method in study.methods}
+    over_ridge = [
+        each
+        for method in study.methods
+        if method != "ridge"
+        for each in ratios(study, method, "ridge").values()
+    ]
+    without_gradient = verdict_on(each.above(1.0) for each in over["least-squares-differences"])
+    needed = REFERENCE_STEPS * _TIMES_FASTER / over["metropolis"][-1].value
     return (
-        f"{_rounds(plan)} simulated listeners of the paper's kind answered N times each, about "
-        f"songs of {columns} features, half of them heard within the last two days. All methods "
-        "learnt from the same answers in one process on one thread, each listener beginning with "
-        "another method; so each listener gives one ratio for each pair. Times are processor "
-        "time. Ratios are geometric means and exponents are means over listeners, both with "
-        "Student's 95 % interval. The plain sampler is Metropolis within Gibbs with 5,000 steps"
-        f"{scaled}; the collapsed one samples s alone until four chains agree and hold 2,000 "
-        "effective draws. Both variational forms run until predictions move by less than "
-        "1e-6 standard deviations."
-    )
-
-
-def _caption(study: TrainingStudy) -> str:
-    size = study.sizes[-1]
-    order = in_order_of_time(study, size)
-    fastest, slowest = LABELS[order[0].method], LABELS[order[-1].method]
-    over = ratios(study, "metropolis", "variational-2")[size]
-    return (
-        f"Both axes are logarithmic. With {size:,} ratings {fastest} is the fastest and {slowest} "
-        f"the slowest; the sampler of 5,000 steps takes {over.shown()} times as long as "
-        "variational inference with two factors."
-    )
-
-
-def _draw(figure: Figure, study: TrainingStudy) -> None:
-    # Imported here: the jobs measure without matplotlib.
-    from bandstand_lab.speed.plot import training_panel  # noqa: PLC0415
-
-    training_panel(figure.subplots(), study)
-
-
-def _times(study: TrainingStudy) -> Table:
-    return Table(
-        title="Time to learn from N ratings, in milliseconds (medians)",
-        columns=(
-            "method",
-            *(f"N = {size:,}" for size in study.sizes),
-            f"exponent of N from {LARGE} on",
-            "iterations at both ends",
+        _linear(study, _SAMPLERS[0], "MCMC"),
+        _linear(study, _VARIATIONAL, "variational inference"),
+        TEXTS.finding(
+            "times_faster",
+            verdict_on(each.above(_TIMES_FASTER) for name in _SAMPLERS for each in over[name]),
+            needed=needed,
+            **numbers,
         ),
-        rows=tuple(
-            (
-                LABELS[method],
-                *(1_000 * study.seconds(method, size).median for size in study.sizes),
-                _shown(growth(study, method, LARGE)),
-                _iterations(study, method),
-            )
-            for method in study.methods
+        TEXTS.finding(
+            "descent",
+            verdict_on(each.above(1.0) for each in over["least-squares"]),
+            without_gradient=without_gradient,
+            **numbers,
         ),
-        note="The exponent is k of time ~ N^k, with its 95 % interval.",
+        TEXTS.finding(
+            "third_factor",
+            verdict_on(each.below(_SLIGHTLY) for each in over["variational-3"]),
+            slightly=_SLIGHTLY,
+            **numbers,
+        ),
+        _in_seconds(study),
+        TEXTS.finding("linucb", verdict_on(each.above(1.0) for each in over_ridge), **numbers),
     )
+
+
+def _numbers(study: TrainingStudy) -> dict[str, Any]:
+    """Return the numbers of the texts: spans of ratios over all sizes, costs at the last size."""
+    last = study.sizes[-1]
+    return {
+        "last": last,
+        **{
+            f"over_{below}": {
+                method: span(list(ratios(study, method, name).values())) for method in study.methods
+            }
+            for below, name in (("variational", _VARIATIONAL), ("ridge", "ridge"))
+        },
+        "labels": LABELS,
+        "iterations": {method: study.iterations(method, last) for method in study.methods},
+        "each_ms": {
+            method: number(1_000 * study.seconds_each(method, last)) for method in study.methods
+        },
+    }
+
+
+def _linear(study: TrainingStudy, method: str, what: str) -> Finding:
+    exponent, slope = power(study, method, LARGE), growth(study, method, LARGE)
+    line = line_through(study, method)
+    each = [study.seconds_each(method, size) for size in study.sizes]
+    each_line = straight_line(np.log(study.sizes), np.log(each))
+    falls = slope is not None and slope.above(0.0) is False
+    return TEXTS.finding(
+        "linear",
+        Verdict.FAILS if falls else linear_verdict(exponent, line),
+        what=what,
+        label=LABELS[method],
+        large=LARGE,
+        exponent=_shown(exponent),
+        slope=_shown(slope),
+        r_squared="–" if line is None else f"{100 * line.r_squared:.1f} %",
+        not_linear=_NOT_LINEAR,
+        min_r_squared=_MIN_R_SQUARED,
+        max_exponent=_MAX_EXPONENT,
+        unit=ITERATIONS[method],
+        sizes=(study.sizes[0], study.sizes[-1]),
+        iterations=[study.iterations(method, study.sizes[end]) for end in (0, -1)],
+        each_slope="–" if each_line is None else f"{each_line.slope:.2f}",
+    )
+
+
+def linear_verdict(exponent: Estimate | None, line: Line | None) -> Verdict:
+    """Return the verdict from the exponent's interval and the line through all sizes."""
+    if exponent is None or line is None or exponent.low is None or exponent.high is None:
+        return Verdict.OPEN
+    if exponent.low > _MAX_EXPONENT:
+        return Verdict.FAILS
+    if not exponent.low <= 1 <= exponent.high:
+        return Verdict.PARTLY
+    if exponent.low <= _NOT_LINEAR[0] or exponent.high >= _NOT_LINEAR[1]:
+        return Verdict.OPEN
+    straight = line.slope > 0 and line.r_squared >= _MIN_R_SQUARED
+    return Verdict.HOLDS if straight else Verdict.PARTLY
+
+
+def line_through(study: TrainingStudy, method: str) -> Line | None:
+    """Return the straight line through the median times; None from fewer than three sizes."""
+    if len(study.sizes) < 3:
+        return None
+    return straight_line(study.sizes, [study.seconds(method, size).median for size in study.sizes])
+
+
+def _in_seconds(study: TrainingStudy) -> Finding:
+    runs = [study.seconds(_VARIATIONAL, size).runs for size in study.sizes if size <= _MANY_RATINGS]
+    slowest = [max(each) for each in runs]
+    return TEXTS.finding(
+        "in_seconds",
+        verdict_on(each < _MAX_SECONDS for each in slowest),
+        runs=sum(map(len, runs)),
+        many=_MANY_RATINGS,
+        slowest=f"{number(1_000 * max(slowest))} ms" if slowest else "–",
+        last=study.sizes[-1],
+        last_ms=number(1_000 * study.seconds(_VARIATIONAL, study.sizes[-1]).median),
+    )
+
+
+def _shown(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else estimate.shown()
+
+
+# ── Tables and figure ────────────────────────────────────────────────────────────────────
+
+
+def _time_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            LABELS[method],
+            *(1_000 * study.seconds(method, size).median for size in study.sizes),
+            _shown(growth(study, method, LARGE)),
+            _iterations(study, method),
+        )
+        for method in study.methods
+    ]
 
 
 def _iterations(study: TrainingStudy, method: str) -> str:
@@ -203,40 +324,33 @@ def _iterations(study: TrainingStudy, method: str) -> str:
     return f"{first:,.0f} to {last:,.0f} {ITERATIONS[method]}"
 
 
-def _ratios(study: TrainingStudy) -> Table:
-    return Table(
-        title="How many times as long one takes as another (95 % intervals)",
-        columns=("this one", "over this one", *(f"N = {size:,}" for size in study.sizes)),
-        rows=tuple(
-            (
-                LABELS[above],
-                LABELS[below],
-                *(each.shown() for each in ratios(study, above, below).values()),
-            )
-            for above, below in _COMPARED
-        ),
-    )
+def _ratio_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
+    return [
+        (LABELS[one], LABELS[other], *(each.shown() for each in ratios(study, one, other).values()))
+        for one, other in _COMPARED
+    ]
 
 
-def _order(study: TrainingStudy) -> Table:
-    size = asked_size(study.sizes)
-    return Table(
-        title=f"What is faster than what, with {size:,} ratings",
-        columns=("method", "median, ms", "times as long as the one above", "as variational"),
-        rows=tuple(
-            (
-                LABELS[place.method],
-                1_000 * place.median,
-                _shown(place.over_faster),
-                place.over_variational.shown(),
-            )
-            for place in in_order_of_time(study, size)
-        ),
-    )
+def training_panel(axes: Axes, study: TrainingStudy) -> None:
+    """Draw the time of each method over the number of ratings."""
+    # Imported here: the jobs measure without matplotlib.
+    from bandstand_lab.report.figures import draw_curve, label_ends, look_of, plain  # noqa: PLC0415
 
-
-def _shown(estimate: Estimate | None) -> str:
-    return "" if estimate is None else estimate.shown()
+    sizes = study.sizes
+    axes.set(xscale="log", yscale="log")
+    for method in study.methods:
+        spreads = [study.seconds(method, size) for size in sizes]
+        look = look_of(method)
+        low, high = [each.lower for each in spreads], [each.upper for each in spreads]
+        axes.fill_between(sizes, low, high, color=look.colour, alpha=0.15, linewidth=0)
+        draw_curve(axes, sizes, [each.median for each in spreads], look)
+    axes.set_title("Time to learn from N ratings, one thread")
+    axes.set(xlabel="ratings N", ylabel="processor time (median, quartiles shaded)")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.yaxis.set_major_formatter(lambda value, place: f"{plain(value, place)} s")
+    axes.minorticks_off()
+    axes.grid()
+    label_ends(axes, {method: study.seconds(method, sizes[-1]).median for method in study.methods})
 
 
 def _data(study: TrainingStudy) -> dict[str, Any]:

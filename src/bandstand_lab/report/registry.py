@@ -17,7 +17,7 @@ from bandstand_lab.paper import (
     equivalence,
     histories,
     novelty_curves,
-    novelty_learnt,
+    novelty_learned,
     prediction_time,
     real_worlds,
     repetition,
@@ -46,7 +46,7 @@ def all_studies() -> tuple[Study, ...]:
         prediction_time.STUDY,
         uncertainty.STUDY,
         repetition.STUDY,
-        novelty_learnt.STUDY,
+        novelty_learned.STUDY,
     )
 
 

@@ -1,8 +1,8 @@
-"""From measured times to a verdict: estimates with their intervals, and the rules.
+"""From measured times to a verdict: estimates with their intervals, and the rule.
 
-A ratio is told by its geometric mean over the rounds, a growth by the mean of the rounds'
-exponents, both with Student's 95 % interval. Whether growth is linear is told by the exponent k
-of a fixed cost plus a power, a + b·N^k, with the interval of those k that fit as well as the best
+A ratio is given by its geometric mean over the rounds, a growth by the mean of the rounds'
+exponents, both with Student's 95 % interval. Linear growth is judged by the exponent k of a
+fixed cost plus a power, a + b·N^k, with the interval of those k that fit as well as the best
 one does: on two logarithmic axes alone, a fixed cost looks like slower growth.
 
 A claim that something is above (or below) a limit is answered case by case, a case being a size
@@ -31,17 +31,10 @@ from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bandstand.model.slopes import Line
     from bandstand.types import Vector
     from bandstand_lab.speed.timing import Spread
+    from bandstand_lab.speed.training import TrainingStudy
 
-# An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at
-# most a third.
-MOST_EXPONENT: Final = 1.15
-# Times that are called linear must be told from those that grow like these powers of N.
-NOT_LINEAR: Final = (0.5, 1.5)
-# A straight line through all sizes has to explain this share of the variance of the times.
-LEAST_R_SQUARED: Final = 0.95
 # The exponents that are tried; 1 is one of them.
 _EXPONENTS: Final = np.arange(5, 301) / 100
 
@@ -163,51 +156,6 @@ def verdict_on(answers: Iterable[bool | None]) -> Verdict:
     return Verdict.PARTLY if any(known) else Verdict.FAILS
 
 
-def linear_verdict(exponent: Estimate | None, line: Line | None) -> Verdict:
-    """Return what follows from the exponent's interval and the line through all sizes."""
-    if exponent is None or line is None or exponent.low is None or exponent.high is None:
-        return Verdict.OPEN
-    if exponent.low > MOST_EXPONENT:
-        return Verdict.FAILS
-    if not exponent.low <= 1 <= exponent.high:
-        return Verdict.PARTLY
-    if exponent.low <= NOT_LINEAR[0] or exponent.high >= NOT_LINEAR[1]:
-        return Verdict.OPEN
-    straight = line.slope > 0 and line.r_squared >= LEAST_R_SQUARED
-    return Verdict.HOLDS if straight else Verdict.PARTLY
-
-
-def growth_in_words(exponent: Estimate) -> str:
-    """Return what the interval of the exponent says of growth."""
-    side = exponent.above(1.0)
-    if side is None:
-        told = exponent.above(NOT_LINEAR[0]) and exponent.below(NOT_LINEAR[1])
-        return "as a straight line would" if told else "too wide an interval to tell"
-    return "faster than linearly" if side else "at most linearly, and slower than a straight line"
-
-
-def extra_time_in_words(more_sweeps: float, each: float) -> str:
-    """Return where extra time comes from: times as many sweeps, each taking times as long.
-
-    The two factors multiply, so their logarithms share the extra time.
-
-    >>> extra_time_in_words(1.1, 2.0)
-    'More sweeps explain 12 % of the extra time (by logarithms), so it is mostly the work of each.'
-    """
-    if more_sweeps * each <= 1:
-        return "So there three factors took no longer."
-    share = math.log(more_sweeps) / math.log(more_sweeps * each)
-    if share >= 1:
-        return "So all of the extra time is that of more sweeps."
-    if share <= 0:
-        return "So all of the extra time is the work of each sweep."
-    source = "the further sweeps" if share > 0.5 else "the work of each"
-    return (
-        f"More sweeps explain {100 * share:.0f} % of the extra time (by logarithms), so it is "
-        f"mostly {source}."
-    )
-
-
 def span(estimates: Sequence[Estimate], unit: str = "") -> str:
     """Return the smallest and the largest of several estimates, in words.
 
@@ -219,3 +167,46 @@ def span(estimates: Sequence[Estimate], unit: str = "") -> str:
     if lowest == highest:
         return f"{lowest.shown()}{unit}"
     return f"from {lowest.shown()} to {highest.shown()}{unit}"
+
+
+# ── Training times ───────────────────────────────────────────────────────────────────────
+
+
+def ratios(study: TrainingStudy, above: str, below: str) -> dict[int, Estimate]:
+    """Return how many times as long one method takes as another, at each size."""
+    return {size: geometric_mean(study.ratio(above, below, size)) for size in study.sizes}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a method stands among the others at one size."""
+
+    method: str
+    median: float  # seconds
+    over_faster: Estimate | None  # times as long as the next faster one; None for the fastest
+    over_variational: Estimate
+
+
+def in_order_of_time(study: TrainingStudy, size: int) -> list[Place]:
+    """Return the methods at one size, the fastest first."""
+    order = sorted(study.methods, key=lambda method: study.seconds(method, size).median)
+    return [
+        Place(
+            method=method,
+            median=study.seconds(method, size).median,
+            over_faster=geometric_mean(study.ratio(method, faster, size)) if faster else None,
+            over_variational=geometric_mean(study.ratio(method, "variational-2", size)),
+        )
+        for faster, method in zip([None, *order], order, strict=False)
+    ]
+
+
+def growth(study: TrainingStudy, method: str, fewest: int = 0) -> Estimate | None:
+    """Return the exponent of N with its interval; None from fewer than two sizes."""
+    rounds = study.growth_by_round(method, fewest)
+    return None if rounds is None else mean_of_rounds(rounds)
+
+
+def power(study: TrainingStudy, method: str, fewest: int = 0) -> Estimate | None:
+    """Return the k of a + b·N^k with its interval; None from fewer than three sizes."""
+    return power_of({size: study.seconds(method, size) for size in study.sizes if size >= fewest})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.paper.uncertainty.findings import (
+from bandstand_lab.paper.uncertainty import (
     falling_finding,
     faster_finding,
     later_finding,

@@ -1,21 +1,207 @@
-"""The efficiency study: small jobs that really run, and the chapter made of them."""
+"""The efficiency study: verdicts follow from planted times, and small jobs make a chapter."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bandstand_lab.paper import efficiency
-from bandstand_lab.paper.efficiency import STUDY, EfficiencyStudy
-from bandstand_lab.report.figures import new_figure, png, style
+from bandstand.model.slopes import Line
+from bandstand_lab.paper.efficiency import (
+    STUDY,
+    EfficiencyStudy,
+    efficiency_findings,
+    line_through,
+    linear_verdict,
+)
 from bandstand_lab.report.jobs import execute
-from bandstand_lab.report.study import Plan, Verdict
-from bandstand_lab.speed.learners import LABELS, METHODS
+from bandstand_lab.report.study import Finding, Plan, Verdict
+from bandstand_lab.speed.evidence import Estimate, growth, in_order_of_time, power, ratios
+from bandstand_lab.speed.training import LABELS, METHODS, TrainingRun, TrainingStudy, study_of
+from tests.lab.paper.drawn import assert_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from bandstand_lab.report.study import Chapter
+
+SIZES = (100, 200, 400, 700, 1_000, 2_000, 3_000)
+ROUNDS = 5
+
+# Seconds with N ratings if all were as the paper says, and every method were a straight line.
+AS_IN_THE_PAPER: Mapping[str, Callable[[int], float]] = {
+    "metropolis": lambda n: 200 * (0.01 + 1e-4 * n),
+    "mcmc": lambda n: 300 * (0.01 + 1e-4 * n),
+    "variational-3": lambda n: 1.2 * (0.01 + 1e-4 * n),
+    "variational-2": lambda n: 0.01 + 1e-4 * n,
+    "exact": lambda n: 0.5 * (0.01 + 1e-4 * n),
+    "least-squares": lambda n: 3 * (0.01 + 1e-4 * n),
+    "least-squares-map": lambda n: 3 * (0.01 + 1e-4 * n),
+    "least-squares-differences": lambda n: 30 * (0.01 + 1e-4 * n),
+    "ridge": lambda n: 0.1 * (0.01 + 1e-4 * n),
+}
+LINEAR_MCMC, LINEAR, TIMES, DESCENT, THIRD, SECONDS, LINUCB = range(7)
+
+
+def planted(
+    changes: Mapping[str, Callable[[int], float]] | None = None,
+    *,
+    sizes: tuple[int, ...] = SIZES,
+    rounds: int = ROUNDS,
+    noise: float = 0.01,
+) -> TrainingStudy:
+    """Return a study of times that follow formulas, up to a little noise."""
+    rng = np.random.default_rng(3)
+    formulas = {**AS_IN_THE_PAPER, **(changes or {})}
+    runs = {
+        (method, size): [
+            TrainingRun(
+                seconds=formulas[method](size) * float(np.exp(noise * rng.standard_normal())),
+                converged=True,
+                iterations=None if method in {"exact", "ridge"} else 20,
+            )
+            for _ in range(rounds)
+        ]
+        for method in METHODS
+        for size in sizes
+    }
+    return study_of("paper", runs)
+
+
+def verdicts(study: TrainingStudy) -> list[Verdict]:
+    return [finding.verdict for finding in efficiency_findings(study)]
+
+
+def test_times_as_in_the_paper_make_every_claim_hold() -> None:
+    assert verdicts(planted()) == [Verdict.HOLDS] * 7
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "expected"),
+    [
+        (LINEAR_MCMC, {"metropolis": lambda n: 1e-4 * n**1.5}, Verdict.FAILS),
+        (LINEAR, {"variational-2": lambda n: 1e-6 * n**2}, Verdict.FAILS),
+        # Many sweeps where there are few ratings, a straight line later.
+        (LINEAR, {"variational-2": lambda n: 0.5 if n < 400 else 1e-4 * n}, Verdict.PARTLY),
+        # A square root is nearly straight, yet slower than a line; with a fixed cost as well.
+        (LINEAR, {"variational-2": lambda n: 1e-3 * n**0.5}, Verdict.PARTLY),
+        (LINEAR_MCMC, {"metropolis": lambda n: 1.0 + 0.5 * n**0.5}, Verdict.PARTLY),
+        (LINEAR, {"variational-2": lambda n: 1e-4 * n}, Verdict.HOLDS),
+        # Waves, which fall on the whole, and times that are always the same.
+        (LINEAR, {"variational-2": lambda n: 0.1 + 0.05 * np.cos(n)}, Verdict.FAILS),
+        (LINEAR, {"variational-2": lambda _: 0.1}, Verdict.OPEN),
+        (LINEAR, {"variational-2": lambda n: 10.0 / n}, Verdict.FAILS),
+        (TIMES, {"metropolis": lambda n: 50 * (0.01 + 1e-4 * n)}, Verdict.PARTLY),
+        (
+            TIMES,
+            {
+                "metropolis": lambda n: 50 * (0.01 + 1e-4 * n),
+                "mcmc": lambda n: 90 * (0.01 + 1e-4 * n),
+            },
+            Verdict.FAILS,
+        ),
+        (DESCENT, {"least-squares": lambda n: 0.2 * (0.01 + 1e-4 * n)}, Verdict.FAILS),
+        (DESCENT, {"least-squares": lambda n: 0.02 + 1e-5 * n}, Verdict.PARTLY),
+        (THIRD, {"variational-3": lambda n: 5 * (0.01 + 1e-4 * n)}, Verdict.FAILS),
+        (THIRD, {"variational-3": lambda n: 0.005 + 2e-4 * n}, Verdict.PARTLY),
+        (SECONDS, {"variational-2": lambda n: 0.01 * n}, Verdict.PARTLY),
+        (SECONDS, {"variational-2": lambda n: 10.0 + n}, Verdict.FAILS),
+        (LINUCB, {"exact": lambda n: 0.01 * (0.01 + 1e-4 * n)}, Verdict.PARTLY),
+    ],
+)
+def test_planted_times_change_the_verdict(
+    claim: int, changes: dict[str, Callable[[int], float]], expected: Verdict
+) -> None:
+    assert verdicts(planted(changes))[claim] == expected
+
+
+def test_a_square_root_is_told_from_a_line_by_its_exponent() -> None:
+    root = planted({"variational-2": lambda n: 1e-3 * n**0.5})
+    line, exponent = line_through(root, "variational-2"), power(root, "variational-2", 400)
+    assert line is not None
+    assert line.r_squared > 0.95  # what a share of the variance cannot tell
+    assert exponent is not None
+    assert exponent.below(1.0)
+
+
+@pytest.mark.parametrize(
+    ("interval", "r_squared", "verdict"),
+    [
+        ((0.9, 1.1), 0.99, Verdict.HOLDS),
+        ((0.9, 1.1), 0.80, Verdict.PARTLY),
+        ((0.6, 0.9), 0.99, Verdict.PARTLY),
+        ((1.05, 1.4), 0.99, Verdict.PARTLY),
+        ((1.2, 1.4), 0.99, Verdict.FAILS),
+        ((0.4, 1.2), 0.99, Verdict.OPEN),
+        ((0.8, 1.6), 0.99, Verdict.OPEN),
+    ],
+)
+def test_linear_is_told_by_the_interval_of_the_exponent(
+    interval: tuple[float, float], r_squared: float, verdict: Verdict
+) -> None:
+    low, high = interval
+    line = Line(slope=1.0, intercept=0.0, r_squared=r_squared, slope_standard_error=None)
+    assert linear_verdict(Estimate(value=low, low=low, high=high), line) is verdict
+    assert linear_verdict(None, line) is Verdict.OPEN
+
+
+def test_one_round_can_only_tell_what_needs_no_interval() -> None:
+    found = verdicts(planted(rounds=1))
+    assert found[SECONDS] == Verdict.HOLDS
+    assert {found[claim] for claim in range(7) if claim != SECONDS} == {Verdict.OPEN}
+
+
+def test_one_size_cannot_tell_of_growth() -> None:
+    found = verdicts(planted(sizes=(1_000,)))
+    assert found[LINEAR_MCMC] == found[LINEAR] == Verdict.OPEN
+    assert found[TIMES] == Verdict.HOLDS
+
+
+def test_only_large_histories_cannot_tell_of_small_ones() -> None:
+    assert verdicts(planted(sizes=(2_000, 3_000)))[SECONDS] == Verdict.OPEN
+
+
+def test_wide_intervals_leave_a_claim_open() -> None:
+    study = planted({"least-squares": AS_IN_THE_PAPER["variational-2"]}, noise=0.5, rounds=3)
+    assert verdicts(study)[DESCENT] in {Verdict.OPEN, Verdict.PARTLY, Verdict.FAILS}
+    answers = [each.above(1.0) for each in ratios(study, "least-squares", "variational-2").values()]
+    assert None in answers
+
+
+def test_every_finding_states_its_rule_and_its_numbers() -> None:
+    for finding in efficiency_findings(planted()):
+        assert isinstance(finding, Finding)
+        assert any(character.isdigit() for character in finding.measured)
+        assert any(word in finding.why for word in ("holds if", "Linear is", "Slightly is"))
+        assert "  " not in finding.measured + finding.why + finding.paper
+
+
+@given(st.floats(-1.0, 3.0))
+def test_the_exponent_of_planted_times_is_within_its_interval(exponent: float) -> None:
+    study = planted({"exact": lambda n: 1e-3 * n**exponent}, noise=1e-6)
+    estimate = growth(study, "exact")
+    assert estimate is not None
+    assert estimate.value == pytest.approx(exponent, abs=1e-5)
+    assert estimate.low is not None
+    assert estimate.low < estimate.value
+
+
+def test_methods_are_ranked_from_the_fastest_on() -> None:
+    places = in_order_of_time(planted(), 1_000)
+    assert places[0].method == "ridge"
+    assert places[0].over_faster is None
+    assert places[-1].method == "mcmc"
+    for faster, slower in pairwise(places):
+        assert slower.median > faster.median
+        assert slower.over_faster is not None
+
+
+# ── The chapter ──────────────────────────────────────────────────────────────────────────
 
 PLAN = Plan(size="quick", seed=5)
 
@@ -69,8 +255,6 @@ def test_the_chapter_judges_every_claim_and_names_every_method(chapter: Chapter)
     assert chapter.findings[1].verdict == Verdict.HOLDS
     times = chapter.tables[0]
     assert [row[0] for row in times.rows] == [LABELS[method] for method in METHODS]
-    for table in chapter.tables:
-        assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_the_same_results_without_the_growth_change_the_verdict(results: dict[str, Any]) -> None:
@@ -92,16 +276,12 @@ def test_the_data_hold_every_run(chapter: Chapter) -> None:
     assert set(data["growth"]) == set(METHODS)
 
 
-def test_the_figure_can_be_drawn_and_its_caption_says_what_is_seen(chapter: Chapter) -> None:
+def test_the_chapter_is_whole_and_its_caption_says_what_is_seen(chapter: Chapter) -> None:
+    assert_whole(chapter)
     (drawing,) = chapter.drawings
-    with style():
-        figure = new_figure(drawing.width, drawing.height)
-        drawing.draw(figure)
-        assert png(figure).startswith(b"\x89PNG")
     assert "fastest" in drawing.caption
     assert "2,000 ratings" in drawing.caption
 
 
-def test_the_method_says_that_the_sampler_was_scaled() -> None:
-    assert "scaled up" in efficiency._method(PLAN, 91)
-    assert "scaled" not in efficiency._method(Plan(size="full"), 91)
+def test_the_method_says_how_many_steps_of_the_sampler_were_run(chapter: Chapter) -> None:
+    assert "5,000 steps, of which 1,000 were run" in chapter.method

@@ -12,8 +12,8 @@ from bandstand.types import Minutes
 from bandstand_lab.histories import History
 from bandstand_lab.histories.document import recovery_json
 from bandstand_lab.histories.recovery import Recovery
-from bandstand_lab.paper.histories import STUDY
-from bandstand_lab.paper.histories.people import (
+from bandstand_lab.paper.histories import (
+    STUDY,
     Person,
     people,
     recovery_of,

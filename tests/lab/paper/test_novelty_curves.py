@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.model.novelty import novelty
 from bandstand.model.piecewise_linear import PAPER_BASIS
-from bandstand_lab.paper.novelty_curves import STUDY
-from bandstand_lab.paper.novelty_curves.chords import best_chords, gaps_between, widest_gap
-from bandstand_lab.paper.novelty_curves.study import RECOVERY_TIMES, measure_curves
+from bandstand_lab.paper.novelty_curves import (
+    RECOVERY_TIMES,
+    STUDY,
+    best_chords,
+    gaps_between,
+    measure_curves,
+    widest_gap,
+)
 from bandstand_lab.report.study import Plan, Verdict
 from tests.lab.paper.drawn import assert_whole
 

@@ -11,8 +11,9 @@ from bandstand.domain import History, Songs
 from bandstand.inference.exact import Exact
 from bandstand.model.priors import paper_prior
 from bandstand.types import MONTH
-from bandstand_lab.paper.uncertainty import STUDY
-from bandstand_lab.paper.uncertainty.findings import (
+from bandstand_lab.paper.uncertainty import (
+    STUDY,
+    along,
     clear_signs,
     falling_finding,
     falling_verdict,
@@ -20,8 +21,8 @@ from bandstand_lab.paper.uncertainty.findings import (
     faster_verdict,
     later_finding,
     later_verdict,
+    uncertainties,
 )
-from bandstand_lab.paper.uncertainty.measure import along, uncertainties
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.clock import PAPER_CLOCK
 from bandstand_lab.simulation.experiment import run_one

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pytest
 
 from bandstand.inference.exact import Exact
-from bandstand_lab.paper.worked_example import STUDY
-from bandstand_lab.paper.worked_example.drawing import student_density
-from bandstand_lab.paper.worked_example.example import (
-    _PRIOR,
+from bandstand_lab.paper.worked_example import (
     BAYES_UCB,
     BELIEVED,
     GREEDY,
     POLICIES,
+    PRIOR,
+    STUDY,
     B,
     C,
     belief_of,
     known,
     play,
     play_runs,
+    student_density,
 )
 from bandstand_lab.report.study import Plan, Verdict
 from tests.lab.paper.drawn import assert_whole
@@ -30,7 +31,7 @@ PLAN = Plan(size="quick", seed=1)
 
 
 def first_belief() -> Any:
-    return belief_of(Exact(prior=_PRIOR).fit(known()))
+    return belief_of(Exact(prior=PRIOR).fit(known()))
 
 
 def test_the_beliefs_have_the_means_of_the_paper() -> None:
@@ -42,12 +43,12 @@ def test_the_beliefs_have_the_means_of_the_paper() -> None:
 def test_the_spreads_are_those_of_a_conjugate_regression() -> None:
     """Each song is known by itself: Λ = λ + n, and the noise by all: B/(A − 1)."""
     belief, history = first_belief(), known()
-    strength = _PRIOR.preference.precision[0, 0]
+    strength = PRIOR.preference.precision[0, 0]
     counts = np.array([8, 1]) + strength
     means = np.array(BELIEVED)
     residuals = history.ratings - history.features @ means
-    shape = _PRIOR.noise.shape + len(history) / 2
-    rate = _PRIOR.noise.rate + (residuals @ residuals + strength * means @ means) / 2
+    shape = PRIOR.noise.shape + len(history) / 2
+    rate = PRIOR.noise.rate + (residuals @ residuals + strength * means @ means) / 2
     expected = np.sqrt(rate / (shape - 1) / counts)
     assert belief.standard_deviations == pytest.approx(expected, rel=1e-9)
     assert belief.degrees_of_freedom == 2 * shape
@@ -57,7 +58,7 @@ def test_the_spreads_are_those_of_a_conjugate_regression() -> None:
 def test_the_drawn_density_has_the_quantile_of_the_engine(song: int) -> None:
     belief = first_belief()
     below = np.linspace(-60, belief.quantiles[song], 400_001)
-    mass = np.trapezoid(student_density(below, belief.as_json(), song), below)
+    mass = np.trapezoid(student_density(below, asdict(belief), song), below)
     assert mass == pytest.approx(belief.level, abs=1e-6)
 
 
@@ -77,7 +78,7 @@ def test_a_run_is_the_same_in_whichever_job() -> None:
 
 def results(greedy: list[int], bayes_ucb: list[int]) -> dict[str, Any]:
     """Return results in which every run made the same choices."""
-    belief = first_belief().as_json()
+    belief = asdict(first_belief())
     runs = {GREEDY: [greedy, greedy], BAYES_UCB: [bayes_ucb, bayes_ucb]}
     return {
         STUDY.jobs(PLAN)[0].key: {

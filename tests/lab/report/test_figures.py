@@ -24,7 +24,7 @@ from bandstand_lab.report.figures import (
     spaced,
     style,
 )
-from bandstand_lab.speed.learners import METHODS
+from bandstand_lab.speed.training import METHODS
 
 # What is left of colours to people who lack one kind of cone, on linear RGB (Machado, Oliveira
 # and Fernandes 2009, severity 1).

@@ -1,4 +1,4 @@
-"""Training times: every method at every size, side by side."""
+"""Training times: every method learns, at every size, side by side."""
 
 from __future__ import annotations
 
@@ -7,12 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand_lab.speed.learners import METHODS
+from bandstand.inference.least_squares import LeastSquares
+from bandstand.model.priors import paper_prior
 from bandstand_lab.speed.timing import Spread
-from bandstand_lab.speed.training import TrainingStudy, TrainingTime, measure_training
+from bandstand_lab.speed.training import (
+    ITERATIONS,
+    LABELS,
+    METHODS,
+    TrainingStudy,
+    TrainingTime,
+    converged,
+    iterations,
+    learners,
+    measure_training,
+)
 from bandstand_lab.speed.world import PAPER, STARS
 
 SIZES = (20, 40)
+COLUMNS = 3
+HISTORY = PAPER.history(150, COLUMNS, np.random.default_rng(6))
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +83,36 @@ def test_half_of_the_songs_of_a_world_are_new_and_the_others_were_heard_lately()
         assert history.elapsed[~new].min() >= 1
         assert history.elapsed[~new].max() <= 3_000
     assert set(history.ratings) <= {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
+def test_without_a_gradient_the_same_minimum_is_found_with_more_evaluations() -> None:
+    found = learners(paper_prior(COLUMNS), COLUMNS, 10, 1)["least-squares-differences"](HISTORY)
+    right = LeastSquares().fit(HISTORY)
+    unit = np.abs(HISTORY.ratings).max()
+    assert unit * found.x[:-1] == pytest.approx(right.preference, abs=1e-3)
+    assert np.exp(found.x[-1]) == pytest.approx(right.recovery_time, rel=1e-2)
+    few, many = (
+        iterations(method, result)
+        for method, result in (
+            ("least-squares", right),
+            ("least-squares-differences", found),
+        )
+    )
+    assert few is not None
+    assert many is not None
+    assert many > few
+
+
+def test_every_method_learns_and_says_how_many_iterations_it_took() -> None:
+    tasks = learners(paper_prior(COLUMNS), COLUMNS, 30, 1, effective_draws=100)
+    assert set(tasks) == set(METHODS) == set(LABELS)
+    for method, task in tasks.items():
+        result = task(HISTORY)
+        count = iterations(method, result)
+        assert (count is None) == (method not in ITERATIONS)
+        assert count is None or count > 0
+        assert converged(result) in {True, False, None}
+
+
+def test_what_does_not_say_whether_it_converged_is_not_asked() -> None:
+    assert converged(object()) is None

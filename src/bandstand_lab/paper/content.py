@@ -1,0 +1,356 @@
+"""The paper's check of its content model (Section 5.1.2): ratings predicted from features.
+
+Raters, of a file or simulated, are cross-validated in parts; each part is a job. Simulated
+raters are in the design of the paper, at several shares of the taste that lies in the features;
+a job of them is the same whatever else is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from bandstand_lab.content.comparison import Comparison
+from bandstand_lab.content.plot import COLOURS, draw_content
+from bandstand_lab.content.predictors import LABELS
+from bandstand_lab.content.ratings import read_rated_items
+from bandstand_lab.content.simulated import (
+    PAPER_CONTENT_RMSE,
+    PAPER_FEATURES,
+    PAPER_RANDOM_RMSE,
+    PAPER_RATERS,
+    PAPER_SONGS,
+    PAPER_SPREAD,
+    simulated_ratings,
+)
+from bandstand_lab.content.table import p_text
+from bandstand_lab.content.validation import DEFAULT_FOLDS, RaterErrors, cross_validate
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.figures import MUTED
+from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.texts import Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+
+    from bandstand_lab.content.comparison import Compared
+    from bandstand_lab.content.ratings import RatedItems
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+
+TEXTS: Final = Texts(Path(__file__).with_name("templates") / "content.toml")
+_RATERS_PER_JOB: Final = 13  # four jobs are the paper's 52
+_MAIN_SHARE: Final = 0.3
+_SIGNIFICANT: Final = 0.05
+_DASHES: Final = {
+    "random": ":.",
+    "mean": "--s",
+    "ridge": "-^",
+    "content": "-o",
+    "content-paper": "-.v",
+}
+
+
+class ContentStudy:
+    """The paper's check of its features, on real ratings if there are any."""
+
+    name: ClassVar[str] = "content"
+    title: ClassVar[str] = "Does the sound of songs explain ratings?"
+
+    def jobs(self, plan: Plan) -> Sequence[Job]:
+        """Return simulated raters at several shares, and those of the user's files."""
+        simulated = [job for share in shares(plan) for job in simulated_jobs(plan, share)]
+        return [*simulated, *real_jobs(plan)]
+
+    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
+        """Return the errors, and the verdict on each claim."""
+        by_share = {
+            share: _compared(simulated_jobs(plan, share), results) for share in shares(plan)
+        }
+        own = real_jobs(plan)
+        real = _compared(own, results) if own else None
+        main = by_share[_MAIN_SHARE] if real is None else real
+        whose = TEXTS("simulated" if real is None else "real", share=_MAIN_SHARE)
+        return Chapter(
+            introduction=TEXTS("introduction"),
+            method=TEXTS("method", songs=PAPER_SONGS, features=PAPER_FEATURES, spread=PAPER_SPREAD),
+            findings=(
+                _below_random(main, whose, is_real=real is not None),
+                _blind_features(by_share) if real is None else _real_features(real),
+            ),
+            tables=(
+                table(TEXTS, "raters", _rows(main), raters=len(main.raters), whose=whose),
+                table(TEXTS, "shares", _share_rows(by_share), names=_labels(main)),
+            ),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "content-raters",
+                    partial(draw_content, comparison=main),
+                    inches=(8.0, 4.2),
+                    whose=whose,
+                    **_errors(main),
+                ),
+                drawing(
+                    TEXTS,
+                    "content-shares",
+                    partial(_draw_shares, by_share=by_share),
+                    **_errors(by_share[0.0]),
+                ),
+            ),
+            data={
+                "simulated": {f"{share:g}": each.as_json() for share, each in by_share.items()},
+                "real": None if real is None else real.as_json(),
+            },
+        )
+
+
+# ── Jobs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def shares(plan: Plan) -> tuple[float, ...]:
+    """Return how much of the feeling's variance comes from the features, in each world."""
+    return plan.pick(quick=(0.0, 0.3, 0.6), full=(0.0, 0.15, 0.3, 0.45, 0.6))
+
+
+def _raters(plan: Plan, share: float) -> int:
+    """Return how many raters are simulated: as many as the paper had where it matters most."""
+    if share == _MAIN_SHARE:
+        return plan.pick(quick=2 * _RATERS_PER_JOB, full=PAPER_RATERS)
+    return plan.pick(quick=_RATERS_PER_JOB, full=2 * _RATERS_PER_JOB)
+
+
+def simulated_jobs(plan: Plan, share: float) -> list[Job]:
+    """Return the jobs of one simulated world."""
+    some = {"share": share, "raters": _RATERS_PER_JOB, "seed": plan.seed}
+    return [
+        Job(
+            key=f"share-{100 * share:02.0f}-raters-{first:02d}",
+            function="bandstand_lab.paper.content:validate_simulated",
+            arguments={**some, "first": first},
+        )
+        for first in range(0, _raters(plan, share), _RATERS_PER_JOB)
+    ]
+
+
+def real_jobs(plan: Plan) -> list[Job]:
+    """Return the jobs of the user's own files, which are read here to be refused early."""
+    if plan.content is None:
+        return []
+    items, ratings = plan.content
+    rated = read_rated_items(items, ratings, folds=DEFAULT_FOLDS)
+    some = {
+        "items": str(items.resolve()),
+        "ratings": str(ratings.resolve()),
+        "raters": _RATERS_PER_JOB,
+        "seed": plan.seed,
+        # Other files under the same names are another job.
+        "digest": hashlib.sha256(items.read_bytes() + b"\0" + ratings.read_bytes()).hexdigest(),
+    }
+    return [
+        Job(
+            key=f"real-raters-{first:04d}",
+            function="bandstand_lab.paper.content:validate_real",
+            arguments={**some, "first": first},
+        )
+        for first in range(0, len(rated.raters), _RATERS_PER_JOB)
+    ]
+
+
+def validate_simulated(*, share: float, first: int, raters: int, seed: int) -> Json:
+    """Return the errors of some simulated raters; a job."""
+    rated = simulated_ratings(share=share, seed=seed, first=first, raters=raters)
+    return _validated(rated, seed)
+
+
+def validate_real(
+    *, items: str, ratings: str, first: int, raters: int, seed: int, digest: str
+) -> Json:
+    """Return the errors of some raters of a file; a job."""
+    del digest
+    rated = read_rated_items(Path(items), Path(ratings), folds=DEFAULT_FOLDS)
+    return _validated(rated, seed, slice(first, first + raters))
+
+
+def _validated(rated: RatedItems, seed: int, some: slice = slice(None)) -> Json:
+    return [
+        cross_validate(rated.features[rater.rows], rater, seed=seed).as_json()
+        for rater in rated.raters[some]
+    ]
+
+
+def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> Comparison:
+    """Return the raters of several jobs together."""
+    return Comparison(
+        raters=tuple(RaterErrors.from_json(rater) for job in jobs for rater in results[job.key])
+    )
+
+
+# ── Claims ───────────────────────────────────────────────────────────────────────────────
+
+
+def _below_random(comparison: Comparison, whose: str, *, is_real: bool) -> Finding:
+    """Return whether the content model is below random draws of the same distribution."""
+    against = _rival(comparison, "random")
+    return TEXTS.finding(
+        "below_random",
+        # Simulated raters say nothing about people, however clear they are.
+        below_verdict(is_below(against)) if is_real else Verdict.OPEN,
+        whose=whose,
+        p=_p(against),
+        **_errors(comparison),
+    )
+
+
+def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
+    """Return whether the paper's argument fails for features that tell nothing."""
+    against = _rival(by_share[0.0], "random")
+    gain = 1 - PAPER_CONTENT_RMSE / PAPER_SPREAD
+    share = share_at(by_share, PAPER_CONTENT_RMSE)
+    verdict = Verdict.OPEN  # an argument that blind features do not pass is not thereby right
+    if is_below(against):
+        verdict = Verdict.PARTLY if gain > 0 else Verdict.FAILS
+    return TEXTS.finding(
+        "blind_features",
+        verdict,
+        p=_p(against),
+        gain=gain,
+        share="none of those simulated" if share is None else f"about {100 * share:.0f} %",
+        **_errors(by_share[0.0]),
+    )
+
+
+def _real_features(real: Comparison) -> Finding:
+    """Return whether the content model of real raters is below their mean."""
+    against, ridge = _rival(real, "mean"), real.explained("ridge")
+    return TEXTS.finding(
+        "real_features",
+        below_verdict(is_below(against)),
+        p=_p(against),
+        explained="–" if ridge is None else f"{100 * ridge.mean:.1f} %",
+        **_errors(real),
+    )
+
+
+def share_at(by_share: Mapping[float, Comparison], rmse: float) -> float | None:
+    """Return at which share of the features the content model's error is `rmse`, between worlds.
+
+    None if it is so in none of them.
+    """
+    places = sorted(by_share)
+    errors = [by_share[share].estimate("content").mean for share in places]
+    if not min(errors) <= rmse <= max(errors) or np.any(np.diff(errors) >= 0):
+        return None
+    return float(np.interp(-rmse, [-error for error in errors], places))
+
+
+def is_below(against: Compared | None) -> bool | None:
+    """Return whether the content model's error is below the rival's, by the two-sided test.
+
+    False is: above it. None is: cannot be told.
+    """
+    if against is None or against.difference.p_value >= _SIGNIFICANT:
+        return None
+    return against.difference.mean < 0
+
+
+def below_verdict(below: bool | None) -> Verdict:  # noqa: FBT001 - the answer that is judged
+    """Return the verdict on: the content model's error is below the rival's."""
+    if below is None:
+        return Verdict.OPEN
+    return Verdict.HOLDS if below else Verdict.FAILS
+
+
+def _rival(comparison: Comparison, name: str) -> Compared | None:
+    """Return the content model against one rival, or None with a single rater."""
+    return next((each for each in comparison.against_rivals() if each.rival == name), None)
+
+
+def _p(against: Compared | None) -> str:
+    return "one rater, no test" if against is None else p_text(against.difference.p_value)
+
+
+def _shown(comparison: Comparison, predictor: str) -> str:
+    """Return a mean error with its standard error."""
+    estimate = comparison.estimate(predictor)
+    error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
+    return f"{estimate.mean:.3f}{error}"
+
+
+def _errors(comparison: Comparison) -> dict[str, Any]:
+    """Return the numbers that the texts share."""
+    names = ("content", "random", "mean", "ridge")
+    return {
+        "raters": len(comparison.raters),
+        **{name: _shown(comparison, name) for name in names},
+        "paper": {
+            "content": PAPER_CONTENT_RMSE,
+            "random": PAPER_RANDOM_RMSE,
+            "spread": PAPER_SPREAD,
+        },
+    }
+
+
+# ── Tables and figure ────────────────────────────────────────────────────────────────────
+
+
+def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
+    against = {each.rival: each for each in comparison.against_rivals()}
+    rows: list[tuple[Cell, ...]] = []
+    for name in comparison.predictors:
+        share, each = comparison.explained(name), against.get(name)
+        differences: tuple[Cell, ...] = (None, None, None)
+        if each is not None:
+            interval = "{:+.3f} to {:+.3f}".format(*each.difference.interval())
+            p_value = float(f"{each.corrected_p_value:.2g}")
+            differences = (round(each.difference.mean, 3), interval, p_value)
+        explained = None if share is None else f"{share.mean:.1%}"
+        rows.append((LABELS[name], _shown(comparison, name), explained, *differences))
+    return rows
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    return [LABELS[name] for name in comparison.predictors]
+
+
+def _share_rows(by_share: Mapping[float, Comparison]) -> list[tuple[Cell, ...]]:
+    return [
+        (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in each.predictors))
+        for share, each in sorted(by_share.items())
+    ]
+
+
+def _draw_shares(figure: Figure, by_share: Mapping[float, Comparison]) -> None:
+    """Draw the mean error of each predictor with 95 % intervals, and the paper's two numbers."""
+    axes = figure.subplots()
+    places = sorted(by_share)
+    for paper, name in ((PAPER_RANDOM_RMSE, "random"), (PAPER_CONTENT_RMSE, "content")):
+        axes.axhline(paper, color=MUTED, linewidth=0.9)
+        note = f"the paper's {name}: {paper:.2f}"
+        axes.text(97 * places[-1], paper - 0.032, note, color=MUTED, va="top", ha="right")
+    for name, dashes in _DASHES.items():
+        estimates = [by_share[share].estimate(name) for share in places]
+        intervals = [each.interval() or (each.mean, each.mean) for each in estimates]
+        axes.errorbar(
+            [100 * share for share in places],
+            [each.mean for each in estimates],
+            yerr=[(high - low) / 2 for low, high in intervals],
+            fmt=dashes,
+            color=COLOURS[name],
+            markersize=5,
+            capsize=2.5,
+            label=LABELS[name],
+        )
+    axes.set(xlabel="share of a rater's feeling that lies in the features, %")
+    axes.set_ylabel("RMSE in stars (mean over raters, 95 %)")
+    axes.set_title("What it takes to predict stars: simulated raters")
+    axes.legend(loc="lower left")
+    axes.grid()
+
+
+STUDY: Final = ContentStudy()

@@ -1,0 +1,351 @@
+"""The paper's Figure 13: the novelty curve that the variational engine learns, beside the truth.
+
+code                   maths    meaning
+`mean`                 E[β't]   the learned curve, in units of its own value for an unheard song
+`standard_deviation`            its one-sd band under q(β), in the same units
+`truth`                Un       1 − exp(−t/s) of the listener, in units of its value after a month
+
+Only the product θ'x·β't is known, so the learned curve is scaled to 1 at a month, where
+unheard songs stand. The truth is not used for that. The band is that of β't alone, as in
+the paper: what is not known of the scale is not in it.
+
+A place counts as visited if it lies between the shortest and the longest time after which a
+song was heard again. Elsewhere the data say nothing, and only the prior and straight lines do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from bandstand.domain import Songs
+from bandstand.inference.factor_equations import triangular_inverse
+from bandstand.model.novelty import novelty
+from bandstand.types import MONTH
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.figures import TRUTH, look_of, plain
+from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.texts import Texts
+from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
+from bandstand_lab.simulation.session import follow
+from bandstand_lab.simulation.streams import radio_seed
+from bandstand_lab.simulation.worlds import GaussianWorld
+from bandstand_lab.statistics.summaries import mean_estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bandstand.inference.variational import VariationalBelief
+    from bandstand.types import Vector
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.statistics.summaries import MeanEstimate
+
+TEXTS: Final = Texts(Path(__file__).with_name("templates") / "novelty_learned.toml")
+_ALGORITHM: Final = "bayes-ucb-cn-v"
+_SONGS: Final = 200
+_FEATURES: Final = 20
+SITTING, WEEK = "sitting", "week"
+_CLOCKS: Final = {SITTING: PAPER_CLOCK, WEEK: EVERYDAY}
+# As many as a subject of the paper rated, and a week of three sessions a day.
+_STEPS: Final = {SITTING: 200, WEEK: 420}
+_LABELS: Final = {SITTING: "one sitting, 200 ratings", WEEK: "one week, 420 ratings"}
+_MAX_MINUTES: Final = 2.0**11
+_PLACES: Final = 85  # six in each doubling of the time
+_SHOWN: Final = 4  # listeners in the figure
+# A learned curve matches if it is off by a tenth of the way from 0 to 1, in the mean.
+_CLOSE: Final = 0.1
+_ONE_SD: Final = 0.683  # of a normal distribution
+# A band counts as calibrated if it holds the truth that often, give or take this.
+_CALIBRATED: Final = 0.1
+_LOWEST, _HIGHEST = -0.35, 1.5  # of drawn curves
+_MARK: Final = 0.05  # height of the marks for repeats
+
+
+class NoveltyLearned:
+    """The paper's Figure 13, with the truth beside it."""
+
+    name: ClassVar[str] = "novelty_learned"
+    title: ClassVar[str] = "What the variational algorithm learns about novelty"
+
+    def jobs(self, plan: Plan) -> Sequence[Job]:
+        """Return one job for each listener and way of listening."""
+        return [
+            Job(
+                key=_key(way, run),
+                function="bandstand_lab.paper.novelty_learned:learn",
+                arguments={
+                    "listening": way,
+                    "run": run,
+                    "steps": _STEPS[way],
+                    "songs": _SONGS,
+                    "features": _FEATURES,
+                    "seed": plan.seed,
+                },
+            )
+            for run in range(_listeners(plan))
+            for way in _STEPS
+        ]
+
+    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
+        """Return how well the curves match."""
+        runs = range(_listeners(plan))
+        found = {way: [results[_key(way, run)] for run in runs] for way in _STEPS}
+        matches = {way: [match(each) for each in listeners] for way, listeners in found.items()}
+        return Chapter(
+            introduction=TEXTS("introduction"),
+            method=TEXTS("method", songs=_SONGS, features=_FEATURES, steps=_STEPS, places=_PLACES),
+            findings=(_shape(matches), _band(matches)),
+            tables=(
+                table(TEXTS, "summary", _summary_rows(matches)),
+                table(TEXTS, "listeners", _listener_rows(matches)),
+            ),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "novelty-learned",
+                    lambda figure: _draw(figure, found),
+                    inches=(11.5, 5.6),
+                    **_numbers(matches),
+                ),
+            ),
+            data={
+                "minutes": places().tolist(),
+                "listeners": found,
+                "matches": {way: [asdict(each) for each in some] for way, some in matches.items()},
+            },
+        )
+
+
+def _listeners(plan: Plan) -> int:
+    return plan.pick(quick=_SHOWN, full=16)
+
+
+def _key(way: str, run: int) -> str:
+    return f"{way}-{run:02d}"
+
+
+# ── Learning ─────────────────────────────────────────────────────────────────────────────
+
+
+def places() -> Vector:
+    """Return the minutes at which curves are compared, from the first knot to the last."""
+    return np.geomspace(2.0**-3, _MAX_MINUTES, _PLACES)
+
+
+def learn(*, listening: str, run: int, steps: int, songs: int, features: int, seed: int) -> Json:
+    """Return the curve that is learned from one listener's ratings, and the truth; a job."""
+    meeting = GaussianWorld(songs=songs, features=features).meeting(run, seed)
+    radio = meeting.radio(_ALGORITHM, seed=radio_seed(seed, run))
+    clock = _CLOCKS[listening]
+    played = list(follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run))
+    recovery_time = meeting.listener.recovery_time
+    mean, deviation = learned_curve(radio.belief, places())
+    truth = novelty(places(), recovery_time) / novelty(MONTH, recovery_time)
+    return {
+        "recovery_time": recovery_time,
+        "steps": steps,
+        "repeats": [step.elapsed for step in played if step.elapsed < MONTH],
+        "mean": mean.tolist(),
+        "standard_deviation": deviation.tolist(),
+        "truth": truth.tolist(),
+    }
+
+
+def learned_curve(belief: VariationalBelief, minutes: Vector) -> tuple[Vector, Vector]:
+    """Return mean and standard deviation of β't, in units of the mean for an unheard song."""
+    factor = belief.model.factors[1]
+    at = np.append(minutes, MONTH)
+    design = factor.design(Songs.of(features=np.zeros((len(at), belief.model.columns)), elapsed=at))
+    means: Any = design @ belief.means[1]
+    deviations = np.linalg.norm(design @ triangular_inverse(belief.precision_roots[1]).T, axis=1)
+    scale = float(means[-1])
+    return np.asarray(means[:-1] / scale), np.asarray(deviations[:-1] / abs(scale))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One learned curve beside the truth; None where nothing was visited."""
+
+    recovery_time: float
+    repeats: int
+    shortest: float | None  # minutes
+    longest: float | None
+    error: float | None  # root mean squared difference over the visited places
+    error_everywhere: float  # from 2⁻³ to 2¹¹ minutes
+    coverage: float | None  # share of the visited places at which the band holds the truth
+    width_outside: float | None  # the largest half-width of the band at the others
+
+
+def match(result: Mapping[str, Any]) -> Match:
+    """Return how well a result of `learn` matches."""
+    mean, deviation, truth = (
+        np.array(result[name]) for name in ("mean", "standard_deviation", "truth")
+    )
+    times = np.array(result["repeats"])
+    visited = np.zeros(len(mean), dtype=bool)
+    if len(times):
+        visited = (places() >= times.min()) & (places() <= times.max())
+    away = mean - truth
+    inside = np.abs(away) <= deviation
+    return Match(
+        recovery_time=result["recovery_time"],
+        repeats=len(times),
+        shortest=float(times.min()) if len(times) else None,
+        longest=float(times.max()) if len(times) else None,
+        error=_rms(away[visited]) if visited.any() else None,
+        error_everywhere=_rms(away),
+        coverage=float(inside[visited].mean()) if visited.any() else None,
+        width_outside=None if visited.all() else float(deviation[~visited].max()),
+    )
+
+
+def _rms(values: Vector) -> float:
+    return math.sqrt(float(np.square(values).mean()))
+
+
+# ── Claims ───────────────────────────────────────────────────────────────────────────────
+
+
+def _shape(matches: Mapping[str, Sequence[Match]]) -> Finding:
+    everywhere = [_over(some, "error_everywhere") for some in matches.values()]
+    visited = [_over(some, "error") for some in matches.values()]
+    verdict = Verdict.PARTLY if all(map(_is_close, visited)) else Verdict.FAILS
+    if all(map(_is_close, everywhere)):
+        verdict = Verdict.HOLDS
+    if not any(visited):
+        verdict = Verdict.OPEN
+    return TEXTS.finding("shape", verdict, close=_CLOSE, **_numbers(matches))
+
+
+def _is_close(estimate: MeanEstimate | None) -> bool:
+    return estimate is not None and estimate.mean <= _CLOSE
+
+
+def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
+    # A listener counts once: the mean of both ways of listening.
+    each = [_over(pair, "coverage") for pair in zip(*matches.values(), strict=True)]
+    known = [estimate.mean for estimate in each if estimate is not None]
+    coverage = mean_estimate(known) if known else None
+    interval = None if coverage is None else coverage.interval()
+    return TEXTS.finding(
+        "band",
+        band_verdict(interval),
+        coverage="–" if coverage is None else f"{100 * coverage.mean:.0f} %",
+        interval="–"
+        if interval is None
+        else f"{100 * interval[0]:.0f} % to {100 * interval[1]:.0f} %",
+        one_sd=_ONE_SD,
+        calibrated=_CALIBRATED,
+        **_numbers(matches),
+    )
+
+
+def band_verdict(interval: tuple[float, float] | None) -> Verdict:
+    """Return the verdict from the interval of how often the band holds the truth."""
+    if interval is None:
+        return Verdict.OPEN
+    low, high = interval
+    if low >= _ONE_SD - _CALIBRATED and high <= _ONE_SD + _CALIBRATED:
+        return Verdict.HOLDS
+    if high < _ONE_SD - _CALIBRATED or low > _ONE_SD + _CALIBRATED:
+        return Verdict.FAILS
+    return Verdict.OPEN if low <= _ONE_SD <= high else Verdict.PARTLY
+
+
+def _over(matches: Sequence[Match], name: str) -> MeanEstimate | None:
+    """Return the mean over the listeners who have a value."""
+    values = [getattr(each, name) for each in matches]
+    known = [value for value in values if value is not None]
+    return mean_estimate(known) if known else None
+
+
+def _numbers(matches: Mapping[str, Sequence[Match]]) -> dict[str, Any]:
+    """Return the numbers of the texts, by way of listening."""
+    return {
+        "visited": {way: _text(_over(some, "error")) for way, some in matches.items()},
+        "everywhere": {
+            way: _text(_over(some, "error_everywhere")) for way, some in matches.items()
+        },
+        "longest": max(each.longest or 0.0 for each in matches[SITTING]),
+        "width": {
+            way: max(each.width_outside or 0.0 for each in some) for way, some in matches.items()
+        },
+    }
+
+
+def _text(estimate: MeanEstimate | None) -> str:
+    if estimate is None:
+        return "–"
+    error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
+    return f"{estimate.mean:.3f}{error}"
+
+
+# ── Tables and figure ────────────────────────────────────────────────────────────────────
+
+
+def _summary_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            _LABELS[way],
+            len(some),
+            _text(_over(some, "error")),
+            _text(_over(some, "error_everywhere")),
+            _text(_over(some, "coverage")),
+        )
+        for way, some in matches.items()
+    ]
+
+
+def _listener_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
+    digits = {"shortest": 1, "longest": 1, "error": 3, "error_everywhere": 3, "coverage": 2}
+    return [
+        (
+            _LABELS[way],
+            round(each.recovery_time),
+            each.repeats,
+            *(
+                None if (value := getattr(each, name)) is None else round(value, count)
+                for name, count in digits.items()
+            ),
+        )
+        for way, some in matches.items()
+        for each in some
+    ]
+
+
+def _draw(figure: Figure, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Draw one row for each way of listening, one column for each of the first listeners."""
+    panels = figure.subplots(len(found), _SHOWN, sharex=True, sharey=True, squeeze=False)
+    for line, (way, listeners) in zip(panels, found.items(), strict=True):
+        for axes, result in zip(line, listeners, strict=False):
+            _draw_listener(axes, result)
+        line[0].set_ylabel(f"{_LABELS[way]}\nnovelty, scaled")
+    for axes, result in zip(panels[0], found[SITTING], strict=False):
+        axes.set_title(f"s = {result['recovery_time']:,.0f} minutes")
+    for axes in panels[-1]:
+        axes.set_xlabel("minutes since it was heard")
+    panels[0][0].legend(loc="upper left", fontsize=8.5)
+
+
+def _draw_listener(axes: Axes, result: Mapping[str, Any]) -> None:
+    colour, minutes = look_of(_ALGORITHM).colour, places()
+    mean, deviation = np.array(result["mean"]), np.array(result["standard_deviation"])
+    low, high = (np.clip(mean + side * deviation, _LOWEST, _HIGHEST) for side in (-1, 1))
+    axes.fill_between(minutes, low, high, color=colour, alpha=0.22, linewidth=0, label="± one sd")
+    axes.plot(minutes, mean, color=colour, linewidth=2, label="learned")
+    axes.plot(minutes, result["truth"], color=TRUTH, linestyle="--", linewidth=1.4, label="truth")
+    heard = [time for time in result["repeats"] if time <= _MAX_MINUTES]
+    axes.vlines(heard, _LOWEST, _LOWEST + _MARK, color=colour, linewidth=0.5)
+    axes.set(xscale="log", xlim=(1.0, _MAX_MINUTES), ylim=(_LOWEST, _HIGHEST))
+    axes.xaxis.set_major_formatter(plain)
+    axes.grid()
+
+
+STUDY: Final = NoveltyLearned()

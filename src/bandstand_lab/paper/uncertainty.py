@@ -1,0 +1,307 @@
+"""The paper's Figure 11: the uncertainty about all songs along what each algorithm plays.
+
+    uncertainty(n) = 1/S Σ_k SD[p(U_k | D_n)]        (Section 5.3.1)
+
+The posterior is always that of the exact model, whatever chose the songs, and U_k is that of the
+moment: a song just heard has little novelty and so little uncertainty.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain, spoken
+from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.texts import Texts
+from bandstand_lab.simulation.clock import PAPER_CLOCK
+from bandstand_lab.simulation.experiment import run_one
+from bandstand_lab.simulation.streams import radio_seed
+from bandstand_lab.simulation.worlds import GaussianWorld
+from bandstand_lab.statistics.paired import holm, paired_difference
+from bandstand_lab.statistics.summaries import mean_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from bandstand.types import Matrix
+    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.simulation.clock import Clock
+    from bandstand_lab.simulation.trace import Trace
+    from bandstand_lab.simulation.worlds import Meeting
+    from bandstand_lab.statistics.paired import PairedDifference
+
+TEXTS: Final = Texts(Path(__file__).with_name("templates") / "uncertainty.toml")
+SONGS: Final = 2_000
+FEATURES: Final = 91
+EXACT: Final = "bayes-ucb-cn-x"
+GREEDY: Final = "greedy-cn"
+VARIATIONAL: Final = "bayes-ucb-cn-v"  # ten times as slow as the others: fewer listeners
+# From the third rating on the standard deviation exists and means something (2A > 2).
+_QUICK_MOMENTS: Final = (5, 10, 20, 30, 50, 75, 100)
+_FULL_MOMENTS: Final = (*_QUICK_MOMENTS, 150, 200)
+_QUICK: Final = ("random", "linucb-cn", GREEDY, VARIATIONAL, EXACT)
+_FULL: Final = ("linucb-c", "greedy-cn-map", "thompson-cn-x", *_QUICK)
+# The paper calls the first 100 recommendations the cold start; small n is its first half.
+_SMALL_N: Final = 50
+_FIRST_N: Final = 10  # falling is judged from here on: before, the noise is hardly known
+_COMPARABLE: Final = 0.1  # relative difference
+_SIGNIFICANT: Final = 0.05
+
+
+class UncertaintyStudy:
+    """The paper's Figure 11, for simulated listeners."""
+
+    name: ClassVar[str] = "uncertainty"
+    title: ClassVar[str] = "What is still unknown: uncertainty over the first songs"
+
+    def jobs(self, plan: Plan) -> Sequence[Job]:
+        """Return one job for each algorithm and listener."""
+        return [
+            Job(
+                key=_key(algorithm, run),
+                function="bandstand_lab.paper.uncertainty:uncertainties",
+                arguments={
+                    "algorithm": algorithm,
+                    "run": run,
+                    "seed": plan.seed,
+                    "songs": SONGS,
+                    "features": FEATURES,
+                    "moments": list(_moments(plan)),
+                },
+            )
+            for algorithm in plan.pick(quick=_QUICK, full=_FULL)
+            for run in range(_listeners(plan, algorithm))
+        ]
+
+    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
+        """Return the curves, and the verdict on each claim."""
+        moments = _moments(plan)
+        curves: dict[str, Matrix] = {
+            name: np.array([results[_key(name, run)] for run in range(_listeners(plan, name))])
+            for name in in_order(plan.pick(quick=_QUICK, full=_FULL))
+        }
+        pairs, small = ((EXACT, GREEDY), (VARIATIONAL, GREEDY)), moments.index(_SMALL_N)
+        return Chapter(
+            introduction=TEXTS("introduction"),
+            method=TEXTS(
+                "method",
+                steps=moments[-1],
+                songs=SONGS,
+                features=FEATURES,
+                listeners=_listeners(plan, EXACT),
+                variational_listeners=_listeners(plan, VARIATIONAL),
+            ),
+            findings=(
+                falling_finding(curves, moments),
+                *(faster_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
+                *(later_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
+            ),
+            tables=(table(TEXTS, "uncertainty", _rows(curves, moments), moments=moments),),
+            drawings=(
+                drawing(
+                    TEXTS,
+                    "uncertainty",
+                    lambda figure: _draw(figure, curves, moments),
+                    inches=(8.6, 4.5),
+                    ratings=_SMALL_N,
+                    change=_change(
+                        log_difference(curves[EXACT][:, small], curves[GREEDY][:, small])
+                    ),
+                ),
+            ),
+            data={
+                "ratings": list(moments),
+                "uncertainty": {name: each.tolist() for name, each in curves.items()},
+            },
+        )
+
+
+def _listeners(plan: Plan, algorithm: str) -> int:
+    """Return how many simulated listeners an algorithm meets: the first ones."""
+    if algorithm == VARIATIONAL:
+        return plan.pick(quick=2, full=5)
+    return plan.pick(quick=6, full=16)
+
+
+def _moments(plan: Plan) -> tuple[int, ...]:
+    return plan.pick(quick=_QUICK_MOMENTS, full=_FULL_MOMENTS)
+
+
+def _key(algorithm: str, run: int) -> str:
+    return f"{algorithm}-{run:02}"
+
+
+# ── The measure ──────────────────────────────────────────────────────────────────────────
+
+
+def uncertainties(
+    algorithm: str, run: int, seed: int, songs: int, features: int, moments: list[int]
+) -> list[float]:
+    """Return the uncertainty after each number of ratings in `moments`, in rating units; a job."""
+    world = GaussianWorld(songs=songs, features=features, scale="entries")
+    trace = run_one(world, algorithm, run=run, seed=seed, steps=max(moments), clock=PAPER_CLOCK)
+    meeting = world.meeting(run, seed)
+    return along(meeting, trace, moments, clock=PAPER_CLOCK, seed=radio_seed(seed, run))
+
+
+def along(
+    meeting: Meeting, trace: Trace, moments: list[int], *, clock: Clock, seed: int
+) -> list[float]:
+    """Return the uncertainty of the exact model that learns from the plays of `trace`."""
+    radio = meeting.radio(EXACT, seed=seed)
+    found: dict[int, float] = {}
+    for step, (row, rating) in enumerate(zip(trace.rows, trace.ratings, strict=True), start=1):
+        radio.update(radio.ids[int(row)], rating=float(rating), time=clock.moment(step))
+        if step in moments:
+            spread: Any = radio.predict(at=clock.moment(step + 1)).standard_deviation()
+            found[step] = float(spread.mean())
+    return [found[moment] for moment in moments]
+
+
+def log_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
+    """Return the paired difference of logarithms: ratios are what listeners have in common."""
+    ones, others = np.log(np.asarray(first)), np.log(np.asarray(second))
+    both = min(len(ones), len(others))  # listeners that both have met
+    return paired_difference(ones[:both], others[:both])
+
+
+def clear_signs(tests: Sequence[PairedDifference]) -> list[int]:
+    """Return −1 or 1 for each clear difference and 0 for others, in one two-sided Holm family.
+
+    Both directions are looked for, so that both share the 5 % of errors that are allowed.
+    """
+    corrected = holm([test.p_value for test in tests])
+    return [
+        int(np.sign(test.mean)) if chance < _SIGNIFICANT else 0
+        for test, chance in zip(tests, corrected, strict=True)
+    ]
+
+
+def _change(test: PairedDifference) -> float:
+    return float(np.expm1(test.mean))
+
+
+# ── Claims ───────────────────────────────────────────────────────────────────────────────
+
+
+def falling_finding(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Finding:
+    """Return the verdict on: uncertainty falls as ratings come in."""
+    first = next((place for place, moment in enumerate(moments) if moment >= _FIRST_N), 0)
+    tests = {name: log_difference(each[:, -1], each[:, first]) for name, each in curves.items()}
+    signs = clear_signs(list(tests.values()))
+    falls, rises = signs.count(-1), signs.count(1)
+    return TEXTS.finding(
+        "falling",
+        falling_verdict(falls, rises, len(tests)),
+        first=moments[first],
+        last=moments[-1],
+        changes={spoken(name): _change(test) for name, test in tests.items()},
+        falls=falls,
+        rises=rises,
+        level=_SIGNIFICANT,
+    )
+
+
+def falling_verdict(falls: int, rises: int, of: int) -> Verdict:
+    """Return the verdict from the numbers of algorithms under which it clearly falls and rises."""
+    if falls:
+        return Verdict.HOLDS if falls == of else Verdict.PARTLY
+    return Verdict.FAILS if rises else Verdict.OPEN
+
+
+def faster_finding(
+    curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
+) -> Finding:
+    """Return the verdict on: it falls faster under Bayes-UCB than under greedy at small n."""
+    small = [place for place, moment in enumerate(moments) if moment <= _SMALL_N]
+    tests = [log_difference(curves[ours][:, place], curves[theirs][:, place]) for place in small]
+    signs = clear_signs(tests)
+    lower, higher = (
+        [moments[place] for place, found in zip(small, signs, strict=True) if found == sign]
+        for sign in (-1, 1)
+    )
+    return TEXTS.finding(
+        "faster",
+        faster_verdict(len(lower), len(higher), len(small)),
+        ours=spoken(ours),
+        theirs=spoken(theirs),
+        listeners=tests[0].degrees_of_freedom + 1,
+        changes={moments[place]: _change(test) for place, test in zip(small, tests, strict=True)},
+        small=_SMALL_N,
+        lower=lower,
+        higher=higher,
+        level=_SIGNIFICANT,
+    )
+
+
+def faster_verdict(lower: int, higher: int, of: int) -> Verdict:
+    """Return the verdict from the numbers of moments with clearly lower and higher values."""
+    if higher:
+        return Verdict.FAILS
+    if lower == of:
+        return Verdict.HOLDS
+    return Verdict.PARTLY if lower else Verdict.OPEN
+
+
+def later_finding(
+    curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
+) -> Finding:
+    """Return the verdict on: later both are comparable."""
+    test = log_difference(curves[ours][:, -1], curves[theirs][:, -1])
+    low, high = (float(np.expm1(end)) for end in test.interval())
+    return TEXTS.finding(
+        "later",
+        later_verdict(low, high),
+        ours=spoken(ours),
+        theirs=spoken(theirs),
+        last=moments[-1],
+        change=_change(test),
+        low=low,
+        high=high,
+        comparable=_COMPARABLE,
+    )
+
+
+def later_verdict(low: float, high: float) -> Verdict:
+    """Return the verdict from the interval of the relative difference."""
+    if low >= -_COMPARABLE and high <= _COMPARABLE:
+        return Verdict.HOLDS
+    return Verdict.FAILS if low > _COMPARABLE or high < -_COMPARABLE else Verdict.OPEN
+
+
+# ── Table and figure ─────────────────────────────────────────────────────────────────────
+
+
+def _rows(curves: Mapping[str, Matrix], moments: Sequence[int]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for name, each in curves.items():
+        curve = mean_curve(each)
+        errors = np.zeros(len(moments)) if curve.standard_error is None else curve.standard_error
+        cells = (f"{mean:.3g} ± {by:.2g}" for mean, by in zip(curve.mean, errors, strict=True))
+        rows.append((look_of(name).label, len(each), *cells))
+    return rows
+
+
+def _draw(figure: Figure, curves: Mapping[str, Matrix], moments: Sequence[int]) -> None:
+    axes = figure.subplots()
+    axes.set(xscale="log", yscale="log")
+    for name, each in curves.items():
+        curve = mean_curve(each)
+        draw_curve(axes, moments, curve.mean, look_of(name), spread=curve.standard_error)
+    axes.set(xlabel="ratings n", ylabel="mean standard deviation of U, in units of a rating")
+    axes.set_xticks(list(moments), [str(moment) for moment in moments])
+    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(plain)
+    axes.tick_params(axis="x", which="minor", length=0)
+    axes.grid()
+    label_ends(axes, {name: float(each[:, -1].mean()) for name, each in curves.items()})
+
+
+STUDY: Final = UncertaintyStudy()

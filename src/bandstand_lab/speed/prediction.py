@@ -1,0 +1,243 @@
+"""Prediction: finding the song to play among S, once all is learned; what is timed and how.
+
+Nothing is remembered from an earlier choice, except by `KEPT`, which is the exact engine as it
+works in a radio: there it keeps bounds of all songs from one answer to the next, and brings them
+up to date. Bayes-UCB needs a quantile of every song; three ways to the variational one are timed:
+by Monte Carlo as in the paper, solved for every song, and solved for those that can be the best.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bandstand.algorithms.registry import algorithm_named
+from bandstand.domain import Songs
+from bandstand.inference.exact import Exact
+from bandstand.inference.mcmc import Mcmc
+from bandstand.inference.variational import Variational
+from bandstand.model import product_normal_many
+from bandstand.model.factors import content_novelty
+from bandstand.policies import BayesUcb
+from bandstand.types import MONTH
+from bandstand_lab.speed.timing import in_turn, timed_again, undisturbed
+from bandstand_lab.speed.world import PAPER
+from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, quadrature_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bandstand.domain import History
+    from bandstand.inference.engine import Engine
+    from bandstand.inference.exact import ExactBelief
+    from bandstand.inference.factor_prediction import FactorPrediction
+    from bandstand.types import Vector
+    from bandstand_lab.report.study import Json
+
+MOMENTS, SAMPLED, SOLVED, KEPT = "moments", "sampled", "solved", "kept"
+SEARCHED: Final = "bayes-ucb-cn-v"
+EXACT: Final = "bayes-ucb-cn-x"
+LABELS: Final = {
+    "random": "Random",
+    "linucb-c": "LinUCB-C",
+    "linucb-cn": "LinUCB-CN",
+    "greedy-cn": "Greedy-CN",
+    "bayes-ucb-cn": "Bayes-UCB-CN, MCMC",
+    SAMPLED: "variational, Monte Carlo",
+    SOLVED: "variational, every quantile solved",
+    SEARCHED: "variational, only the best solved",
+    EXACT: "exact, nothing kept",
+    KEPT: "exact, as in the radio",
+}
+# The paper does not say how many; these give an error of about a tenth of a standard deviation.
+USUAL_DRAWS: Final = 1_000
+_ANSWERS: Final = 5  # whose choices are timed one after the other, where something is kept
+_LONGEST_AGO: Final = 3_000.0  # minutes
+_WARM_UP_SONGS: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A listener who has answered, and a catalogue in which the rated songs were heard lately."""
+
+    history: History
+    songs: Songs
+    seed: int
+    effective_draws: int = 2_000  # of MCMC
+
+    @property
+    def step(self) -> int:
+        """The number of the song to be chosen."""
+        return len(self.history) + 1
+
+    @property
+    def level(self) -> float:
+        """The level of the quantile by which Bayes-UCB judges (28)."""
+        level = BayesUcb().level_at(self.step)
+        return 0.5 if level is None else level
+
+
+def scene_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) -> Scene:
+    """Return a new listener of the paper's kind with a catalogue of its own."""
+    rng = np.random.default_rng([seed, songs, ratings, turn])
+    history = PAPER.history(ratings, columns, rng)
+    elapsed = np.full(songs, float(MONTH))
+    heard = rng.choice(songs, min(ratings, songs), replace=False)
+    elapsed[heard] = rng.uniform(1.0, _LONGEST_AGO, len(heard))
+    catalogue = Songs.of(
+        features=PAPER.features(songs, columns, rng),
+        elapsed=elapsed,
+        diversity=rng.uniform(0.5, 1.5, songs),
+    )
+    return Scene(history=history, songs=catalogue, seed=seed)
+
+
+def contenders(scene: Scene) -> dict[str, Callable[[], int]]:
+    """Return for each contender the function that finds the song; all have learned already."""
+    belief = _variational(scene)
+
+    def best(scores: Callable[[FactorPrediction], Vector]) -> int:
+        # A copy, because a prediction keeps the moments that it has worked out.
+        return int(np.argmax(scores(replace(belief))))
+
+    def sampled(one: FactorPrediction) -> Vector:
+        rng = np.random.default_rng([scene.seed, 3])
+        means, deviations = one.factor_means, one.factor_deviations
+        return monte_carlo_quantile(scene.level, means, deviations, USUAL_DRAWS, rng)
+
+    def solved(one: FactorPrediction) -> Vector:
+        return product_normal_many.quantile(scene.level, one.factor_means, one.factor_deviations)
+
+    def moments(one: FactorPrediction) -> Vector:  # every variational form begins with them
+        return product_normal_many.standard_deviation(one.factor_means, one.factor_deviations)
+
+    return {
+        **{name: _chooser(scene, name) for name in LABELS if name not in {SAMPLED, SOLVED, KEPT}},
+        SAMPLED: partial(best, sampled),
+        SOLVED: partial(best, solved),
+        KEPT: _keeping(scene),
+        MOMENTS: partial(best, moments),
+    }
+
+
+def _variational(scene: Scene) -> FactorPrediction:
+    engine = Variational(model=content_novelty(scene.history.columns))
+    return engine.predict(engine.fit(scene.history), scene.songs)
+
+
+def _chooser(scene: Scene, name: str) -> Callable[[], int]:
+    algorithm = algorithm_named(name)
+    prior = PAPER.prior_for(scene.history.columns)
+    engine: Engine[Any] = algorithm.engine_for(prior)
+    if isinstance(engine, Mcmc):
+        engine = Mcmc(prior=prior, effective_draws=scene.effective_draws)
+    belief = engine.fit(scene.history, rng=np.random.default_rng([scene.seed, 1]))
+    everything = np.arange(len(scene.songs), dtype=np.intp)
+
+    def choose() -> int:
+        rows = algorithm.policy.choose(
+            engine.predict(belief, scene.songs),
+            step=scene.step,
+            rng=np.random.default_rng([scene.seed, 2]),
+            count=1,
+            allowed=everything,
+        )
+        return int(rows[0])
+
+    return choose
+
+
+def _keeping(scene: Scene) -> Callable[[], int]:
+    """Return choices after one answer and then the next; the answers are learned already."""
+    history, engine = scene.history, Exact(prior=PAPER.prior_for(scene.history.columns))
+    first = max(len(history) - _ANSWERS, 1)
+    beliefs = [engine.fit(history.first(first))]
+    for count in range(first + 1, len(history) + 1):
+        beliefs.append(engine.update(beliefs[-1], history.first(count)))
+    memory = engine.remember(scene.songs)
+    everything = np.arange(len(scene.songs), dtype=np.intp)
+
+    def choice_by(belief: ExactBelief) -> int:
+        prediction = engine.predict(belief, scene.songs, memory=memory)
+        return int(prediction.best_by_quantile(scene.level, 1, everything)[0])
+
+    choice_by(beliefs[0])
+    later = iter(beliefs[1:])
+    return lambda: choice_by(next(later, beliefs[-1]))
+
+
+def predict(*, songs: int, ratings: int, turn: int, seed: int, columns: int) -> Json:
+    """Return the seconds that each contender needs to find the song to play; a job."""
+    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
+    # Everything runs once before, so that no contender pays for loading a library.
+    small = replace(scene, songs=scene.songs.take(slice(_WARM_UP_SONGS)), effective_draws=100)
+    for choose in contenders(small).values():
+        choose()
+    ready = contenders(scene)
+    seconds = {}
+    for name in in_turn(list(ready), turn):
+        with undisturbed():
+            seconds[name] = timed_again(ready[name]).seconds
+    return seconds
+
+
+def accuracy(
+    *,
+    songs: int,
+    ratings: int,
+    turn: int,
+    seed: int,
+    columns: int,
+    draws: Sequence[int],
+    checked: int,
+) -> Json:
+    """Return time and error of the deterministic quantile and of Monte Carlo; a job.
+
+    Errors are in standard deviations of the song's own p(U | D). Those of Monte Carlo are
+    against the deterministic quantile, and that one's against adaptive quadrature, for the
+    first `checked` songs.
+    """
+    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
+    belief, level = _variational(scene), scene.level
+    means, deviations, spread = (
+        belief.factor_means,
+        belief.factor_deviations,
+        belief.standard_deviation(),
+    )
+    with undisturbed():
+        seconds, solved = timed_again(
+            partial(product_normal_many.quantile, level, means, deviations)
+        )
+    true = [
+        quadrature_quantile(level, mean, deviation, value)
+        for mean, deviation, value in zip(
+            means.T[:checked].tolist(), deviations.T.tolist(), solved.tolist(), strict=False
+        )
+    ]
+    off = np.abs(true - solved[:checked]) / spread[:checked]
+
+    def sampled(count: int) -> dict[str, Any]:
+        def draw() -> Vector:
+            rng = np.random.default_rng([seed, turn, count])
+            return monte_carlo_quantile(level, means, deviations, count, rng)
+
+        with undisturbed():
+            took, found = timed_again(draw)
+        chosen, best = int(np.argmax(found)), int(np.argmax(solved))
+        return {
+            "draws": count,
+            "seconds": took,
+            "error": math.sqrt(float(np.mean(((found - solved) / spread) ** 2))),
+            "same_song": chosen == best,
+            "loss": float((solved[best] - solved[chosen]) / spread[best]),
+        }
+
+    return {
+        "level": level,
+        "solved": {"seconds": seconds, "largest_error": float(off.max())},
+        "sampled": [sampled(count) for count in draws],
+    }

@@ -1,0 +1,44 @@
+"""Everything whose prediction is timed finds the song that it should."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bandstand_lab.speed.prediction import (
+    KEPT,
+    LABELS,
+    MOMENTS,
+    SEARCHED,
+    SOLVED,
+    accuracy,
+    contenders,
+    scene_of,
+)
+
+
+def test_all_ways_to_the_same_quantile_choose_the_same_song() -> None:
+    whole = scene_of(songs=80, ratings=30, columns=3, seed=2, turn=0)
+    ready = contenders(replace(whole, effective_draws=100))
+    assert set(ready) == {*LABELS, MOMENTS}
+    assert ready[SOLVED]() == ready[SEARCHED]()
+    last = [ready[KEPT]() for _ in range(6)][-1]
+    assert last == ready["bayes-ucb-cn-x"]()
+    assert all(0 <= choose() < 80 for choose in ready.values())
+
+
+def test_songs_that_were_rated_were_heard_lately_and_the_others_never() -> None:
+    scene = scene_of(songs=100, ratings=30, columns=3, seed=2, turn=1)
+    assert (scene.songs.elapsed < 43_200).sum() == 30
+    assert scene.step == 31
+    assert scene.level == pytest.approx(1 - 1 / 31)
+
+
+def test_more_draws_are_nearer_and_the_solved_quantile_is_right() -> None:
+    found = accuracy(songs=60, ratings=15, turn=0, seed=3, columns=2, draws=[50, 5_000], checked=5)
+    few, many = found["sampled"]
+    assert many["error"] < few["error"] / 5
+    assert found["solved"]["largest_error"] < 1e-9
+    assert few["loss"] >= 0
+    assert many["same_song"] or many["loss"] > 0
