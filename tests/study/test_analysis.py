@@ -20,10 +20,11 @@ from bandstand_lab.user_study.analysis import (
     against,
     all_pairs,
     analyse,
+    curve,
+    lasting_from,
+    totals,
     usual_first_step,
 )
-from bandstand_lab.user_study.averages import curve, totals
-from bandstand_lab.user_study.comparison import lasting_from
 from bandstand_lab.user_study.simulated import planted, simulated_study
 from tests.study.small import ONE, OTHER, THIRD, drawn_stars, study
 

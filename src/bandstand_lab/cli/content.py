@@ -78,8 +78,8 @@ def content(
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand.cli.replacing import replace_file  # noqa: PLC0415
+    from bandstand_lab.content.comparison import described  # noqa: PLC0415
     from bandstand_lab.content.ratings import Scale, read_rated_items  # noqa: PLC0415
-    from bandstand_lab.content.table import described  # noqa: PLC0415
 
     _check_scale(scale)
     rated = read_rated_items(items_path, ratings_path, folds=parts, scale=Scale(*scale))

@@ -61,7 +61,7 @@ def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
 
 def _tell(found: Histories, findings: Findings, json_file: str | None) -> None:
     from bandstand_lab.histories.document import document  # noqa: PLC0415
-    from bandstand_lab.histories.printed import print_tables  # noqa: PLC0415
+    from bandstand_lab.histories.words import print_tables  # noqa: PLC0415
 
     if json_file is not None:
         text = json.dumps(document(found, findings), allow_nan=False, indent=2)

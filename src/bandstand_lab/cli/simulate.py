@@ -198,7 +198,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
 
 def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
     from bandstand.cli.replacing import replace_file  # noqa: PLC0415
-    from bandstand_lab.simulation.printed import print_report  # noqa: PLC0415
+    from bandstand_lab.simulation.report import print_report  # noqa: PLC0415
 
     if json_file is not None:
         text = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.histories.gaps import LEVELS
+from bandstand_lab.histories.findings import LEVELS
 from bandstand_lab.histories.words import (
     gap_words,
     recovery_summary,
@@ -19,8 +19,7 @@ from bandstand_lab.histories.words import (
 if TYPE_CHECKING:
     from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
-    from bandstand_lab.histories.findings import Findings, ListenerFindings
-    from bandstand_lab.histories.gaps import GapSummary
+    from bandstand_lab.histories.findings import Findings, GapSummary, ListenerFindings
     from bandstand_lab.histories.recovery import Recovery
     from bandstand_lab.histories.skips import SkipRates
     from bandstand_lab.histories.values import Histories

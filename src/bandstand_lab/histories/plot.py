@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from bandstand.arrays import Vector
     from bandstand.model.rank_frequency import Zipf
-    from bandstand_lab.histories.findings import Findings
-    from bandstand_lab.histories.gaps import GapSummary
+    from bandstand_lab.histories.findings import Findings, GapSummary
     from bandstand_lab.histories.recovery import Recovery
     from bandstand_lab.histories.skips import SkipRates
     from bandstand_lab.histories.values import Histories

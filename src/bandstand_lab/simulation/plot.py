@@ -17,8 +17,7 @@ from bandstand_lab.report.figures import (
     plain,
     style,
 )
-from bandstand_lab.simulation.printed import counted, figures, p_shown, with_error
-from bandstand_lab.simulation.report import SIGNIFICANT
+from bandstand_lab.simulation.report import SIGNIFICANT, counted, figures, p_shown, with_error
 from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import betainc
 
 from bandstand.arrays import frozen
-from bandstand_lab.statistics.paired_columns import checked_columns
+from bandstand_lab.statistics.paired import checked_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

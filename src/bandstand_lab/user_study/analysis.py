@@ -1,15 +1,19 @@
-"""Which algorithm did people like better, and from which n on: paired tests, corrected.
+"""Paired tests of the average ratings of two algorithms, corrected for every look.
+
+    average(n) = 1/n Σ_{i≤n} rating_i          of one person in one arm: the paper's measure
+
+A person who has not finished an arm counts up to the n that was reached, and not beyond.
 
 At each n the averages of two algorithms are compared person by person (`statistics.paired`), over
-those who have both arms up to n. An n is tested if these are at least half of the people who have
-begun both, and at least two: an unfinished study is not judged by its two fastest people. Tests
-begin after a tenth of an arm (n = 20 of 200) unless another first n is set: averages of a few
+the people who have both arms up to n. An n is tested if these are at least half of the people who
+have begun both, and at least two: an unfinished study is not judged by its two fastest people.
+Tests begin after a tenth of an arm (n = 20 of 200) unless another first n is set: averages of a few
 ratings are noise, and each test that is not made leaves more power to the others.
 
 value           corrected for
 `p_values`      nothing: Student's t at this n alone
-`p_last_holm`   all tested pairs, by Holm's method: the test at the last n, for whoever asks one
-                question of each pair, which is better in the end
+`p_last_holm`   all tested pairs, by Holm's method: the test at the last n, which asks one question
+                of each pair, which is better in the end
 `p_over_steps`  all tested n of this pair: sign-flip max-T (`statistics.max_t`)
 `p_corrected`   also all tested pairs: `p_over_steps` times their number
 `p_any`         the smallest of `p_over_steps`: that the pair does not differ at any n
@@ -18,6 +22,10 @@ value           corrected for
 Holm's method needs one question of each pair: whether they differ at the last n, or at any. It
 is not for each n: a pair that passes because it differs at a late n would make the early n of
 other pairs pass too easily. So each n of each pair has the plain factor.
+
+A difference is called clear if `p_last_holm` is at most the level, with at least six people: a few
+people who happen to agree make a t-test sure of anything, and no exact test of five people can come
+below 0.05.
 """
 
 from __future__ import annotations
@@ -25,28 +33,209 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.max_t import max_t
-from bandstand_lab.statistics.paired import holm
-from bandstand_lab.statistics.paired_columns import FEWEST, paired_columns
-from bandstand_lab.user_study.averages import curve, totals
-from bandstand_lab.user_study.comparison import LEVEL, Comparison, Untested
+from bandstand_lab.statistics.paired import FEWEST, holm, paired_columns
+from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from bandstand.arrays import Indices, Matrix
+    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
     from bandstand_lab.statistics.max_t import MaxT
-    from bandstand_lab.statistics.paired_columns import PairedColumns
-    from bandstand_lab.user_study.averages import Curve, Totals
+    from bandstand_lab.statistics.paired import PairedColumns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The stars that each person has given in one arm up to n: a row for each who began it.
+
+    Sums of stars are whole numbers, so what is equal is equal exactly.
+    """
+
+    algorithm: str
+    people: tuple[int, ...]
+    reached: Indices  # ratings of each person
+    stars: Matrix  # people × n; beyond what was reached the sum stays as it is
+
+    @property
+    def longest(self) -> int:
+        """The largest n that anybody has reached."""
+        return self.stars.shape[1]
+
+    def averages(self) -> Matrix:
+        """Return the average rating of each person up to n; NaN beyond what was reached."""
+        steps = np.arange(1, self.longest + 1)
+        means = self.stars / steps
+        means[steps > self.reached[:, np.newaxis]] = np.nan
+        return frozen(means)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The mean of the people's averages at n = 1, 2, …, and how far it can be trusted."""
+
+    algorithm: str
+    counts: Indices  # people who have reached n
+    mean: Vector
+    standard_error: Vector  # NaN where only one person has reached n
+
+    @property
+    def steps(self) -> Indices:
+        """The n of each value."""
+        return np.arange(1, len(self.mean) + 1)
+
+
+def totals(data: StudyData) -> dict[str, Totals]:
+    """Return the totals of each algorithm of the design, also of those that nobody began."""
+    stars: dict[str, dict[int, list[int]]] = {name: {} for name in data.design.algorithms}
+    for (person, algorithm), records in data.by_arm().items():
+        stars[algorithm][person] = [record.stars for record in records]
+    return {name: _totals(name, given) for name, given in stars.items()}
+
+
+def _totals(algorithm: str, given: Mapping[int, list[int]]) -> Totals:
+    people = tuple(sorted(given))
+    reached = np.array([len(given[person]) for person in people], dtype=np.intp)
+    table = np.zeros((len(people), int(reached.max(initial=0))))
+    for row, person in zip(table, people, strict=True):
+        row[: len(given[person])] = given[person]
+    reached.flags.writeable = False
+    return Totals(
+        algorithm=algorithm, people=people, reached=reached, stars=frozen(table.cumsum(axis=1))
+    )
+
+
+def curve(arm: Totals) -> Curve:
+    """Return the mean average rating against n, with its standard error over people."""
+    steps = np.arange(1, arm.longest + 1)
+    present = arm.reached[:, np.newaxis] >= steps
+    counts = present.sum(axis=0)
+    mean = np.where(present, arm.stars, 0.0).sum(axis=0) / counts
+    squares = np.square(np.where(present, arm.stars - mean, 0.0)).sum(axis=0)
+    error = np.full(len(steps), np.nan)
+    several = counts > 1
+    error[several] = np.sqrt((squares / counts)[several] / (counts[several] - 1)) / steps[several]
+    counts.flags.writeable = False
+    return Curve(
+        algorithm=arm.algorithm,
+        counts=counts,
+        mean=frozen(mean / steps),
+        standard_error=frozen(error),
+    )
+
+
+LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two algorithms, first − second, in stars; one value for each tested n."""
+
+    first: str
+    second: str
+    people: int  # who have begun both
+    steps: Indices  # the tested n, without gaps
+    counts: Indices  # people who have both up to n
+    mean: Vector
+    standard_error: Vector
+    t: Vector  # ± infinity where all people differ by the same
+    p_values: Vector
+    p_over_steps: Vector
+    p_corrected: Vector
+    p_last_holm: float
+    p_any_holm: float
+    pairs: int  # tested, and corrected for
+    flips: int
+    is_exact: bool  # whether these are all flips
+
+    @property
+    def p_any(self) -> float:
+        """How often chance alone makes the most extreme n as extreme as it is."""
+        return float(self.p_over_steps.min())
+
+    @property
+    def smallest_possible(self) -> float:
+        """The least that a corrected value can be with these people and pairs."""
+        return min(1.0, self.pairs / self.flips)
+
+    @property
+    def last(self) -> int:
+        """The last tested n."""
+        return int(self.steps[-1])
+
+    @property
+    def standardised(self) -> float | None:
+        """The mean difference at the last n in standard deviations of people; None without any."""
+        deviation = float(self.standard_error[-1]) * math.sqrt(self.counts[-1])
+        return float(self.mean[-1]) / deviation if deviation else None
+
+    def interval(self, level: float = 1 - LEVEL, *, corrected: bool = False) -> tuple[float, float]:
+        """Return Student's interval of the mean difference at the last n.
+
+        `corrected`: wide enough for the intervals of all tested pairs to hold together.
+        """
+        each = 1 - (1 - level) / self.pairs if corrected else level
+        margin = student_quantile(each, int(self.counts[-1]) - 1) * float(self.standard_error[-1])
+        return float(self.mean[-1]) - margin, float(self.mean[-1]) + margin
+
+    def significant_from(self, level: float = LEVEL) -> int | None:
+        """Return the first n from which all corrected values are at most `level`, to the last."""
+        return lasting_from(self.steps, self.p_corrected, level)
+
+    def nominal_from(self, level: float = LEVEL) -> int | None:
+        """Return the same for values that are not corrected, as in the paper."""
+        return lasting_from(self.steps, self.p_values, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untested:
+    """Two algorithms that cannot be compared yet."""
+
+    first: str
+    second: str
+    people: int  # who have begun both
+    reason: str
+
+
+def lasting_from(steps: Indices, p_values: Vector, level: float) -> int | None:
+    """Return the first n from which p is at most `level` without a break; None if not at the last.
+
+    >>> lasting_from(np.array([5, 6, 7, 8]), np.array([0.01, 0.2, 0.04, 0.03]), 0.05)
+    7
+    """
+    above = np.flatnonzero(p_values > level)
+    place = 0 if not len(above) else int(above[-1]) + 1
+    return int(steps[place]) if place < len(steps) else None
+
+
+FEWEST_PEOPLE: Final = 6
+
+
+def favours(comparison: Comparison, level: float) -> int:
+    """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
+    if comparison.p_last_holm > level or comparison.counts[-1] < FEWEST_PEOPLE:
+        return 0
+    return 1 if comparison.mean[-1] > 0 else -1
+
+
+def favours_somewhere(comparison: Comparison, level: float) -> int:
+    """Return the same for any n; the direction is that of the most extreme one.
+
+    By sign-flips over all n and Holm over the pairs, of which fewer than six people have too few.
+    """
+    if comparison.p_any_holm > level:
+        return 0
+    return 1 if comparison.mean[comparison.p_over_steps.argmin()] > 0 else -1
+
 
 __all__ = [
     "LEVEL",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand_lab.report.figures import in_order
 from bandstand_lab.report.spoken import spoken
-from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
+from bandstand_lab.user_study.analysis import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand_lab.user_study.ratings import best_and_worst, shared_step
 from bandstand_lab.user_study.words import counted, listed
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bandstand.study.records import StudyData
-    from bandstand_lab.user_study.analysis import Analysis
-    from bandstand_lab.user_study.averages import Curve
+    from bandstand_lab.user_study.analysis import Analysis, Curve
 
 _CHANCE: Final = (
     "in the end the differences are no larger than chance makes them among so few people, which "

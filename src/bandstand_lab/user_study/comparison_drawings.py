@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from bandstand_lab.report.figures import INK, MUTED, look_of
 from bandstand_lab.report.spoken import spoken
 from bandstand_lab.report.study import Drawing
-from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours
+from bandstand_lab.user_study.analysis import FEWEST_PEOPLE, favours
 from bandstand_lab.user_study.words import counted, listed, stars
 
 if TYPE_CHECKING:

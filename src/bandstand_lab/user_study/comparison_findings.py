@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bandstand_lab.report.figures import in_order
 from bandstand_lab.report.spoken import spoken
 from bandstand_lab.report.study import Finding, Verdict
-from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours, favours_somewhere
+from bandstand_lab.user_study.analysis import FEWEST_PEOPLE, favours, favours_somewhere
 from bandstand_lab.user_study.judging import judged
 from bandstand_lab.user_study.words import counted, p_said, stars
 

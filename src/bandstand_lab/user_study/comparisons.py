@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand_lab.report.figures import look_of
 from bandstand_lab.report.study import Chapter, Table
-from bandstand_lab.user_study.clear import FEWEST_PEOPLE
+from bandstand_lab.user_study.analysis import FEWEST_PEOPLE
 from bandstand_lab.user_study.comparison_drawings import differences_drawing, p_drawing
 from bandstand_lab.user_study.comparison_findings import findings
 from bandstand_lab.user_study.ratings import finite

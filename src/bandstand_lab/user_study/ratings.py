@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Vector
     from bandstand.study.records import StudyData
     from bandstand_lab.report.study import Cell
-    from bandstand_lab.user_study.analysis import Analysis
-    from bandstand_lab.user_study.averages import Curve
+    from bandstand_lab.user_study.analysis import Analysis, Curve
 
 TITLE: Final = "How much people liked what was played"
 _MILESTONES: Final = (10, 20, 50, 100, 150, 200, 300, 500, 1_000)

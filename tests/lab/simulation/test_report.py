@@ -16,8 +16,7 @@ from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment
 from bandstand_lab.simulation.plot import draw, headline, picture
-from bandstand_lab.simulation.printed import print_report
-from bandstand_lab.simulation.report import Report, default_steps
+from bandstand_lab.simulation.report import Report, default_steps, print_report
 from bandstand_lab.simulation.trace import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
 

@@ -10,9 +10,8 @@ import pytest
 from scipy import stats
 
 from bandstand_lab.report.study import Verdict
-from bandstand_lab.user_study.analysis import Analysis, analyse
+from bandstand_lab.user_study.analysis import FEWEST_PEOPLE, Analysis, analyse, favours
 from bandstand_lab.user_study.answer import answer
-from bandstand_lab.user_study.clear import FEWEST_PEOPLE, favours
 from bandstand_lab.user_study.comparison_findings import findings
 from bandstand_lab.user_study.comparisons import comparisons_chapter
 from bandstand_lab.user_study.ratings import ratings_chapter

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand_lab.content.comparison import p_text
 from bandstand_lab.content.simulated import (
     PAPER_CONTENT_RMSE,
     PAPER_RANDOM_RMSE,
     PAPER_SPREAD,
 )
-from bandstand_lab.content.table import p_text
 from bandstand_lab.report.study import Finding, Verdict
 
 if TYPE_CHECKING:

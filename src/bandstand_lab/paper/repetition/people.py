@@ -15,7 +15,7 @@ import numpy as np
 
 from bandstand.model.rank_frequency import plays_by_rank
 from bandstand_lab.histories import read
-from bandstand_lab.histories.gathering import UNNAMED
+from bandstand_lab.histories.collector import UNNAMED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

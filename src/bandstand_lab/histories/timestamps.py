@@ -1,4 +1,4 @@
-"""Moments of plays: how exports write them, and which of them can be true."""
+"""Moments of plays: how exports write them, and which of them are possible."""
 
 from __future__ import annotations
 
