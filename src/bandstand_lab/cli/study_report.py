@@ -73,7 +73,7 @@ def report(
     with counting("reporting", lasting=False, of="chapters") as progress:
         written = write_report(data, out, on_done=progress)
     if data.simulated:
-        click.echo("The participants are simulated: nobody has rated anything.")
+        click.echo("The participants are simulated: no person has rated anything.")
     click.echo(written.answer)
     click.echo(f"The report is {out / 'index.html'}")
     for problem in written.problems:

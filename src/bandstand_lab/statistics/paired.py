@@ -177,3 +177,26 @@ def _read_only(counts: Any) -> Indices:
     array: Indices = np.asarray(counts, dtype=np.intp)
     array.flags.writeable = False
     return array
+
+
+def log_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
+    """Return the paired difference of logarithms: the ratio is what people have in common.
+
+    >>> round(float(np.expm1(log_difference([2.0, 4.4], [4.0, 8.0]).mean)), 2)
+    -0.48
+    """
+    ones, others = np.log(np.asarray(first)), np.log(np.asarray(second))
+    return paired_difference(ones, others)
+
+
+def clear_signs(tests: Sequence[PairedDifference], level: float = 0.05) -> list[int]:
+    """Return −1 or 1 for each clear difference and 0 for others, in one two-sided Holm family.
+
+    >>> clear_signs([paired_difference([1.0, 1.1, 0.9], [2.0, 2.0, 2.1])])
+    [-1]
+    """
+    corrected = holm([test.p_value for test in tests])
+    return [
+        int(np.sign(test.mean)) if chance < level else 0
+        for test, chance in zip(tests, corrected, strict=True)
+    ]

@@ -16,8 +16,8 @@ value           corrected for
                 of each pair, which is better in the end
 `p_over_steps`  all tested n of this pair: sign-flip max-T (`statistics.max_t`)
 `p_corrected`   also all tested pairs: `p_over_steps` times their number
-`p_any`         the smallest of `p_over_steps`: that the pair does not differ at any n
-`p_any_holm`    the same, corrected for all tested pairs by Holm's method
+`p_any_holm`    the smallest of `p_over_steps`, that the pair does not differ at any n, corrected
+                for all tested pairs by Holm's method
 
 Holm's method needs one question of each pair: whether they differ at the last n, or at any. It
 is not for each n: a pair that passes because it differs at a late n would make the early n of
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The stars that each person has given in one arm up to n: a row for each who began it.
+    """The sum of each person's stars in one arm up to n: a row for each who began it.
 
-    Sums of stars are whole numbers, so what is equal is equal exactly.
+    Sums of stars are whole numbers, so equal sums are equal exactly.
     """
 
     algorithm: str
@@ -68,15 +68,8 @@ class Totals:
 
     @property
     def longest(self) -> int:
-        """The largest n that anybody has reached."""
+        """The largest n that a person has reached."""
         return self.stars.shape[1]
-
-    def averages(self) -> Matrix:
-        """Return the average rating of each person up to n; NaN beyond what was reached."""
-        steps = np.arange(1, self.longest + 1)
-        means = self.stars / steps
-        means[steps > self.reached[:, np.newaxis]] = np.nan
-        return frozen(means)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +88,7 @@ class Curve:
 
 
 def totals(data: StudyData) -> dict[str, Totals]:
-    """Return the totals of each algorithm of the design, also of those that nobody began."""
+    """Return the totals of each algorithm of the design, also of those without ratings."""
     stars: dict[str, dict[int, list[int]]] = {name: {} for name in data.design.algorithms}
     for (person, algorithm), records in data.by_arm().items():
         stars[algorithm][person] = [record.stars for record in records]
@@ -134,6 +127,7 @@ def curve(arm: Totals) -> Curve:
 
 
 LEVEL: Final = 0.05
+MIN_PEOPLE: Final = 6  # for a difference to be called clear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,25 +152,9 @@ class Comparison:
     is_exact: bool  # whether these are all flips
 
     @property
-    def p_any(self) -> float:
-        """How often chance alone makes the most extreme n as extreme as it is."""
-        return float(self.p_over_steps.min())
-
-    @property
-    def smallest_possible(self) -> float:
-        """The least that a corrected value can be with these people and pairs."""
-        return min(1.0, self.pairs / self.flips)
-
-    @property
     def last(self) -> int:
         """The last tested n."""
         return int(self.steps[-1])
-
-    @property
-    def standardised(self) -> float | None:
-        """The mean difference at the last n in standard deviations of people; None without any."""
-        deviation = float(self.standard_error[-1]) * math.sqrt(self.counts[-1])
-        return float(self.mean[-1]) / deviation if deviation else None
 
     def interval(self, level: float = 1 - LEVEL, *, corrected: bool = False) -> tuple[float, float]:
         """Return Student's interval of the mean difference at the last n.
@@ -190,6 +168,21 @@ class Comparison:
     def significant_from(self, level: float = LEVEL) -> int | None:
         """Return the first n from which all corrected values are at most `level`, to the last."""
         return lasting_from(self.steps, self.p_corrected, level)
+
+    def clear_sign(self, level: float = LEVEL) -> int:
+        """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
+        if self.p_last_holm > level or self.counts[-1] < MIN_PEOPLE:
+            return 0
+        return 1 if self.mean[-1] > 0 else -1
+
+    def sign_at_some_step(self, level: float = LEVEL) -> int:
+        """Return the same for any n, in the direction of the most extreme one.
+
+        By sign-flips over all n and Holm over the pairs, which fewer than six people never pass.
+        """
+        if self.p_any_holm > level:
+            return 0
+        return 1 if self.mean[self.p_over_steps.argmin()] > 0 else -1
 
     def nominal_from(self, level: float = LEVEL) -> int | None:
         """Return the same for values that are not corrected, as in the paper."""
@@ -217,41 +210,9 @@ def lasting_from(steps: Indices, p_values: Vector, level: float) -> int | None:
     return int(steps[place]) if place < len(steps) else None
 
 
-FEWEST_PEOPLE: Final = 6
-
-
-def favours(comparison: Comparison, level: float) -> int:
-    """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
-    if comparison.p_last_holm > level or comparison.counts[-1] < FEWEST_PEOPLE:
-        return 0
-    return 1 if comparison.mean[-1] > 0 else -1
-
-
-def favours_somewhere(comparison: Comparison, level: float) -> int:
-    """Return the same for any n; the direction is that of the most extreme one.
-
-    By sign-flips over all n and Holm over the pairs, of which fewer than six people have too few.
-    """
-    if comparison.p_any_holm > level:
-        return 0
-    return 1 if comparison.mean[comparison.p_over_steps.argmin()] > 0 else -1
-
-
-__all__ = [
-    "LEVEL",
-    "Analysis",
-    "Comparison",
-    "Untested",
-    "against",
-    "all_pairs",
-    "analyse",
-    "usual_first_step",
-]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What the ratings of a study say."""
+    """The curves of all algorithms and the comparisons of their pairs."""
 
     curves: tuple[Curve, ...]  # of each algorithm of the design, in its order
     comparisons: tuple[Comparison, ...]
@@ -277,7 +238,7 @@ def analyse(
 ) -> Analysis:
     """Return curves and comparisons; all pairs are compared unless others were planned.
 
-    `rng` draws flips where more than 15 people took part; otherwise all flips are looked at.
+    `rng` draws flips where more than 15 people took part; otherwise all flips are counted.
     """
     if first_step is None:
         first_step = usual_first_step(data.design)
@@ -309,15 +270,6 @@ def all_pairs(algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((second, first) for first, second in combinations(algorithms, 2))
 
 
-def against(baseline: str, algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return each other algorithm with the one that it is to be compared with.
-
-    >>> against("greedy-cn", ["random", "greedy-cn", "bayes-ucb-cn-v"])
-    (('random', 'greedy-cn'), ('bayes-ucb-cn-v', 'greedy-cn'))
-    """
-    return tuple((name, baseline) for name in algorithms if name != baseline)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tests:
     """The tests of one pair before it is corrected for the other pairs."""
@@ -347,7 +299,7 @@ class _Tests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """Those who have begun both arms: up to which n, and how their sums of stars differ."""
+    """People who have begun both arms: the n they reached, and how their sums of stars differ."""
 
     reached: Indices
     differences: Matrix
