@@ -17,14 +17,15 @@ from bandstand_lab.histories.values import Histories, History, LeftOut, Source
 if TYPE_CHECKING:
     from bandstand.arrays import Indices
 
-# The name of everybody whose export does not say who it is.
-UNNAMED: Final = "listener"
+UNNAMED: Final = "listener"  # the listener of exports without a name
+NO_NAME: Final = "without the name of a song"
+NO_TIME: Final = "without a time: playing when the export was made"
 _BETWEEN: Final = "\x1f"  # between artist and title in the key of a song
 
 
 @dataclass(slots=True)
 class Codes:
-    """Numbers for names: listeners, songs."""
+    """Numbers for the names of listeners or songs."""
 
     names: list[str] = field(default_factory=list)
     by_key: dict[str, int] = field(default_factory=dict)
@@ -39,7 +40,7 @@ class Codes:
 
 @dataclass(slots=True, kw_only=True)
 class Columns:
-    """What is known of every play, a column for each thing."""
+    """The fields of all plays, one column for each."""
 
     listener: array[int] = field(default_factory=lambda: array("q"))
     item: array[int] = field(default_factory=lambda: array("q"))
@@ -53,11 +54,8 @@ class Columns:
 
 
 @dataclass(slots=True)
-class Gathering:
-    """All plays of all sources.
-
-    With `apart`, what every file tells is somebody else's listening.
-    """
+class Collector:
+    """All plays of all sources; with `apart`, every file is of another listener."""
 
     apart: bool = False
     listeners: Codes = field(default_factory=Codes)
@@ -68,21 +66,21 @@ class Gathering:
     sources: list[Source] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # files of archives that are no histories
 
-    def page(self, name: str, *, whose: str | None = None, is_dated: bool = True) -> Page:
-        """Return an empty page for the plays of the next source."""
-        return Page(self, name, whose=whose, is_dated=is_dated)
+    def source(self, name: str, *, whose: str | None = None, is_dated: bool = True) -> SourcePlays:
+        """Return an empty collection for the plays of the next source."""
+        return SourcePlays(self, name, whose=whose, is_dated=is_dated)
 
-    def close(self, page: Page, kind: str) -> None:
+    def close(self, plays: SourcePlays, kind: str) -> None:
         """Note that a source has been read to its end."""
-        plays = len(self.columns.item) - page.begins
-        left_out = page.left_out()
-        self.sources.append(Source(name=page.name, format=kind, plays=plays, left_out=left_out))
+        count = len(self.columns.item) - plays.begins
+        left_out = plays.left_out()
+        self.sources.append(Source(name=plays.name, format=kind, plays=count, left_out=left_out))
 
 
-class Page:
-    """Takes the plays of one source, and counts what is left out of it."""
+class SourcePlays:
+    """Collects the plays of one source, and counts the entries that are left out."""
 
-    def __init__(self, whole: Gathering, name: str, *, whose: str | None, is_dated: bool) -> None:
+    def __init__(self, whole: Collector, name: str, *, whose: str | None, is_dated: bool) -> None:
         self.name = name
         self.begins = len(whole.columns.item)
         self._whole = whole
@@ -98,7 +96,7 @@ class Page:
         self._first_left_out: dict[str, str] = {}
 
     def listener(self, name: str | None) -> int:
-        """Return the code of a listener; None is whoever the source is about."""
+        """Return the code of a listener; None is the listener of the source."""
         known = self._listeners.get(name)
         if known is None:
             known = self._listeners[name] = self._new_listener(name)
@@ -140,7 +138,7 @@ class Page:
         stamp: float | None = None,
         mark: float = 0.0,
     ) -> None:
-        """Take one play."""
+        """Add one play."""
         columns = self._whole.columns
         columns.listener.append(listener)
         columns.item.append(item)
@@ -152,12 +150,12 @@ class Page:
         columns.source.append(self._number)
 
     def leave_out(self, reason: str, where: str) -> None:
-        """Count one more entry that is no play of a song, or cannot be one."""
+        """Count an entry that is not a possible play of a song."""
         self._left_out[reason] = self._left_out.get(reason, 0) + 1
         self._first_left_out.setdefault(reason, where)
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Return what was left out, the most frequent reason first."""
+        """Return the reasons for leaving entries out, the most frequent first."""
         return tuple(
             LeftOut(reason=reason, count=count, first=self._first_left_out[reason])
             for reason, count in sorted(self._left_out.items(), key=lambda each: -each[1])
@@ -179,39 +177,39 @@ def _plain(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
-def merged(gathering: Gathering) -> Histories:
+def merged(collector: Collector) -> Histories:
     """Return the history of every listener, the one with most plays first."""
-    columns = gathering.columns
-    notes = _joined(gathering)
-    kept = _without_duplicates(columns, sources=len(gathering.sources))
+    columns = collector.columns
+    notes = _joined(collector)
+    kept = _without_duplicates(columns, sources=len(collector.sources))
     listener, time = _array(columns.listener)[kept], _array(columns.time)[kept]
     # Stable: plays of the same second stay in the order of their file.
     order = kept[np.lexsort((time, listener))]
-    ends = np.cumsum(np.bincount(listener, minlength=len(gathering.listeners.names)))
+    ends = np.cumsum(np.bincount(listener, minlength=len(collector.listeners.names)))
     parts = np.split(order, ends[:-1]) if len(ends) else []
-    names = _different(gathering.listeners)
+    names = _different(collector.listeners)
     histories = [
-        _history(gathering, names[code], code, rows) for code, rows in enumerate(parts) if len(rows)
+        _history(collector, names[code], code, rows) for code, rows in enumerate(parts) if len(rows)
     ]
     return Histories(
         listeners=tuple(sorted(histories, key=len, reverse=True)),
-        item_names=tuple(gathering.items.names),
-        sources=tuple(gathering.sources),
+        item_names=tuple(collector.items.names),
+        sources=tuple(collector.sources),
         duplicates=len(columns.item) - len(kept),
-        ignored=tuple(gathering.ignored),
+        ignored=tuple(collector.ignored),
         notes=notes,
     )
 
 
-def _joined(gathering: Gathering) -> tuple[str, ...]:
-    """Give plays of nobody in particular to the one account that other exports name."""
-    nobody = gathering.listeners.by_key.get("")
-    if nobody is None or gathering.apart or len(gathering.accounts) != 1:
+def _joined(collector: Collector) -> tuple[str, ...]:
+    """Give plays without a listener to the one account that other exports name."""
+    unnamed = collector.listeners.by_key.get("")
+    if unnamed is None or collector.apart or len(collector.accounts) != 1:
         return ()
-    (somebody,) = gathering.accounts
-    listener = _array(gathering.columns.listener)
-    listener[listener == nobody] = somebody
-    name = gathering.listeners.names[somebody]
+    (account,) = collector.accounts
+    listener = _array(collector.columns.listener)
+    listener[listener == unnamed] = account
+    name = collector.listeners.names[account]
     return (f"Files that do not say whose they are were taken to be those of {name}.",)
 
 
@@ -224,8 +222,8 @@ def _different(listeners: Codes) -> list[str]:
     ]
 
 
-def _history(gathering: Gathering, name: str, code: int, rows: Indices) -> History:
-    columns = gathering.columns
+def _history(collector: Collector, name: str, code: int, rows: Indices) -> History:
+    columns = collector.columns
     items = _array(columns.item)[rows]
     items.flags.writeable = False
     return History(
@@ -234,7 +232,7 @@ def _history(gathering: Gathering, name: str, code: int, rows: Indices) -> Histo
         times=frozen(_array(columns.time)[rows]),
         played=frozen(_array(columns.played)[rows]),
         skipped=frozen(_array(columns.skipped)[rows]),
-        is_dated=code not in gathering.undated,
+        is_dated=code not in collector.undated,
     )
 
 
@@ -242,7 +240,7 @@ def _without_duplicates(columns: Columns, *, sources: int) -> Indices:
     """Return the rows of all different plays, rising.
 
     Within one source nothing is a duplicate, even where two rows are alike: a play that is
-    there twice in one file and once in another was twice.
+    there twice in one file and once in another counts twice.
     """
     if sources < 2:
         return np.arange(len(columns.item))
@@ -257,9 +255,9 @@ def _without_duplicates(columns: Columns, *, sources: int) -> Indices:
     begins = np.maximum.accumulate(np.where(alike, 0, place))
     occurrence = np.empty_like(place)
     occurrence[by_source] = place - begins
-    # Of two that are the same, the one that tells whether it was skipped stays.
-    tells_less = np.isnan(_array(columns.skipped))
-    across = np.lexsort((source, tells_less, occurrence, *play))
+    # Of two that are the same, the one with a value for skipped stays.
+    is_unknown = np.isnan(_array(columns.skipped))
+    across = np.lexsort((source, is_unknown, occurrence, *play))
     return np.sort(across[~_same_as_before(across, (*play, occurrence))])
 
 

@@ -21,19 +21,20 @@ import json
 import math
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.histories.collector import NO_NAME, NO_TIME
 from bandstand_lab.histories.positions import listed, refusal, shown
-from bandstand_lab.histories.timestamps import era_of_services, seconds_of_iso
+from bandstand_lab.histories.timestamps import seconds_of_iso, service_times
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterator
 
-    from bandstand_lab.histories.collector import Gathering, Page
+    from bandstand_lab.histories.collector import Collector, SourcePlays
     from bandstand_lab.histories.reading import Document
-    from bandstand_lab.histories.timestamps import Era
+    from bandstand_lab.histories.timestamps import TimeRange
 
 _PIECE: Final = 1 << 20  # bytes
 # The largest answer of a service's interface is a few MB; an entry of a list, a few KB.
@@ -41,17 +42,84 @@ _LARGEST_ENTRY: Final = 1 << 24  # characters
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
-class Entry(NamedTuple):
-    """One object of a file, which one it is, and the line on which it begins."""
+_NOT_MUSIC: Final = "podcasts, audiobooks and videos"
+# The account data's names for songs without names, the user's own files among them.
+_UNKNOWN: Final = ("Unknown Artist", "Unknown Track")
+# The ends of a play that was cut short for another.
+_CUT_SHORT: Final = frozenset({"fwdbtn", "backbtn", "clickrow", "clickside"})
+_SPOKEN_WORD: Final = (
+    *("episode_name", "episode_show_name", "spotify_episode_uri"),
+    *("audiobook_title", "audiobook_uri", "audiobook_chapter_uri"),
+)
 
-    number: int  # from 1
-    line: int
+
+class Entry(NamedTuple):
+    """One object of a file, with checked access to its fields."""
+
+    file: str
+    place: int  # in the file, from 1
+    line: int  # on which it begins
     value: dict[str, Any]
 
     @property
     def where(self) -> str:
-        """Return the place as it is told in a message."""
-        return f"entry {self.number} (line {self.line})"
+        """The position of the entry, for a message."""
+        return f"entry {self.place} (line {self.line})"
+
+    def refusal(self, key: str, what: str) -> InvalidInputError:
+        """Return an error about a field of this entry."""
+        return refusal(self.file, self.where, f"{key} {what}")
+
+    def text(self, key: str) -> str:
+        """Return a text; empty if there is none."""
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.refusal(key, f"must be text, got {shown(value)}")
+        return value or ""
+
+    def moment(self, key: str) -> float:
+        """Return a time in ISO-8601 as seconds since 1970."""
+        value = self.value.get(key)
+        try:
+            if isinstance(value, str):
+                return seconds_of_iso(value)
+        except (ValueError, OverflowError):
+            pass
+        raise self.refusal(key, f"must be a time in ISO-8601, got {shown(value)}")
+
+    def epoch(self, key: str) -> float:
+        """Return epoch seconds, which may be written as text."""
+        value = self.value.get(key)
+        if value is None:
+            raise self.refusal(key, "must be epoch seconds, got none")
+        is_digits = isinstance(value, str) and value.isdecimal()
+        return self._checked_number(key, int(value) if is_digits else value)
+
+    def number(self, key: str) -> float:
+        """Return a number that is not negative; NaN if there is none."""
+        value = self.value.get(key)
+        return math.nan if value is None else self._checked_number(key, value)
+
+    def _checked_number(self, key: str, value: object) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < math.inf:  # type: ignore[operator]
+            raise self.refusal(key, f"must be a number, not negative, got {shown(value)}")
+        return float(value)  # type: ignore[arg-type]
+
+    def truth(self, key: str) -> float:
+        """Return 1 for true, 0 for false, NaN if there is neither."""
+        value = self.value.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self.refusal(key, f"must be true or false, got {shown(value)}")
+        return math.nan if value is None else float(value)
+
+
+class Format(NamedTuple):
+    """A format of export."""
+
+    name: str
+    keys: frozenset[str]  # that every entry has
+    take: Callable[[SourcePlays, Entry, TimeRange], None]  # adds its play, or leaves it out
 
 
 def entries(name: str, stream: io.BufferedReader) -> Iterator[Entry]:
@@ -102,7 +170,7 @@ def _entry(text: _Text, number: int) -> Entry:
         raise refusal(
             text.name, f"entry {number} (line {line})", f"expected an object, got {shown(value)}"
         )
-    return Entry(number, line, value)
+    return Entry(text.name, number, line, value)
 
 
 class _Text:
@@ -202,137 +270,47 @@ def _no_number(word: str) -> None:
     raise ValueError(msg)
 
 
-class _Take(Protocol):
-    def __call__(self, page: Page, entry: Entry, era: Era, /) -> None: ...
-
-
-class Kind(NamedTuple):
-    """A kind of export."""
-
-    name: str
-    fits: Callable[[dict[str, Any]], bool]  # whether an entry is of this kind
-    take: _Take  # adds its play to the page, or notes why it is left out
-
-
-def name_in(page: Page, entry: Entry, key: str, value: object) -> str:
-    """Return a name, which may be absent: then it is empty."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise refusal(page.name, entry.where, f"{key} must be text, got {shown(value)}")
-    return value
-
-
-def moment_in(page: Page, entry: Entry, key: str, value: object) -> float:
-    """Return a moment that is written in ISO-8601, as seconds since 1970."""
-    try:
-        if isinstance(value, str):
-            return seconds_of_iso(value)
-    except (ValueError, OverflowError):
-        pass
-    raise refusal(page.name, entry.where, f"{key} must be a time in ISO-8601, got {shown(value)}")
-
-
-def number_in(page: Page, entry: Entry, key: str, value: object) -> float:
-    """Return a number that is not negative; NaN where there is none."""
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        what = f"{key} must be a number, not negative, got {shown(value)}"
-        raise refusal(page.name, entry.where, what)
-    return float(value)
-
-
-def whole_seconds_in(page: Page, entry: Entry, key: str, value: object) -> float:
-    """Return epoch seconds, which may be written as text."""
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if number is None:
-        raise refusal(page.name, entry.where, f"{key} must be epoch seconds, got none")
-    return number_in(page, entry, key, number)
-
-
-def truth_in(page: Page, entry: Entry, key: str, value: object) -> float:
-    """Return 1 for true, 0 for false, NaN where nothing is said."""
-    if value is None:
-        return math.nan
-    if not isinstance(value, bool):
-        raise refusal(page.name, entry.where, f"{key} must be true or false, got {shown(value)}")
-    return float(value)
-
-
-NOT_MUSIC: Final = "podcasts, audiobooks and videos"
-_NO_NAME: Final = "without the name of a song"
-# What the account data calls songs that it has no names for, files of one's own among them.
-_UNKNOWN: Final = ("Unknown Artist", "Unknown Track")
-# How a play ends that somebody cut short to hear another.
-_CUT: Final = frozenset({"fwdbtn", "backbtn", "clickrow", "clickside"})
-_SPOKEN: Final = (
-    *("episode_name", "episode_show_name", "spotify_episode_uri"),
-    *("audiobook_title", "audiobook_uri", "audiobook_chapter_uri"),
-)
-
-
-def _take_extended(page: Page, entry: Entry, era: Era) -> None:
-    value = entry.value
-    title = name_in(page, entry, "master_metadata_track_name", value["master_metadata_track_name"])
-    artist_key = "master_metadata_album_artist_name"
-    artist = name_in(page, entry, artist_key, value.get(artist_key))
+def _take_extended(plays: SourcePlays, entry: Entry, possible: TimeRange) -> None:
+    title = entry.text("master_metadata_track_name")
+    artist = entry.text("master_metadata_album_artist_name")
     if not title or not artist:
-        is_spoken = any(value.get(key) for key in _SPOKEN)
-        page.leave_out(NOT_MUSIC if is_spoken else _NO_NAME, entry.where)
+        is_spoken = any(entry.value.get(key) for key in _SPOKEN_WORD)
+        plays.leave_out(_NOT_MUSIC if is_spoken else NO_NAME, entry.where)
         return
-    user = value.get("username")
-    _add(
-        page,
-        entry,
-        era,
-        listener=name_in(page, entry, "username", user) if user else None,
-        item=page.song(artist, title),
-        end=moment_in(page, entry, "ts", value["ts"]),
-        milliseconds=number_in(page, entry, "ms_played", value["ms_played"]),
-        skipped=_skipped(page, entry),
-    )
+    end, milliseconds, skipped = entry.moment("ts"), entry.number("ms_played"), _skipped(entry)
+    if _is_possible(plays, entry, end, possible):
+        listener = plays.account(entry.text("username") or None)
+        _add(plays, listener, plays.song(artist, title), end, milliseconds, skipped)
 
 
-def _take_account(page: Page, entry: Entry, era: Era) -> None:
-    value = entry.value
-    if "trackName" not in value:
-        page.leave_out(NOT_MUSIC, entry.where)
+def _take_account(plays: SourcePlays, entry: Entry, possible: TimeRange) -> None:
+    if "trackName" not in entry.value:
+        plays.leave_out(_NOT_MUSIC, entry.where)
         return
-    title = name_in(page, entry, "trackName", value["trackName"])
-    artist = name_in(page, entry, "artistName", value.get("artistName"))
+    title, artist = entry.text("trackName"), entry.text("artistName")
     if not title or not artist or (artist, title) == _UNKNOWN:
-        page.leave_out(_NO_NAME, entry.where)
+        plays.leave_out(NO_NAME, entry.where)
         return
-    _add(
-        page,
-        entry,
-        era,
-        listener=None,
-        item=page.song(artist, title),
-        end=moment_in(page, entry, "endTime", value["endTime"]),
-        milliseconds=number_in(page, entry, "msPlayed", value["msPlayed"]),
-        skipped=math.nan,
-    )
+    end, milliseconds = entry.moment("endTime"), entry.number("msPlayed")
+    if _is_possible(plays, entry, end, possible):
+        song = plays.song(artist, title)
+        _add(plays, plays.account(None), song, end, milliseconds, math.nan)
+
+
+def _is_possible(plays: SourcePlays, entry: Entry, time: float, possible: TimeRange) -> bool:
+    """Return whether a time is possible; an entry with an impossible one is left out."""
+    if possible.first <= time <= possible.last:
+        return True
+    plays.leave_out(possible.doubt(time), entry.where)
+    return False
 
 
 def _add(
-    page: Page,
-    entry: Entry,
-    era: Era,
-    *,
-    listener: str | None,
-    item: int,
-    end: float,
-    milliseconds: float,
-    skipped: float,
+    plays: SourcePlays, listener: int, item: int, end: float, milliseconds: float, skipped: float
 ) -> None:
-    if not era.first <= end <= era.last:
-        page.leave_out(era.doubt(end), entry.where)
-        return
-    is_known = milliseconds == milliseconds  # noqa: PLR0124, NaN is not what it is
-    page.add(
-        page.account(listener),
+    is_known = not math.isnan(milliseconds)
+    plays.add(
+        listener,
         item,
         end - milliseconds / 1_000 if is_known else end,
         played=milliseconds / 1_000,
@@ -342,33 +320,17 @@ def _add(
     )
 
 
-def _skipped(page: Page, entry: Entry) -> float:
-    """Return whether a play was skipped: as Spotify says, or else by how it ended."""
-    told = truth_in(page, entry, "skipped", entry.value.get("skipped"))
-    reason = entry.value.get("reason_end")
-    if told == 1.0 or not isinstance(reason, str):
-        return told
-    # Older entries say false, or nothing, of plays that ended with the button for the next.
-    return 1.0 if reason in _CUT else 0.0 if reason == "trackdone" else told
+def _skipped(entry: Entry) -> float:
+    """Return whether a play was skipped: by Spotify's own field, or else by how it ended."""
+    skipped, reason = entry.truth("skipped"), entry.value.get("reason_end")
+    if skipped == 1.0 or not isinstance(reason, str):
+        return skipped
+    # Older entries have false, or nothing, for plays that ended with the button for the next.
+    return 1.0 if reason in _CUT_SHORT else 0.0 if reason == "trackdone" else skipped
 
 
-def _is_extended(value: dict[str, Any]) -> bool:
-    return "ts" in value and "ms_played" in value and "master_metadata_track_name" in value
-
-
-def _is_account(value: dict[str, Any]) -> bool:
-    return "endTime" in value and "msPlayed" in value
-
-
-EXTENDED: Final = Kind("Spotify, extended history", _is_extended, _take_extended)
-ACCOUNT: Final = Kind("Spotify, account data", _is_account, _take_account)
-
-
-_NO_NAME_: Final = "without the name of a song"
-
-
-def within_answer(name: str, found: Iterator[Entry]) -> Iterator[Entry]:
-    """Yield the entries, and instead of a whole answer of the interface the listens in it."""
+def _listens(found: Iterator[Entry]) -> Iterator[Entry]:
+    """Yield the entries, and instead of a whole answer of ListenBrainz's API its listens."""
     for entry in found:
         payload = entry.value.get("payload")
         listens = payload.get("listens") if isinstance(payload, dict) else None
@@ -376,82 +338,79 @@ def within_answer(name: str, found: Iterator[Entry]) -> Iterator[Entry]:
             yield entry
             continue
         if not isinstance(listens, list):
-            raise refusal(name, entry.where, f"expected a list of listens, got {shown(listens)}")
+            what = f"expected a list of listens, got {shown(listens)}"
+            raise refusal(entry.file, entry.where, what)
         for number, listen in enumerate(listens, start=1):
             if not isinstance(listen, dict):
                 place = f"{entry.where}, listen {number}"
-                raise refusal(name, place, f"expected an object, got {shown(listen)}")
-            yield Entry(number, entry.line, listen)
+                raise refusal(entry.file, place, f"expected an object, got {shown(listen)}")
+            yield Entry(entry.file, number, entry.line, listen)
 
 
-def _take_listen(page: Page, entry: Entry, era: Era) -> None:
-    value = entry.value
-    about = value["track_metadata"]
-    if not isinstance(about, dict):
-        what = f"track_metadata must be an object, got {shown(about)}"
-        raise refusal(page.name, entry.where, what)
-    title = name_in(page, entry, "track_name", about.get("track_name"))
-    artist = name_in(page, entry, "artist_name", about.get("artist_name"))
+def _take_listen(plays: SourcePlays, entry: Entry, possible: TimeRange) -> None:
+    metadata = entry.value["track_metadata"]
+    if not isinstance(metadata, dict):
+        what = f"track_metadata must be an object, got {shown(metadata)}"
+        raise refusal(entry.file, entry.where, what)
+    names = entry._replace(value=metadata)
+    title, artist = names.text("track_name"), names.text("artist_name")
     if not title or not artist:
-        page.leave_out(_NO_NAME_, entry.where)
+        plays.leave_out(NO_NAME, entry.where)
         return
-    if value.get("playing_now"):
-        page.leave_out("without a time: playing when the export was made", entry.where)
+    if entry.value.get("playing_now"):
+        plays.leave_out(NO_TIME, entry.where)
         return
-    time = whole_seconds_in(page, entry, "listened_at", value["listened_at"])
-    if not era.first <= time <= era.last:
-        page.leave_out(era.doubt(time), entry.where)
-        return
-    user = value.get("user_name")
-    listener = page.account(name_in(page, entry, "user_name", user) if user else None)
-    page.add(listener, page.song(artist, title), time)
+    time = entry.epoch("listened_at")
+    if _is_possible(plays, entry, time, possible):
+        listener = plays.account(entry.text("user_name") or None)
+        plays.add(listener, plays.song(artist, title), time)
 
 
-def _is_listen(value: dict[str, Any]) -> bool:
-    return "listened_at" in value and "track_metadata" in value
+_FORMATS: Final = (
+    Format(
+        "Spotify, extended history",
+        frozenset({"ts", "ms_played", "master_metadata_track_name"}),
+        _take_extended,
+    ),
+    Format("Spotify, account data", frozenset({"endTime", "msPlayed"}), _take_account),
+    Format("ListenBrainz", frozenset({"listened_at", "track_metadata"}), _take_listen),
+)
 
 
-LISTENBRAINZ: Final = Kind("ListenBrainz", _is_listen, _take_listen)
+def read_entries(document: Document, collector: Collector, *, now: float) -> bool:
+    """Add the plays of a JSON file to `collector`; return whether it was a history at all.
 
-
-_KINDS: Final = (EXTENDED, ACCOUNT, LISTENBRAINZ)
-EMPTY: Final = "JSON without entries"
-
-
-def read_entries(document: Document, gathering: Gathering, *, now: float) -> bool:
-    """Add the plays of a JSON file to `gathering`; return whether it was a history at all.
-
-    Only in an archive, which has other things as well, a file may be none.
+    Only a file of an archive, which has other files as well, may be none.
     """
-    name = document.name
-    found = within_answer(name, entries(name, document.stream))
+    found = _listens(entries(document.name, document.stream))
     first = _first(document, found)
+    plays = collector.source(document.name)
     if first is None:
-        gathering.close(gathering.page(name), EMPTY)
+        collector.close(plays, "JSON without entries")
         return True
-    kind = next((kind for kind in _KINDS if kind.fits(first.value)), None)
+    kind = next((each for each in _FORMATS if each.keys <= first.value.keys()), None)
     if kind is None and document.may_be_other:
         return False
     if kind is None:
         expected = "expected an entry of an export of Spotify or ListenBrainz"
-        raise refusal(name, first.where, f"{expected}, got one with {_keys(first)}")
-    page, era = gathering.page(name), era_of_services(now)
+        raise refusal(first.file, first.where, f"{expected}, got one with {_keys(first)}")
+    possible = service_times(now)
     for entry in chain([first], found):
-        if not kind.fits(entry.value):
-            what = f"expected an entry of {kind.name}, as the first is, got one with {_keys(entry)}"
-            raise refusal(name, entry.where, what)
-        kind.take(page, entry, era)
-    gathering.close(page, kind.name)
+        if not kind.keys <= entry.value.keys():
+            expected = f"expected an entry of {kind.name}, as the first is"
+            raise refusal(entry.file, entry.where, f"{expected}, got one with {_keys(entry)}")
+        kind.take(plays, entry, possible)
+    collector.close(plays, kind.name)
     return True
 
 
 def _first(document: Document, found: Iterator[Entry]) -> Entry | None:
-    """Return the first entry; one without keys where it cannot be read and need not be."""
+    """Return the first entry; one without keys if it cannot be read and need not be."""
     try:
         return next(found, None)
     except InvalidInputError:
         if document.may_be_other and not document.is_likely:
-            return Entry(1, 1, {})
+            return Entry(document.name, 1, 1, {})
         raise
 
 

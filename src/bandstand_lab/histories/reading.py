@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.histories.collector import Gathering, merged
+from bandstand_lab.histories.collector import Collector, merged
 from bandstand_lab.histories.json_formats import read_entries
 from bandstand_lab.histories.positions import printable, refusal
 from bandstand_lab.histories.tables import read_table
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_BUFFER: Final = 1 << 18
+_BUFFER_BYTES: Final = 1 << 18
 # Real histories become 5 to 30 times smaller; a file that is all the same letter, 1,000 times.
-_LARGEST_RATIO: Final = 200
-_ALWAYS_ALLOWED: Final = 1 << 24  # bytes
-_MOST_MEMBERS: Final = 10_000
-_LIKELY: Final = re.compile("stream|listen|scrobbl|history|endsong|plays", re.IGNORECASE)
+_MAX_RATIO: Final = 200
+_ALLOWED_BYTES: Final = 1 << 24  # bytes
+_MAX_MEMBERS: Final = 10_000
+_HISTORY_NAME: Final = re.compile("stream|listen|scrobbl|history|endsong|plays", re.IGNORECASE)
 
 
 class Document(NamedTuple):
-    """A stream of bytes that may be a history, and what to call it."""
+    """A stream of bytes that may be a history, and its name."""
 
     name: str
     stream: io.BufferedReader
-    may_be_other: bool  # in an archive there are other things than histories as well
+    may_be_other: bool  # an archive has other files as well
 
     @property
     def is_likely(self) -> bool:
-        """Return whether its name is that of a history, so that damage must not be passed over."""
-        return _LIKELY.search(self.name.rsplit(":", 1)[-1]) is not None
+        """Whether its name is that of a history, so that damage in it is an error."""
+        return _HISTORY_NAME.search(self.name.rsplit(":", 1)[-1]) is not None
 
 
 def documents(path: Path) -> Iterator[Document]:
@@ -70,7 +70,7 @@ def documents(path: Path) -> Iterator[Document]:
 @contextmanager
 def _opened(path: Path) -> Iterator[io.BufferedReader]:
     try:
-        file = cast("io.BufferedReader", path.open("rb", buffering=_BUFFER))
+        file = cast("io.BufferedReader", path.open("rb", buffering=_BUFFER_BYTES))
     except (OSError, ValueError) as problem:  # a ValueError for a name with a NUL
         reason = getattr(problem, "strerror", None) or problem
         raise refusal(str(path), None, f"expected a file that can be read, got: {reason}") from None
@@ -84,8 +84,8 @@ def _members(path: Path, file: io.BufferedReader) -> Iterator[Document]:
         infos = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
         raise refusal(str(path), None, f"expected a whole ZIP archive, got: {problem}") from None
-    if len(infos) > _MOST_MEMBERS:
-        what = f"expected at most {_MOST_MEMBERS:,} files, got {len(infos):,}"
+    if len(infos) > _MAX_MEMBERS:
+        what = f"expected at most {_MAX_MEMBERS:,} files, got {len(infos):,}"
         raise refusal(str(path), None, what)
     with archive:
         for info in sorted(infos, key=lambda each: each.filename):
@@ -107,17 +107,17 @@ class _Unpacking(Protocol):
 
 
 def _guarded(name: str, stream: _Unpacking, packed: int) -> io.BufferedReader:
-    return io.BufferedReader(_Guard(name, stream, packed), _BUFFER)
+    return io.BufferedReader(_Guard(name, stream, packed), _BUFFER_BYTES)
 
 
 class _Guard(io.RawIOBase):
-    """A stream that unpacks, and says in our words what is wrong with it."""
+    """A stream that unpacks, limited in size, with our errors."""
 
     def __init__(self, name: str, stream: _Unpacking, packed: int) -> None:
         super().__init__()
         self._name = name
-        # Of a pipe nobody knows the size.
-        self._most = max(packed * _LARGEST_RATIO, _ALWAYS_ALLOWED) if packed else None
+        # The size of a pipe is not known.
+        self._limit = max(packed * _MAX_RATIO, _ALLOWED_BYTES) if packed else None
         self._read = 0
         self._stream = stream
 
@@ -137,9 +137,9 @@ class _Guard(io.RawIOBase):
                 self._name, None, f"expected a whole compressed file, got: {problem}"
             ) from None
         self._read += count
-        if self._most is not None and self._read > self._most:
-            expected = f"expected a file that unpacks to at most {_LARGEST_RATIO} times its size"
-            raise refusal(self._name, None, f"{expected}, got more than {self._most:,} bytes")
+        if self._limit is not None and self._read > self._limit:
+            expected = f"expected a file that unpacks to at most {_MAX_RATIO} times its size"
+            raise refusal(self._name, None, f"{expected}, got more than {self._limit:,} bytes")
         return count
 
 
@@ -154,33 +154,32 @@ def read(
     now: float | None = None,
     on_file: Callable[[str], None] = lambda _: None,
 ) -> Histories:
-    """Return the histories that the files tell, each play once.
+    """Return the histories in the files, each play once.
 
-    Files that do not say whose they are, are of one listener; with `apart`, every file is
-    somebody else's. Plays after `now` (epoch seconds; by default the clock's) are left out.
-    An error names the file, and in it the line or entry.
+    Files without a name are of one listener; with `apart`, every file is of another. Plays after
+    `now` (epoch seconds; by default the clock's) are left out. An error names the file, and in it the line or entry.
     """
-    gathering = Gathering(apart=apart)
+    collector = Collector(apart=apart)
     latest = time.time() if now is None else now
     for path in paths:
         is_history = False
         for document in documents(Path(path)):
             on_file(document.name)
-            if _read_document(document, gathering, now=latest):
+            if _read_document(document, collector, now=latest):
                 is_history = True
             else:
-                gathering.ignored.append(document.name)
+                collector.ignored.append(document.name)
         if not is_history:
             msg = f"{path}: expected an archive with a listening history, got none in it"
             raise InvalidInputError(msg)
-    if not gathering.columns.item:
+    if not collector.columns.item:
         shown = ", ".join(map(str, paths)) or "no file"
-        msg = f"expected at least one play of a song that can be true, got none in {shown}"
+        msg = f"expected at least one possible play of a song, got none in {shown}"
         raise InvalidInputError(msg)
-    return merged(gathering)
+    return merged(collector)
 
 
-def _read_document(document: Document, gathering: Gathering, *, now: float) -> bool:
+def _read_document(document: Document, collector: Collector, *, now: float) -> bool:
     head = document.stream.peek(1).lstrip(_MARKS)
     reader = read_entries if head.startswith(_JSON) else read_table
-    return reader(document, gathering, now=now)
+    return reader(document, collector, now=now)

@@ -15,36 +15,37 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from bandstand.errors import InvalidInputError
 from bandstand.tables import Row
+from bandstand_lab.histories.collector import NO_NAME, NO_TIME
 from bandstand_lab.histories.positions import listed, refusal, shown
 from bandstand_lab.histories.timestamps import (
-    Era,
-    era_of_recording,
-    era_of_services,
+    TimeRange,
     plain_seconds,
+    recording_times,
     seconds_of_text,
+    service_times,
 )
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
 
-    from bandstand_lab.histories.collector import Gathering, Page
+    from bandstand_lab.histories.collector import Collector, SourcePlays
     from bandstand_lab.histories.reading import Document
 
 __all__ = ["Row", "rows", "text_lines"]
 
 _MARK: Final = b"\xef\xbb\xbf"
-# No line of a history is as long: a file without ends of lines is something else.
-_LONGEST: Final = 1 << 20  # bytes
+# A file without line ends is not a history.
+_MAX_LINE_BYTES: Final = 1 << 20  # bytes
 
 
 def text_lines(name: str, stream: io.BufferedReader) -> Iterator[str]:
     """Yield the lines with their ends; a byte order mark before the first is dropped."""
     number = 0
-    while data := stream.readline(_LONGEST):
+    while data := stream.readline(_MAX_LINE_BYTES):
         number += 1
-        if len(data) == _LONGEST:
-            what = f"expected less than {_LONGEST:,} bytes, got more"
+        if len(data) == _MAX_LINE_BYTES:
+            what = f"expected less than {_MAX_LINE_BYTES:,} bytes, got more"
             raise refusal(name, f"line {number}", what)
         if number == 1:
             data = data.removeprefix(_MARK)
@@ -111,7 +112,7 @@ Clock: TypeAlias = Callable[[str], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where in a row each thing is; None where the table does not tell it."""
+    """The columns of a table; None for one that it does not have."""
 
     kind: str
     width: int
@@ -125,16 +126,16 @@ class Layout:
     clock: Clock = seconds_of_text
     is_dated: bool = True
     has_header: bool = True
-    whose: str | None = None  # the one listener, if the header names one
+    whose: str | None = None  # the listener whom the header names
 
     @property
     def is_service(self) -> bool:
-        """Return whether a service wrote it."""
+        """Whether it is the export of a service."""
         return self.kind != PLAIN
 
 
 def layout_of_header(header: list[str]) -> Layout:
-    """Return where things are in a table with this header; an error says what it lacks."""
+    """Return the columns of a table with this header, or refuse it."""
     whose = _whose(header)
     names = [_column_name(field) for field in header]
     time, elapsed, item = (_place(names, wanted) for wanted in (_TIME, _ELAPSED, _ITEM))
@@ -166,7 +167,7 @@ def layout_of_header(header: list[str]) -> Layout:
 
 
 def layout_without_header(fields: list[str], delimiter: str) -> Layout | None:
-    """Return where things are in a table whose first row this is; None if that is a header."""
+    """Return the columns of a table that begins with this row; None if it is a header."""
     width = len(fields)
     if delimiter == "\t" and width >= 6 and _is_moment(fields[1]) and not fields[1].isdecimal():
         # userid, timestamp, artist's id, artist, song's id, song
@@ -200,7 +201,7 @@ def _column_name(field: str) -> str:
 
 
 def _whose(header: list[str]) -> str | None:
-    """Return the listener named in a column such as Date#somebody."""
+    """Return the listener named in a column such as Date#name."""
     for field in header:
         column, sign, listener = field.strip().partition("#")
         if sign and column.lower() == "date" and listener:
@@ -212,42 +213,40 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-_TOLD: Final = {
+_SKIPPED_VALUES: Final = {
     **dict.fromkeys(("true", "1", "yes"), 1.0),
     **dict.fromkeys(("false", "0", "no"), 0.0),
     "": math.nan,
 }
-NO_NAME: Final = "without the name of a song"
-NO_TIME: Final = "without a time: playing when the export was made"
 
 
 class _Table(NamedTuple):
     name: str
     layout: Layout
-    era: Era
-    page: Page
+    possible: TimeRange
+    plays: SourcePlays
 
 
-def read_table(document: Document, gathering: Gathering, *, now: float) -> bool:
-    """Add the plays of a table to `gathering`; return whether it was a history at all.
+def read_table(document: Document, collector: Collector, *, now: float) -> bool:
+    """Add the plays of a table to `collector`; return whether it was a history at all.
 
-    Only in an archive, which has other things as well, a file may be none.
+    Only a file of an archive, which has other files as well, may be none.
     """
     begun = _begun(document)
     if begun is None:
         return False
     layout, found = begun
-    page = gathering.page(document.name, whose=layout.whose, is_dated=layout.is_dated)
-    era = era_of_services(now) if layout.is_service else era_of_recording(now)
-    table = _Table(document.name, layout, era, page)
+    plays = collector.source(document.name, whose=layout.whose, is_dated=layout.is_dated)
+    possible = service_times(now) if layout.is_service else recording_times(now)
+    table = _Table(document.name, layout, possible, plays)
     for row in found:
         _take(table, row)
-    gathering.close(page, layout.kind)
+    collector.close(plays, layout.kind)
     return True
 
 
 def _begun(document: Document) -> tuple[Layout, Iterator[Row]] | None:
-    """Return where things are in the table, and its rows without the header; None if it is none."""
+    """Return the columns of the table and its rows without the header; None if it is no table."""
     head = document.stream.peek(1).split(b"\n", 1)[0]
     delimiter = max(",;\t", key=lambda each: head.count(each.encode()))
     found = rows(document.name, document.stream, delimiter=delimiter, quoted=delimiter != "\t")
@@ -274,25 +273,25 @@ def _begun(document: Document) -> tuple[Layout, Iterator[Row]] | None:
 
 
 def _take(table: _Table, row: Row) -> None:
-    """Add one row's play to the page, or note why it is left out."""
-    layout, page, fields = table.layout, table.page, row.fields
+    """Add the play of one row, or leave it out."""
+    layout, plays, fields = table.layout, table.plays, row.fields
     if len(fields) != layout.width:
         fields = _mended(table, row)
     title, time_text = fields[layout.item], fields[layout.time].strip()
     artist = None if layout.artist is None else fields[layout.artist]
     if not title.strip() or artist == "":
-        page.leave_out(NO_NAME, f"line {row.line}")
+        plays.leave_out(NO_NAME, f"line {row.line}")
         return
     if not time_text and layout.is_service:
-        page.leave_out(NO_TIME, f"line {row.line}")
+        plays.leave_out(NO_TIME, f"line {row.line}")
         return
     time = _time(table, row.line, time_text)
-    if layout.is_dated and not table.era.first <= time <= table.era.last:
-        page.leave_out(table.era.doubt(time), f"line {row.line}")
+    if layout.is_dated and not table.possible.first <= time <= table.possible.last:
+        plays.leave_out(table.possible.doubt(time), f"line {row.line}")
         return
-    page.add(
-        page.listener(None if layout.listener is None else fields[layout.listener]),
-        page.item(title) if artist is None else page.song(artist, title),
+    plays.add(
+        plays.listener(None if layout.listener is None else fields[layout.listener]),
+        plays.item(title) if artist is None else plays.song(artist, title),
         time,
         played=math.nan if layout.played is None else _played(table, row.line, fields),
         skipped=math.nan if layout.skipped is None else _skipped(table, row.line, fields),
@@ -300,7 +299,7 @@ def _take(table: _Table, row: Row) -> None:
 
 
 def _mended(table: _Table, row: Row) -> list[str]:
-    """Return the fields of a row of another length, if that can be put right."""
+    """Return the fields of a row of another length if they can be repaired."""
     layout, fields = table.layout, row.fields
     if not layout.has_header and len(fields) > layout.width and layout.item == layout.width - 1:
         # A tab within the name of a song, which is the last field and has no quotes.
@@ -332,8 +331,8 @@ def _played(table: _Table, line: int, fields: list[str]) -> float:
 
 def _skipped(table: _Table, line: int, fields: list[str]) -> float:
     text = fields[table.layout.skipped or 0]
-    told = _TOLD.get(text.strip().lower())
-    if told is None:
+    skipped = _SKIPPED_VALUES.get(text.strip().lower())
+    if skipped is None:
         what = f"skipped must be true or false, got {shown(text)}"
         raise refusal(table.name, f"line {line}", what)
-    return told
+    return skipped
