@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import Vector
     from bandstand_lab.content.validation import RaterErrors
 
-# What the content model is compared with.
+# The predictors that the content model is compared with.
 RIVALS: Final = ("random", "mean", "ridge", "content-paper")
 
 
@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """The names of what was compared."""
+        """The names of the predictors."""
         return tuple(self.raters[0].rmse)
 
     def errors(self, predictor: str) -> Vector:
@@ -63,8 +63,8 @@ class Comparison:
     def explained(self, predictor: str) -> MeanEstimate | None:
         """Return the share of the variance around the mean that is explained, over raters.
 
-        1 − MSE / MSE of the mean; below 0 the mean would have been better. None if nobody's
-        ratings vary.
+        1 − MSE / MSE of the mean; below 0 the mean would have been better. None if no
+        rater's ratings vary.
         """
         squares, around = self.errors(predictor) ** 2, self.errors("mean") ** 2
         varied = around > 0
@@ -84,7 +84,7 @@ class Comparison:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything, ready to be written."""
+        """Return all results as JSON."""
         return {
             "raters": [rater.as_json() for rater in self.raters],
             "rmse": {name: _estimate_json(self.estimate(name)) for name in self.predictors},
@@ -136,31 +136,9 @@ def described(comparison: Comparison, *, parts: int, seed: int) -> str:
     tables = [_errors(comparison)]
     if differences := comparison.against_rivals():
         tables.append(_columns([_DIFFERENCES, *(_cells(each, count) for each in differences)], 1))
-    return "\n\n".join([head, *tables, summary(comparison)])
-
-
-def summary(comparison: Comparison) -> str:
-    """Return in a sentence or two what the comparison says."""
-    content, mean = comparison.estimate("content").mean, comparison.estimate("mean").mean
     expected = comparison.expected_random().mean
-    drawn = (
-        f"Random draws should be off by √2 standard deviations, {expected:.3f}; "
-        f"always saying the mean is off by {mean:.3f} only."
-    )
-    if mean == 0:
-        return f"{drawn} Nobody's ratings vary, so there is nothing to explain."
-    change = 100 * (1 - content / mean)
-    verdict = f"{change:.1f} % below" if change >= 0 else f"{-change:.1f} % above"
-    return f"{drawn} The content model's error is {verdict} that{_certainty(comparison)}."
-
-
-def _certainty(comparison: Comparison) -> str:
-    for compared in comparison.against_rivals():
-        if compared.rival == "mean":
-            p_value = compared.corrected_p_value
-            told = "more than chance" if p_value < 0.05 else "which may be chance"
-            return f", {told} ({p_text(p_value)})"
-    return "; a single rater cannot tell chance from more"
+    note = f"Random draws are expected to be off by √2 standard deviations: {expected:.3f}."
+    return "\n\n".join([head, *tables, note])
 
 
 def p_text(p_value: float) -> str:

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 # λ for each rating; at the upper end standardised features have no say any more.
 REGULARISATIONS: Final = tuple(10.0 ** (power / 4) for power in range(-16, 17))
-# A rating that settles its own prediction tells nothing about the others.
+# A rating that determines its own prediction has no error to judge λ by.
 _LEAST_FREEDOM: Final = 1e-12
-# With fewer ratings every one settles its own prediction.
-_FEWEST: Final = 3
+# With fewer ratings every one determines its own prediction.
+_MIN_RATINGS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def leave_one_out_errors(
 ) -> Vector:
     """Return the mean squared error of predicting each rating from all others, for each λ."""
     count = len(centred)
-    if count < _FEWEST:
+    if count < _MIN_RATINGS:
         return np.zeros(len(strengths))
     shrinkage = singular**2 / (singular**2 + strengths[:, np.newaxis])  # (λ, j)
     fitted = (shrinkage * (left.T @ centred)) @ left.T  # (λ, n)
@@ -121,7 +121,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentModel:
-    """The exact engine, for items that nobody has met."""
+    """The exact engine, for items that were never heard."""
 
     prior_for: Callable[[int], ListenerPrior]
 
@@ -134,7 +134,7 @@ class ContentModel:
         engine = Exact(prior=self.prior_for(features.shape[1]))
         songs = Songs.of(features=wanted, elapsed=UNHEARD)
         expected = engine.predict(engine.fit(history), songs).mean()
-        if expected is None:  # the paper's prior says nothing before the first rating
+        if expected is None:  # with the paper's prior there is no mean before the first rating
             return np.zeros(len(wanted))
         return expected
 

@@ -1,4 +1,4 @@
-"""What listening histories say, listener by listener and for all together."""
+"""Findings of listening histories, listener by listener and for all together."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ def gaps_before(history: History) -> Vector:
     """Return the seconds since the same song's play before, NaN for its first: (n,).
 
     >>> from bandstand_lab.histories.values import History
-    >>> times, told = np.array([0.0, 60.0, 90.0]), np.full(3, np.nan)
-    >>> gaps_before(
-    ...     History(name="", items=np.array([7, 8, 7]), times=times, played=told, skipped=told)
-    ... ).tolist()
+    >>> items, times, none = np.array([7, 8, 7]), np.array([0.0, 60.0, 90.0]), np.full(3, np.nan)
+    >>> history = History(name="", items=items, times=times, played=none, skipped=none)
+    >>> gaps_before(history).tolist()
     [nan, nan, 90.0]
     """
     order = np.lexsort((history.times, history.items))
@@ -72,17 +71,17 @@ def summarise(gaps: Vector) -> GapSummary | None:
     )
 
 
-# The share of repeats of a short history is small whoever it is: what is told of people as a
-# group is told of those with at least so many plays, unless nobody has as many.
-FEWEST_PLAYS: Final = 100
-# For the interval of the recovery time, whole listeners are drawn again where there are as many.
-_MANY_LISTENERS: Final = 20
+# The share of repeats of any short history is small: quantiles over people leave out listeners
+# with fewer plays, unless all have fewer.
+MIN_PLAYS: Final = 100
+# With as many listeners, the bootstrap of the recovery time draws whole listeners.
+_MIN_BOOTSTRAP_LISTENERS: Final = 20
 _SEED: Final = 20_131_013
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerFindings:
-    """What one history says."""
+    """The findings of one history."""
 
     name: str
     plays: int
@@ -98,7 +97,7 @@ class ListenerFindings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What all histories say.
+    """The findings of all histories.
 
     As in the paper, the frequencies of all listeners' songs are ranked together.
     """
@@ -120,10 +119,10 @@ class Findings:
 def examine(
     histories: Histories, *, on_listener: Callable[[int, int], None] = lambda *_: None
 ) -> Findings:
-    """Return what the histories say; the same for the same histories."""
+    """Return the findings; the same for the same histories."""
     found, gaps, skips = [], [], []
     pairs = []
-    is_many = len(histories) >= _MANY_LISTENERS
+    is_many = len(histories) >= _MIN_BOOTSTRAP_LISTENERS
     for number, history in enumerate(histories):
         on_listener(number, len(histories))
         own_gaps, own_skips = gaps_before(history), is_skip(history)
@@ -164,7 +163,7 @@ def _listener(
 
 
 def _compared(found: list[ListenerFindings]) -> tuple[int, ...]:
-    enough = tuple(place for place, each in enumerate(found) if each.plays >= FEWEST_PLAYS)
+    enough = tuple(place for place, each in enumerate(found) if each.plays >= MIN_PLAYS)
     return enough or tuple(range(len(found)))
 
 

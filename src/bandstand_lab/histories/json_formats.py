@@ -255,8 +255,8 @@ class _Text:
         return bool(data)
 
 
-# A word or number that is cut where the text that has been read ends is found wrong so many
-# letters before it; a string is found wrong where it begins.
+# The decoder reports a word or number that is cut at the end of the text up to this many letters
+# before the end; a cut string it reports where the string begins.
 _TAIL: Final = 1 << 16
 
 

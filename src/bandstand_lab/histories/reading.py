@@ -157,7 +157,8 @@ def read(
     """Return the histories in the files, each play once.
 
     Files without a name are of one listener; with `apart`, every file is of another. Plays after
-    `now` (epoch seconds; by default the clock's) are left out. An error names the file, and in it the line or entry.
+    `now` (epoch seconds; by default the clock's) are left out. An error names the file and the
+    line or entry.
     """
     collector = Collector(apart=apart)
     latest = time.time() if now is None else now

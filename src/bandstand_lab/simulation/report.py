@@ -22,14 +22,11 @@ from bandstand_lab.statistics.paired import PairedDifference, holm, paired_diffe
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bandstand.arrays import Vector
     from bandstand_lab.simulation.experiment import Experiment, Outcome
 
 # The second half must have two points for a line.
-_FEWEST_STEPS: Final = 3
-SIGNIFICANT: Final = 0.05
+_MIN_STEPS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Report:
-    """An experiment, what came of it, and at which steps it is looked at."""
+    """An experiment, its outcome, and the steps to report."""
 
     experiment: Experiment
     outcome: Outcome
@@ -75,10 +72,10 @@ class Report:
         steps: tuple[int, ...] | None = None,
         reference: str | None = None,
     ) -> Report:
-        """Return a report that looks at `steps` and compares all algorithms with `reference`.
+        """Return a report of `steps` that compares all algorithms with `reference`.
 
-        Unless given, it looks at a quarter, a half and the end, and compares with the default
-        algorithm, or the last one where that was not run.
+        By default the steps are a quarter, a half and the end, and the reference is the default
+        algorithm, or the last one if that was not run.
         """
         names = experiment.algorithms
         chosen = reference or (DEFAULT if DEFAULT in names else names[-1])
@@ -103,7 +100,7 @@ class Report:
         """Return the slope for each listener, or None where one of them has none."""
         curves = self.outcome.regret(algorithm)
         steps = curves.shape[1]
-        if steps < _FEWEST_STEPS or not (curves[:, steps // 2] > 0).all():
+        if steps < _MIN_STEPS or not (curves[:, steps // 2] > 0).all():
             return None
         return second_half_slopes(curves)
 
@@ -113,13 +110,8 @@ class Report:
         last = self.experiment.steps
         return min(self.experiment.algorithms, key=lambda name: self.regret(name, last).mean)
 
-    def not_clearly_worse(self) -> list[str]:
-        """Return the others that cannot be told from the best one at the end."""
-        found = self._compared(self.best, (self.experiment.steps,))
-        return [each.algorithm for each in found if each.corrected_p_value >= SIGNIFICANT]
-
     def differences(self) -> tuple[Difference, ...]:
-        """Return what each algorithm has more than the reference; nothing for one listener."""
+        """Return each algorithm's difference from the reference; none for a single listener."""
         return self._compared(self.reference, self.steps)
 
     def _compared(self, reference: str, steps: tuple[int, ...]) -> tuple[Difference, ...]:
@@ -148,7 +140,7 @@ class Report:
         return regrets
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything, ready to be written.
+        """Return all results as JSON.
 
         `times` and `machine` differ from one run of the program to the next; all else follows
         from the seed, to the last bit.
@@ -209,7 +201,7 @@ def default_steps(steps: int) -> tuple[int, ...]:
 
 
 def check_steps(looked_at: tuple[int, ...], steps: int) -> None:
-    """Refuse to look where nothing happened."""
+    """Refuse steps outside the experiment."""
     bad = [step for step in looked_at if not 1 <= step <= steps]
     if bad or not looked_at:
         got = bad[0] if bad else "none"
@@ -218,7 +210,7 @@ def check_steps(looked_at: tuple[int, ...], steps: int) -> None:
 
 
 def check_reference(reference: str, names: tuple[str, ...]) -> None:
-    """Refuse to compare with an algorithm that was not run."""
+    """Refuse a reference that was not run."""
     if reference not in names:
         msg = f"the reference must be one of {', '.join(names)}, got {reference!r}"
         raise InvalidInputError(msg)
@@ -244,8 +236,8 @@ def _as_json(estimate: MeanEstimate) -> dict[str, Any]:
     }
 
 
-# What is not a screen has no width; the tables need this much.
-_WIDTH_OF_FILES: Final = 120
+# Columns, where the output is not a terminal.
+_FILE_WIDTH: Final = 120
 _SMALLEST_P: Final = 1e-4
 
 
@@ -253,7 +245,7 @@ def print_report(report: Report, console: Console | None = None) -> None:
     """Print regrets with slopes, then the differences from the reference."""
     screen = console or Console(highlight=False)
     if not screen.is_terminal:
-        screen.width = max(screen.width, _WIDTH_OF_FILES)
+        screen.width = max(screen.width, _FILE_WIDTH)
     screen.print("Regret: mean ± standard error over listeners, the least at the top", style="bold")
     screen.print(_regret_table(report))
     differences = report.differences()
@@ -301,29 +293,14 @@ def _difference_table(differences: tuple[Difference, ...]) -> Table:
 
 
 def _about(report: Report) -> str:
-    """Return what was simulated, and what a slope is."""
+    """Return the settings of the experiment, and what a slope is."""
     experiment = report.experiment
-    text = (
+    world = ", ".join(f"{key} {value}" for key, value in experiment.world.describe().items())
+    return (
         f"{counted(experiment.runs, 'listener')}, {counted(experiment.steps, 'song')} each, "
-        f"seed {experiment.seed}. {in_words(experiment.world.describe())} "
+        f"seed {experiment.seed}. World: {world.replace('_', ' ')}. "
         "Slope: k of regret ~ n^k in the second half; 1 is no learning."
     )
-    if experiment.runs == 1:
-        text += " One listener has no standard error; --runs N follows more."
-    return text
-
-
-def in_words(world: Mapping[str, Any]) -> str:
-    """Return a sentence about a world, from its own description."""
-    songs = counted(world["songs"], "song")
-    noise = f"noise of standard deviation {world['noise_standard_deviation']:g}."
-    if world["kind"] == "taste":
-        people = f"listeners from {counted(world['people'], 'person', 'people')}"
-        return f"{songs}, each a mixture of {counted(world['genres'], 'genre')}; {people}; {noise}"
-    features = counted(world["features"], "feature")
-    scale = "of variance 1" if world["scale"] == "entries" else "scaled to a mean squared norm of 1"
-    kind = "drawn" if world["kind"] == "gaussian" else "of a catalogue"
-    return f"{songs} with {features} {scale}, {kind}; {noise}"
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

@@ -88,8 +88,8 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected for how many there are, by Holm's method, in the same order.
 
-    Whoever calls a result significant when its corrected value is below 0.05 is wrong
-    about any of them in at most one of 20 such families.
+    Calling results significant when their corrected value is below 0.05 is wrong about any
+    of them in at most one of 20 such families.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -101,7 +101,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-FEWEST: Final = 2  # people, without whom there is no variance
+MIN_PEOPLE: Final = 2  # for a variance
 # Squares that differ by less than this share of their sum differ by rounding alone.
 _ROUNDING: Final = 1e-26
 
@@ -145,7 +145,7 @@ def paired_columns(differences: ArrayLike, present: ArrayLike | None = None) -> 
 
 
 def checked_columns(differences: ArrayLike, present: ArrayLike | None) -> tuple[Matrix, Mask]:
-    """Return the differences, zero where nobody is, and who is where."""
+    """Return the differences, zero for absent people, and the mask of those present."""
     values = np.array(differences, dtype=np.float64)
     if values.ndim != 2:
         msg = f"differences must be a row for each person, got an array of shape {values.shape}"
@@ -155,11 +155,11 @@ def checked_columns(differences: ArrayLike, present: ArrayLike | None) -> tuple[
         msg = f"who is present must have shape {values.shape}, got {mask.shape}"
         raise InvalidInputError(msg)
     fewest = mask.sum(axis=0).min(initial=len(values)) if values.size else 0
-    if fewest < FEWEST:
-        msg = f"a test needs at least {FEWEST} people, got {fewest}"
+    if fewest < MIN_PEOPLE:
+        msg = f"a test needs at least {MIN_PEOPLE} people, got {fewest}"
         raise InvalidInputError(msg)
     if not np.isfinite(values[mask]).all():
-        msg = "differences must be finite where somebody is present, got one that is not"
+        msg = "differences must be finite where a person is present, got one that is not"
         raise InvalidInputError(msg)
     values[~mask] = 0.0
     return values, mask

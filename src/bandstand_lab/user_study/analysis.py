@@ -40,7 +40,8 @@ import numpy as np
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.max_t import max_t
-from bandstand_lab.statistics.paired import FEWEST, holm, paired_columns
+from bandstand_lab.statistics.paired import MIN_PEOPLE as MIN_TESTED
+from bandstand_lab.statistics.paired import holm, paired_columns
 from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ def _tests(
 ) -> _Tests | Untested:
     both = _both(first, second)
     people = len(both.reached)
-    fewest = max(FEWEST, math.ceil(people / 2))
+    fewest = max(MIN_TESTED, math.ceil(people / 2))
     counts = (both.reached[:, np.newaxis] >= np.arange(1, both.differences.shape[1] + 1)).sum(0)
     last = int((counts >= fewest).sum())  # counts never rise with n
     if last < first_step:
