@@ -9,7 +9,7 @@ compared run by run, and are the same to the last bit for any number of processe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,7 @@ def run_one(
     return Trace.of(algorithm, run, played)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """One run of one algorithm, as it is sent to a worker."""
 
     world: World
@@ -65,14 +64,7 @@ class Task:
 
 def run_task(task: Task) -> Trace:
     """Return the trace of one task."""
-    return run_one(
-        task.world,
-        task.algorithm,
-        run=task.run,
-        seed=task.seed,
-        steps=task.steps,
-        clock=task.clock,
-    )
+    return run_one(**task._asdict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

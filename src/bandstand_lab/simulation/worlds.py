@@ -12,7 +12,7 @@ and the same songs there (common random numbers).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -108,13 +108,7 @@ class GaussianWorld:
 
     def describe(self) -> dict[str, Any]:
         """Return the settings."""
-        return {
-            "kind": "gaussian",
-            "songs": self.songs,
-            "features": self.features,
-            "scale": self.scale,
-            "noise_standard_deviation": self.noise_standard_deviation,
-        }
+        return {"kind": "gaussian", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

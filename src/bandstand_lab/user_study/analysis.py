@@ -40,8 +40,7 @@ import numpy as np
 from bandstand.arrays import frozen
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.max_t import max_t
-from bandstand_lab.statistics.paired import MIN_PEOPLE as MIN_TESTED
-from bandstand_lab.statistics.paired import holm, paired_columns
+from bandstand_lab.statistics.paired import MIN_PEOPLE, holm, paired_columns
 from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def curve(arm: Totals) -> Curve:
 
 
 LEVEL: Final = 0.05
-MIN_PEOPLE: Final = 6  # for a difference to be called clear
+MIN_PEOPLE_CLEAR: Final = 6  # for a difference to be called clear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +171,7 @@ class Comparison:
 
     def clear_sign(self, level: float = LEVEL) -> int:
         """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
-        if self.p_last_holm > level or self.counts[-1] < MIN_PEOPLE:
+        if self.p_last_holm > level or self.counts[-1] < MIN_PEOPLE_CLEAR:
             return 0
         return 1 if self.mean[-1] > 0 else -1
 
@@ -311,7 +310,7 @@ def _tests(
 ) -> _Tests | Untested:
     both = _both(first, second)
     people = len(both.reached)
-    fewest = max(MIN_TESTED, math.ceil(people / 2))
+    fewest = max(MIN_PEOPLE, math.ceil(people / 2))
     counts = (both.reached[:, np.newaxis] >= np.arange(1, both.differences.shape[1] + 1)).sum(0)
     last = int((counts >= fewest).sum())  # counts never rise with n
     if last < first_step:

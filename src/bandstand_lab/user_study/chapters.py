@@ -18,7 +18,7 @@ from bandstand_lab.statistics.paired import clear_signs, log_difference
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.statistics.summaries import mean_estimate
 from bandstand_lab.user_study import figures
-from bandstand_lab.user_study.analysis import MIN_PEOPLE
+from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR
 from bandstand_lab.user_study.measures import (
     LONGEST_SHOWN,
     novelty_curves,
@@ -148,10 +148,10 @@ def comparisons_chapter(data: StudyData, analysis: Analysis) -> Chapter:
     """Return the tests of all pairs, and the pairs that cannot be tested yet."""
     values = {
         "tested": len(analysis.comparisons),
-        "few": sum(each.counts[-1] < MIN_PEOPLE for each in analysis.comparisons),
+        "few": sum(each.counts[-1] < MIN_PEOPLE_CLEAR for each in analysis.comparisons),
         "first_step": analysis.first_step,
         "level": analysis.level,
-        "min_people": MIN_PEOPLE,
+        "min_people": MIN_PEOPLE_CLEAR,
         "flips": max((each.flips for each in analysis.comparisons), default=0),
     }
     return Chapter(
@@ -232,7 +232,7 @@ def _comparison_drawings(analysis: Analysis) -> tuple[Drawing, ...]:
         "clear": sum(each.clear_sign(analysis.level) != 0 for each in pairs),
         "lasting": lasting,
         "level": analysis.level,
-        "min_people": MIN_PEOPLE,
+        "min_people": MIN_PEOPLE_CLEAR,
     }
     rows, columns = figures.sides(analysis.comparisons)
     return (
@@ -291,7 +291,7 @@ def rating_findings(data: StudyData, analysis: Analysis) -> tuple[Finding, ...]:
                 place=TEXTS("comparisons.place"),
                 measured=TEXTS("comparisons.measured", pairs=values, level=analysis.level),
                 verdict=_rating_verdict(tested, analysis.level),
-                why=TEXTS("comparisons.rule", level=analysis.level, min_people=MIN_PEOPLE),
+                why=TEXTS("comparisons.rule", level=analysis.level, min_people=MIN_PEOPLE_CLEAR),
             )
             found.append(judged(data, finding))
     return tuple(found)

@@ -13,7 +13,7 @@ from bandstand_lab.report.document import document, entry, fact
 from bandstand_lab.report.figures import in_order, look_of
 from bandstand_lab.report.markup import Markup, element, join, paragraphs
 from bandstand_lab.report.spoken import spoken
-from bandstand_lab.user_study.analysis import MIN_PEOPLE
+from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR
 from bandstand_lab.user_study.chapters import TEXTS, average, begun, shared_step
 from bandstand_lab.user_study.participation import late_choices
 
@@ -78,7 +78,7 @@ def answer(data: StudyData, analysis: Analysis) -> str:
         step=step,
         averages=[f"{spoken(each.algorithm)} {average(each, step)}" for each in curves],
         level=level,
-        min_people=MIN_PEOPLE,
+        min_people=MIN_PEOPLE_CLEAR,
         most=max((int(each.counts[-1]) for each in analysis.comparisons), default=0),
         clear=[_above(each, sign) for each, sign, _ in signs if sign],
         pairs=len(analysis.comparisons),

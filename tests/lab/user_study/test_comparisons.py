@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from bandstand_lab.report.study import Verdict
-from bandstand_lab.user_study.analysis import MIN_PEOPLE, Analysis, analyse
+from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR, Analysis, analyse
 from bandstand_lab.user_study.chapters import comparisons_chapter, rating_findings, ratings_chapter
 from bandstand_lab.user_study.page import answer
 from tests.lab.paper.drawn import assert_whole
@@ -82,7 +82,7 @@ def test_who_is_rated_higher_is_said_whichever_way_the_pair_was_tested(
 
 
 def test_of_fewer_than_six_people_nothing_is_called_clear() -> None:
-    for people in (2, MIN_PEOPLE - 1, MIN_PEOPLE):
+    for people in (2, MIN_PEOPLE_CLEAR - 1, MIN_PEOPLE_CLEAR):
         data = two(people, LOW, HIGH)
         (found,) = analysed(data).comparisons
         assert found.p_last_holm < 0.001
