@@ -33,8 +33,8 @@ def test_the_table_says_what_was_read_and_what_is_in_it() -> None:
     for words in (
         "plays.csv",
         "CSV",
-        "40 % of all plays are repeats",
-        "20 % of plays were skipped",
+        "40 % of a listener's plays",
+        "20 % of plays; by the song's last play",
     ):
         assert words in outcome.out, outcome.out
 

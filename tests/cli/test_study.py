@@ -141,7 +141,7 @@ def test_a_study_from_the_first_file_to_the_report(tmp_path: Path) -> None:
     assert (closed.code, closed.err) == (0, "")
     report = run("study", "report", file, tmp_path / "out", "--store", store)
     assert report.code == 0, report.err
-    assert "at most 2 people can be compared" in report.out
+    assert "the most people that a pair has is 2" in report.out
     again = run("study", "report", "--from", tmp_path / "out" / "export", tmp_path / "again")
     assert again.code == 0, again.err
     assert all_files(tmp_path / "again") == all_files(tmp_path / "out")
@@ -399,8 +399,8 @@ def test_a_simulated_report_says_so_and_plants_what_was_asked_for(
     out = tmp_path / "out"
     outcome = run("study", "report", file, out, "--simulate", "6", "--effect", "greedy-cn=40")
     assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("The participants are simulated: nobody has rated anything.\n")
-    assert "Greedy-CN was rated clearly higher than Random" in outcome.out
+    assert outcome.out.startswith("The participants are simulated: no person has rated anything.\n")
+    assert "Clear differences in the end: Greedy-CN above Random" in outcome.out
     text = (out / "index.html").read_text()
     assert "Simulated participants." in text
     assert "greedy-cn +40" in text

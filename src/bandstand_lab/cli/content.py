@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 
 
-@click.command(short_help="Tell how well the sound of songs explains ratings.")
+@click.command(short_help="Measure how well the sound of songs explains ratings.")
 @click.option(
     "--items", "items_path", type=_FILE, required=True, help="CSV: id and numeric features."
 )
@@ -70,7 +70,7 @@ def content(
     json_file: str | None,
     plot_file: Path | None,
 ) -> None:
-    """Tell how well features explain ratings, rater by rater.
+    """Measure how well features explain ratings, rater by rater.
 
     Every rating is predicted by what was learnt from the rater's others: by the content model,
     by ridge regression, by the mean, and by draws of the same distribution.
@@ -78,8 +78,8 @@ def content(
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand.cli.output_files import replace_file  # noqa: PLC0415
+    from bandstand_lab.content.comparison import described  # noqa: PLC0415
     from bandstand_lab.content.ratings import Scale, read_rated_items  # noqa: PLC0415
-    from bandstand_lab.content.table import described  # noqa: PLC0415
 
     _check_scale(scale)
     rated = read_rated_items(items_path, ratings_path, folds=parts, scale=Scale(*scale))
@@ -97,7 +97,7 @@ def content(
 
 
 def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> Comparison:
-    """Return the errors of all raters, in the order of the file, whoever was done first."""
+    """Return the errors of all raters, in the order of the file."""
     from bandstand._util.parallel import run_tasks  # noqa: PLC0415
     from bandstand.cli.progress import counting  # noqa: PLC0415
     from bandstand_lab.content.comparison import Comparison  # noqa: PLC0415

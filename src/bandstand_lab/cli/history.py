@@ -1,4 +1,4 @@
-"""`bandstand history`: what exports of listening histories say about repetition and novelty."""
+"""`bandstand history`: repetition and novelty in exports of listening histories."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from bandstand_lab.histories.values import Histories
 
 
-@click.command(short_help="Tell how often songs come back in listening histories.")
+@click.command(short_help="Measure how often songs come back in listening histories.")
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--each-file", is_flag=True, help="Every FILE is the history of somebody else.")
+@click.option("--each-file", is_flag=True, help="Every FILE is the history of another listener.")
 @json_option
 @plot_option
 def history(
     *, files: tuple[Path, ...], each_file: bool, json_file: str | None, plot_file: Path | None
 ) -> None:
-    """Tell how often songs come back in listening histories.
+    """Measure how often songs come back in listening histories.
 
     FILE is an export of Spotify (both kinds), Last.fm or ListenBrainz, or a CSV file with a
-    column for the song and one for the time; also compressed (.gz), or an archive (.zip). What
-    it is, is found by its content. Nothing leaves this computer.
+    column for the song and one for the time; also compressed (.gz), or an archive (.zip). The
+    format is found by its content. Nothing leaves this computer.
     """
     check_outputs(files, json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy.
@@ -60,7 +60,7 @@ def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
 
 def _tell(found: Histories, findings: Findings, json_file: str | None) -> None:
     from bandstand_lab.histories.document import document  # noqa: PLC0415
-    from bandstand_lab.histories.printed import print_tables  # noqa: PLC0415
+    from bandstand_lab.histories.words import print_tables  # noqa: PLC0415
 
     if json_file is not None:
         text = json.dumps(document(found, findings), allow_nan=False, indent=2)

@@ -1,22 +1,22 @@
-"""`bandstand simulate`: which algorithm disappoints simulated listeners least.
-
-docs/simulate.md tells what is simulated and how to read what comes out.
-"""
+"""`bandstand simulate`: the regret of algorithms for simulated listeners (docs/simulate.md)."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.options import store_option
+from bandstand.cli.options import opened_store, require_store, store_option
 from bandstand.cli.output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
+    from bandstand.types import Matrix
     from bandstand_lab.simulation.experiment import Experiment, Outcome
     from bandstand_lab.simulation.report import Report
+    from bandstand_lab.simulation.worlds import Scale, World
 
 _FILE: Final = click.Path(path_type=Path)
 # The paper's without its two slow ones, and the strongest of the simple ones.
@@ -143,7 +143,7 @@ def simulate(
 
     check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
-        settings["library"] = True  # somebody who says where the library is means it
+        settings["library"] = True  # a given store means its library
     experiment = _experiment(**settings)
     # Refused before the work, not after it.
     check_steps(looked_at or (experiment.steps,), experiment.steps)
@@ -162,14 +162,13 @@ def _experiment(
     clock: str,
     **world: Any,
 ) -> Experiment:
-    from bandstand_lab.cli.simulated_world import WorldOptions, world_of  # noqa: PLC0415
     from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK  # noqa: PLC0415
     from bandstand_lab.simulation.experiment import Experiment, check_algorithms  # noqa: PLC0415
 
     names = _names(asked)
     check_algorithms(names)  # refused before any file is read
     return Experiment(
-        world=world_of(WorldOptions(**world)),
+        world=_world_of(_WorldOptions(**world)),
         algorithms=names,
         runs=runs,
         steps=steps,
@@ -198,7 +197,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
 
 def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
     from bandstand.cli.output_files import replace_file  # noqa: PLC0415
-    from bandstand_lab.simulation.printed import print_report  # noqa: PLC0415
+    from bandstand_lab.simulation.report import print_report  # noqa: PLC0415
 
     if json_file is not None:
         text = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"
@@ -210,3 +209,80 @@ def _write(report: Report, json_file: str | None, plot_file: Path | None) -> Non
     # Last, so that the files are there whatever becomes of the screen.
     if json_file != "-":
         print_report(report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WorldOptions:
+    """The options of the world; None where one was not given."""
+
+    songs: int | None
+    features: int | None
+    noise: float | None
+    scale: Scale | None
+    catalogue: Path | None
+    library: bool
+    store: str | None
+    taste: Path | None
+
+
+def _world_of(options: _WorldOptions) -> World:
+    """Return the world of these options, or refuse options that do not go together."""
+    from bandstand_lab.simulation.tables import read_feature_table, read_tastes  # noqa: PLC0415
+    from bandstand_lab.simulation.worlds import (  # noqa: PLC0415
+        GaussianWorld,
+        TableWorld,
+        TasteWorld,
+    )
+
+    _check_one_source(options)
+    if options.taste is not None:
+        _check_absent(options, "--taste", "features", "scale")
+        likings = read_tastes(options.taste)
+        given = {"songs": options.songs, "noise_standard_deviation": options.noise}
+        return TasteWorld(likings=likings, **_given(given))
+    look = _given({"scale": options.scale, "noise_standard_deviation": options.noise})
+    if options.catalogue is not None:
+        _check_absent(options, "--catalogue", "songs", "features")
+        return TableWorld(features=read_feature_table(options.catalogue), **look)
+    if options.library:
+        _check_absent(options, "--library", "songs", "features")
+        return TableWorld(features=_library_features(options.store), **look)
+    return GaussianWorld(**_given({"songs": options.songs, "features": options.features}), **look)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _check_one_source(options: _WorldOptions) -> None:
+    given = {
+        "--catalogue": options.catalogue is not None,
+        "--library": options.library,
+        "--taste": options.taste is not None,
+    }
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        msg = f"the songs must come from one place, got {' and '.join(names)}"
+        raise click.UsageError(msg)
+
+
+def _check_absent(options: _WorldOptions, source: str, *names: str) -> None:
+    for name in names:
+        if getattr(options, name) is not None:
+            msg = f"--{name} does not go with {source}, which has its own"
+            raise click.UsageError(msg)
+
+
+def _library_features(url: str | None) -> Matrix:
+    import numpy as np  # noqa: PLC0415
+
+    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415  # takes a while to import
+
+    require_store(url)
+    with opened_store(url) as store:
+        catalogue = current(store)
+        if catalogue is None:
+            msg = "a library with songs was expected, found none; `bandstand scan DIR` fills it"
+            raise click.UsageError(msg)
+        features: Matrix = np.array(catalogue.features, dtype=np.float64)
+    return features

@@ -1,4 +1,4 @@
-"""`bandstand study report`: what a study has found, as a page that can be passed on."""
+"""`bandstand study report`: the findings of a study as a page to pass on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "people",
     type=click.IntRange(1, 200),
     metavar="PEOPLE",
-    help="Of so many simulated participants; the report says so.",
+    help="Of this number of simulated participants; the report says so.",
 )
 @click.option(
     "--effect",
@@ -73,7 +73,7 @@ def report(
     with counting("reporting", lasting=False, of="chapters") as progress:
         written = write_report(data, out, on_done=progress)
     if data.simulated:
-        click.echo("The participants are simulated: nobody has rated anything.")
+        click.echo("The participants are simulated: no person has rated anything.")
     click.echo(written.answer)
     click.echo(f"The report is {out / 'index.html'}")
     for problem in written.problems:

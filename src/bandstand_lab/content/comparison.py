@@ -1,4 +1,4 @@
-"""The errors of all raters: means with standard errors, and differences rater by rater."""
+"""The errors of all raters: means, paired differences, and both as text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.content.predictors import LABELS
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bandstand.types import Vector
     from bandstand_lab.content.validation import RaterErrors
 
-# What the content model is compared with.
+# The predictors that the content model is compared with.
 RIVALS: Final = ("random", "mean", "ridge", "content-paper")
 
 
@@ -42,7 +45,7 @@ class Comparison:
 
     @property
     def predictors(self) -> tuple[str, ...]:
-        """The names of what was compared."""
+        """The names of the predictors."""
         return tuple(self.raters[0].rmse)
 
     def errors(self, predictor: str) -> Vector:
@@ -60,8 +63,8 @@ class Comparison:
     def explained(self, predictor: str) -> MeanEstimate | None:
         """Return the share of the variance around the mean that is explained, over raters.
 
-        1 − MSE / MSE of the mean; below 0 the mean would have been better. None if nobody's
-        ratings vary.
+        1 − MSE / MSE of the mean; below 0 the mean would have been better. None if no
+        rater's ratings vary.
         """
         squares, around = self.errors(predictor) ** 2, self.errors("mean") ** 2
         varied = around > 0
@@ -81,21 +84,21 @@ class Comparison:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything, ready to be written."""
+        """Return all results as JSON."""
         return {
             "raters": [rater.as_json() for rater in self.raters],
-            "rmse": {name: _estimate(self.estimate(name)) for name in self.predictors},
-            "expected_random_rmse": _estimate(self.expected_random()),
+            "rmse": {name: _estimate_json(self.estimate(name)) for name in self.predictors},
+            "expected_random_rmse": _estimate_json(self.expected_random()),
             "explained_variance": {
-                name: None if share is None else _estimate(share)
+                name: None if share is None else _estimate_json(share)
                 for name in self.predictors
                 for share in [self.explained(name)]
             },
-            "content_minus": {each.rival: _difference(each) for each in self.against_rivals()},
+            "content_minus": {each.rival: _difference_json(each) for each in self.against_rivals()},
         }
 
 
-def _estimate(estimate: MeanEstimate) -> dict[str, Any]:
+def _estimate_json(estimate: MeanEstimate) -> dict[str, Any]:
     interval = estimate.interval()
     return {
         "mean": estimate.mean,
@@ -105,7 +108,7 @@ def _estimate(estimate: MeanEstimate) -> dict[str, Any]:
     }
 
 
-def _difference(compared: Compared) -> dict[str, Any]:
+def _difference_json(compared: Compared) -> dict[str, Any]:
     difference = compared.difference
     return {
         "mean": difference.mean,
@@ -116,3 +119,69 @@ def _difference(compared: Compared) -> dict[str, Any]:
         "p_value_corrected": compared.corrected_p_value,
         "raters_better": compared.raters_better,
     }
+
+
+_HEADER = ("prediction", "RMSE", "± s.e.", "explained")
+_DIFFERENCES = ("content model minus", "mean", "95 % interval", "p (Holm)", "better for")
+
+
+def described(comparison: Comparison, *, parts: int, seed: int) -> str:
+    """Return the whole comparison as text for a screen."""
+    count = len(comparison.raters)
+    ratings = sum(rater.count for rater in comparison.raters)
+    head = (
+        f"{ratings:,} ratings of {count:,} {'rater' if count == 1 else 'raters'}, "
+        f"{parts} folds, seed {seed}"
+    )
+    tables = [_errors(comparison)]
+    if differences := comparison.against_rivals():
+        tables.append(_columns([_DIFFERENCES, *(_cells(each, count) for each in differences)], 1))
+    expected = comparison.expected_random().mean
+    note = f"Random draws are expected to be off by √2 standard deviations: {expected:.3f}."
+    return "\n\n".join([head, *tables, note])
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as it is written in a sentence.
+
+    >>> p_text(0.0312), p_text(1e-9)
+    ('p = 0.031', 'p < 0.001')
+    """
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def _errors(comparison: Comparison) -> str:
+    rows = [_HEADER]
+    for name in comparison.predictors:
+        estimate, share = comparison.estimate(name), comparison.explained(name)
+        error = "" if estimate.standard_error is None else f"{estimate.standard_error:.3f}"
+        rows.append((LABELS[name], f"{estimate.mean:.3f}", error, _percent(share)))
+    return _columns(rows, 1)
+
+
+def _percent(share: MeanEstimate | None) -> str:
+    return "" if share is None else f"{100 * share.mean:.1f} %"
+
+
+def _cells(compared: Compared, count: int) -> tuple[str, ...]:
+    low, high = compared.difference.interval()
+    p_value = compared.corrected_p_value
+    return (
+        LABELS[compared.rival],
+        f"{compared.difference.mean:+.3f}",
+        f"{low:+.3f} to {high:+.3f}",
+        "< 0.001" if p_value < 0.001 else f"{p_value:.3f}",
+        f"{compared.raters_better} of {count}",
+    )
+
+
+def _columns(rows: Sequence[Sequence[str]], left: int) -> str:
+    """Return rows with aligned columns, the first `left` to the left and the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )

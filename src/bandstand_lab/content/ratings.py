@@ -1,4 +1,4 @@
-"""What several people said of the same items, each item once."""
+"""Ratings of several people for the same items, each item once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bandstand.types import Indices, Matrix, Vector
 
 _REQUIRED: Final = ("item_id", "rating")
-_OPTIONAL: Final = ("rater", "time")  # the time is not looked at
-# Whose ratings they are where a file does not say.
+_OPTIONAL: Final = ("rater", "time")  # the time is not used
+# The rater of a file without names.
 ONLY_RATER: Final = "only rater"
 
 
@@ -63,7 +63,7 @@ class RatedItems:
     raters: tuple[Rater, ...]
 
     def __post_init__(self) -> None:
-        """Refuse ratings of nobody."""
+        """Refuse ratings without a rater."""
         if not self.raters:
             msg = "there must be at least one rater, got none"
             raise InvalidInputError(msg)
@@ -99,7 +99,7 @@ def read_rated_items(
 def _read_ratings(
     path: Path, row_of: Mapping[str, int], scale: Scale
 ) -> dict[str, dict[int, _Said]]:
-    """Return what each rater said of which item, and on which line."""
+    """Return each rater's ratings by item, with their lines."""
     top, header, rows = read_table(path, "item_id,rating and perhaps rater")
     check_columns(path, top, header, required=_REQUIRED, optional=_OPTIONAL)
     item_place, rating_place = (header.index(name) for name in _REQUIRED)

@@ -1,8 +1,8 @@
-"""Raters whose taste is known, in the design of the paper: so many songs, one to five stars.
+"""Simulated raters whose taste is known, in the design of the paper: 400 songs, 1 to 5 stars.
 
 A rater's feeling about an unheard song is 3 + a·(d'x) + noise, where d is a direction of taste,
 and the answer is the nearest number of stars. How much of the feeling's variance comes from the
-features is the `share`, the one thing that nobody knows about real people beforehand. The
+features is the `share`, which is not known beforehand for real people. The
 spread of the answers is set to what the paper's numbers imply (`PAPER_SPREAD`).
 """
 

@@ -1,4 +1,4 @@
-"""Cross-validated errors of one rater: the same folds for every predictor."""
+"""Cross-validated errors of one rater, with the same folds for every predictor."""
 
 from __future__ import annotations
 
@@ -9,15 +9,40 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from bandstand_lab.content.folds import folds
+from bandstand.errors import InvalidInputError
 from bandstand_lab.content.predictors import PREDICTORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.content.predictors import Predictor
     from bandstand_lab.content.ratings import Rater
+
+
+class Fold(NamedTuple):
+    """Which ratings are learnt from, and which are predicted."""
+
+    training: Indices
+    test: Indices
+
+
+def folds(count: int, parts: int, rng: np.random.Generator) -> list[Fold]:
+    """Return a random partition of `count` ratings into `parts` tests of nearly equal size.
+
+    >>> [len(fold.test) for fold in folds(10, 4, np.random.default_rng(1))]
+    [3, 3, 2, 2]
+    """
+    if not 2 <= parts <= count:
+        msg = f"there must be 2 to {count} folds for {count} ratings, got {parts}"
+        raise InvalidInputError(msg)
+    everything = np.arange(count)
+    tests = [np.sort(part) for part in np.array_split(rng.permutation(count), parts)]
+    return [
+        Fold(training=np.setdiff1d(everything, test, assume_unique=True), test=test)
+        for test in tests
+    ]
+
 
 DEFAULT_FOLDS: Final = 10
 _FOLDS, _PREDICTIONS = 0, 1  # what is drawn, each from a stream of its own

@@ -1,4 +1,4 @@
-"""What listening histories say, as a JSON document; every number that is drawn is in it."""
+"""The findings of listening histories as JSON, with every number of the figure."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.histories.gaps import LEVELS
-from bandstand_lab.histories.words import (
-    gap_words,
-    recovery_summary,
-    repeat_words,
-    skip_words,
-    zipf_words,
-)
+from bandstand_lab.histories.findings import LEVELS
+from bandstand_lab.histories.words import summary
 
 if TYPE_CHECKING:
     from bandstand.model.rank_frequency import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories.findings import Findings, ListenerFindings
-    from bandstand_lab.histories.gaps import GapSummary
+    from bandstand_lab.histories.findings import Findings, GapSummary, ListenerFindings
     from bandstand_lab.histories.recovery import Recovery
     from bandstand_lab.histories.skips import SkipRates
     from bandstand_lab.histories.values import Histories
 
-_MOST_RANKS: Final = 300
+_MAX_RANKS: Final = 300
 
 
 def document(histories: Histories, findings: Findings) -> dict[str, Any]:
-    """Return all that was read and found."""
+    """Return the sources and the findings."""
     shares = findings.repeat_shares
     return {
         "sources": [asdict(source) for source in histories.sources],
@@ -37,13 +30,7 @@ def document(histories: Histories, findings: Findings) -> dict[str, Any]:
         "duplicates": histories.duplicates,
         "notes": list(histories.notes),
         "plays": histories.plays,
-        "words": [
-            repeat_words(findings),
-            zipf_words(findings),
-            gap_words(findings),
-            skip_words(findings),
-            recovery_summary(findings),
-        ],
+        "words": [f"{name}: {value}." for name, value in summary(findings).items()],
         "all": {
             "listeners": len(findings.listeners),
             "compared_listeners": len(findings.compared),
@@ -59,14 +46,14 @@ def document(histories: Histories, findings: Findings) -> dict[str, Any]:
 
 
 def rank_points(plays_by_rank: Vector) -> list[list[int]]:
-    """Return rank and plays, at some ranks evenly spread on a logarithmic axis.
+    """Return rank and plays, at up to 300 ranks evenly spread on a logarithmic axis.
 
     >>> rank_points(np.array([5.0, 2.0, 1.0]))
     [[1, 5], [2, 2], [3, 1]]
     """
     last = len(plays_by_rank)
-    ranks = np.unique(np.geomspace(1, last, min(last, _MOST_RANKS)).round().astype(int))
-    if last <= _MOST_RANKS:
+    ranks = np.unique(np.geomspace(1, last, min(last, _MAX_RANKS)).round().astype(int))
+    if last <= _MAX_RANKS:
         ranks = np.arange(1, last + 1)
     return [[int(rank), int(plays_by_rank[rank - 1])] for rank in ranks]
 
@@ -109,7 +96,7 @@ def _skips(skips: SkipRates | None) -> dict[str, Any] | None:
 
 
 def recovery_json(suggested: Recovery | None) -> dict[str, Any] | None:
-    """Return what the gaps say about novelty, with the curve behind it."""
+    """Return the recovery time that the gaps suggest, with the curve behind it."""
     if suggested is None:
         return None
     low, high = suggested.interval

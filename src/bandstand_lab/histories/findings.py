@@ -1,4 +1,4 @@
-"""What listening histories say, listener by listener and for all together."""
+"""Findings of listening histories, listener by listener and for all together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from bandstand.model.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
 from bandstand.types import frozen
-from bandstand_lab.histories.gaps import GapSummary, gaps_before, summarise
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
 from bandstand_lab.histories.skips import SkipRates, is_skip, skip_rates
 
@@ -19,17 +18,70 @@ if TYPE_CHECKING:
     from bandstand.types import Vector
     from bandstand_lab.histories.values import Histories, History
 
-# The share of repeats of a short history is small whoever it is: what is told of people as a
-# group is told of those with at least so many plays, unless nobody has as many.
-FEWEST_PLAYS: Final = 100
-# For the interval of the recovery time, whole listeners are drawn again where there are as many.
-_MANY_LISTENERS: Final = 20
+LEVELS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+# Edges of the histogram: each bin is √2 times as long as the one before, from a minute to 24 years.
+_EDGES: Final = 60.0 * 2.0 ** (np.arange(0, 48) / 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapSummary:
+    """Gaps between two plays of a song in a row: quantiles, and a histogram on a log scale."""
+
+    count: int
+    quantiles: Vector  # seconds, at `LEVELS`
+    edges: Vector  # seconds, one more than `counts`; shorter gaps are in the first bin
+    counts: Vector
+
+    @property
+    def median(self) -> float:
+        """Return the median gap, in seconds."""
+        return float(self.quantiles[LEVELS.index(0.5)])
+
+
+def gaps_before(history: History) -> Vector:
+    """Return the seconds since the same song's play before, NaN for its first: (n,).
+
+    >>> from bandstand_lab.histories.values import History
+    >>> items, times, none = np.array([7, 8, 7]), np.array([0.0, 60.0, 90.0]), np.full(3, np.nan)
+    >>> history = History(name="", items=items, times=times, played=none, skipped=none)
+    >>> gaps_before(history).tolist()
+    [nan, nan, 90.0]
+    """
+    order = np.lexsort((history.times, history.items))
+    items, times = history.items[order], history.times[order]
+    gaps = np.full(len(order), np.nan)
+    again = items[1:] == items[:-1]
+    gaps[order[1:][again]] = (times[1:] - times[:-1])[again]
+    return gaps
+
+
+def summarise(gaps: Vector) -> GapSummary | None:
+    """Return quantiles and histogram of gaps in seconds; None where no song came back."""
+    known = gaps[~np.isnan(gaps)]
+    if not len(known):
+        return None
+    last = int(np.searchsorted(_EDGES, known.max(), side="right"))
+    edges = _EDGES[: max(min(last, len(_EDGES) - 1), 1) + 1]
+    counts = np.histogram(np.clip(known, edges[0], edges[-1]), edges)[0]
+    return GapSummary(
+        count=len(known),
+        quantiles=frozen(np.quantile(known, LEVELS)),
+        edges=frozen(edges),
+        counts=frozen(counts),
+    )
+
+
+# The share of repeats of any short history is small: quantiles over people leave out listeners
+# with fewer plays, unless all have fewer.
+MIN_PLAYS: Final = 100
+# With as many listeners, the bootstrap of the recovery time draws whole listeners.
+_MIN_BOOTSTRAP_LISTENERS: Final = 20
 _SEED: Final = 20_131_013
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerFindings:
-    """What one history says."""
+    """The findings of one history."""
 
     name: str
     plays: int
@@ -45,7 +97,7 @@ class ListenerFindings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What all histories say.
+    """The findings of all histories.
 
     As in the paper, the frequencies of all listeners' songs are ranked together.
     """
@@ -67,10 +119,10 @@ class Findings:
 def examine(
     histories: Histories, *, on_listener: Callable[[int, int], None] = lambda *_: None
 ) -> Findings:
-    """Return what the histories say; the same for the same histories."""
+    """Return the findings; the same for the same histories."""
     found, gaps, skips = [], [], []
     pairs = []
-    is_many = len(histories) >= _MANY_LISTENERS
+    is_many = len(histories) >= _MIN_BOOTSTRAP_LISTENERS
     for number, history in enumerate(histories):
         on_listener(number, len(histories))
         own_gaps, own_skips = gaps_before(history), is_skip(history)
@@ -111,7 +163,7 @@ def _listener(
 
 
 def _compared(found: list[ListenerFindings]) -> tuple[int, ...]:
-    enough = tuple(place for place, each in enumerate(found) if each.plays >= FEWEST_PLAYS)
+    enough = tuple(place for place, each in enumerate(found) if each.plays >= MIN_PLAYS)
     return enough or tuple(range(len(found)))
 
 

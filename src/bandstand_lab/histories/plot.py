@@ -1,4 +1,4 @@
-"""The figure of `bandstand history`: repeats, ranks, gaps, skips, and what follows for novelty."""
+"""The figure of `bandstand history`: repeats, ranks, gaps, skips, and novelty's recovery."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 
     from bandstand.model.rank_frequency import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories.findings import Findings
-    from bandstand_lab.histories.gaps import GapSummary
+    from bandstand_lab.histories.findings import Findings, GapSummary
     from bandstand_lab.histories.recovery import Recovery
     from bandstand_lab.histories.skips import SkipRates
     from bandstand_lab.histories.values import Histories
 
 _PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
 _BLUE, _ORANGE, _GREEN = CYCLE[:3]
-_FEW: Final = 8  # listeners that are drawn with their names
-_MOST_LINES: Final = 30
+_MAX_ALIGNED: Final = 8  # listeners whose dots are drawn in one column
+_MAX_LINES: Final = 30
 _SHORT_AXIS: Final = 20.0  # times its beginning: such an axis has hardly two decades' marks
 _PERCENT: Final = PercentFormatter(1.0, decimals=0, symbol=" %")
 _TICKS: Final = {
@@ -65,7 +64,7 @@ def picture(histories: Histories, findings: Findings, ending: str) -> bytes:
 
 
 def draw(figure: Figure, findings: Findings) -> None:
-    """Draw all panels: that of skips only where the histories tell of skips."""
+    """Draw all panels; the one of skips only if the histories have skips."""
     rows: Any = figure.subfigures(2, 1)  # two, which its type does not know
     above, below = rows
     widths = (0.8, 1.3, 1.0) if findings.skips else (0.8, 2.3)
@@ -85,8 +84,10 @@ def draw_repeats(axes: Axes, shares: Vector) -> None:
     axes.axhline(_PAPER_SHARE, color=MUTED, linestyle=":", linewidth=1.2)
     axes.text(1.48, _PAPER_SHARE, "paper", color=MUTED, ha="right", va="bottom", fontsize=8.5)
     spread = np.random.default_rng(1).uniform(-0.12, 0.12, len(shares))
-    across = 1.0 + (spread if len(shares) > _FEW else np.zeros(len(shares)))
-    axes.plot(across, shares, "o", color=_BLUE, alpha=0.35 if len(shares) > _FEW else 1.0, ms=4)
+    across = 1.0 + (spread if len(shares) > _MAX_ALIGNED else np.zeros(len(shares)))
+    axes.plot(
+        across, shares, "o", color=_BLUE, alpha=0.35 if len(shares) > _MAX_ALIGNED else 1.0, ms=4
+    )
     if len(shares) >= 5:
         names = ("whislo", "q1", "med", "q3", "whishi")
         quantiles = np.quantile(shares, [0.05, 0.25, 0.5, 0.75, 0.95])
@@ -112,7 +113,7 @@ def draw_repeats(axes: Axes, shares: Vector) -> None:
 def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf | None) -> None:
     """Draw how often songs were played by their rank, and the line of Zipf's law."""
     axes.set(xscale="log", yscale="log")
-    for each in single[:_MOST_LINES]:
+    for each in single[:_MAX_LINES]:
         ranks, plays = zip(*rank_points(each), strict=True)
         axes.plot(ranks, plays, color=MUTED, alpha=0.35, linewidth=0.8)
     ranks, plays = zip(*rank_points(together), strict=True)
@@ -120,11 +121,9 @@ def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf
     axes.plot(ranks, plays, "o", color=_BLUE, markersize=3, label=label)
     if law is not None:
         ends = np.array([1.0, float(len(together))])
-        label = f"plays ∝ rank^−{law.exponent:.2f}, R² = {law.r_squared:.2f}"
+        label = f"fit to all ranks: slope −{law.exponent:.2f}, R² = {law.r_squared:.2f}"
         axes.plot(ends, law.first * ends**-law.exponent, color=_ORANGE, linewidth=1.6, label=label)
-        axes.set_title(f"Few songs take most plays: slope −{law.exponent:.2f}")
-    else:
-        axes.set_title("Plays of songs by rank")
+    axes.set_title("Plays of songs by rank")
     # With the whole line in it, the figure's upper right is empty and takes the legend.
     axes.set_ylim(0.8, max(4 * max(plays), 1.6 * law.first if law else 0.0))
     axes.set(xlabel="rank of the song", ylabel="plays")
@@ -181,8 +180,8 @@ def draw_skips(axes: Axes, skips: SkipRates) -> None:
 def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
     """Draw how much likelier than by chance a song is some time after its play."""
     if suggested is None:
-        axes.set_title("Novelty: too few repeats to say")
-        _say(axes, "needs some hundreds of repeats within two months")
+        axes.set_title("Novelty's recovery after a play")
+        _say(axes, "too few: it needs some hundreds of repeats within two months")
         return
     axes.set_xscale("log")
     axes.axhline(1.0, color=MUTED, linestyle=":", linewidth=1.2)
@@ -190,21 +189,12 @@ def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
     axes.text(0.01, 0.95, "chance", color=MUTED, va="top", fontsize=8.5, transform=where)
     axes.plot(suggested.lags, suggested.closeness, "o", color=_BLUE, markersize=4, label="seen")
     axes.plot(suggested.lags, suggested.fitted, color=_ORANGE, linewidth=1.6, label="fitted")
-    axes.set_title(_recovery_title(suggested))
+    axes.set_title(f"Novelty's recovery after a play: s {recovery_cell(suggested)}")
     _time_axis(axes, 1 / 60, "time between two plays")
     axes.set_ylabel("same song, times as likely as by chance")
     axes.set_ylim(0, 1.12 * float(max(suggested.closeness.max(), suggested.fitted.max())))
     axes.legend(loc="upper right")
     axes.grid(color=GRID)
-
-
-def _recovery_title(suggested: Recovery) -> str:
-    """Return what the figure shows; that a rest is not certain does not say there is none."""
-    said = recovery_cell(suggested)
-    if suggested.recovery_time is not None:
-        return f"A rest after each play: s = {said}"
-    bound = f": s is below {said.removeprefix('< ')}" if said.startswith("<") else ""
-    return f"A rest after a play is not certain{bound}"
 
 
 def _count_axis(axis: Axis) -> None:

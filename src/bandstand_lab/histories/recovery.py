@@ -1,11 +1,12 @@
-"""What the gaps between plays say about novelty: how long a song stays less wanted.
+"""The recovery time of novelty, estimated from the gaps between plays.
 
 Of all pairs of a listener's plays that are a time t apart, a share is of one and the same song.
 Under chance (the same plays in any order) that share would not depend on t. Their ratio,
 
     g(t) = P(same song | t apart) / P(same song | any two plays)
 
-is free of when and how much somebody listens, since both plays of a pair were made. It falls
+does not depend on when and how much a person listens, since both plays of a pair were made. It
+falls
 over days and weeks, as songs go out of rotation, and, if novelty recovers as the paper says,
 it is low just after a play and rises:
 
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
 _DAY: Final = 86_400.0
 # Half-octaves from ten minutes to about two months.
 _EDGES: Final = 600.0 * 2.0 ** (np.arange(0, 27) / 2)
-# From five minutes to a month; less cannot be told from no novelty at all.
+# From five minutes to a month; less looks like no novelty at all.
 _GRID: Final = 60.0 * np.geomspace(5.0, 43_200.0, 121)
 _BLOCKS: Final = 20  # of one listener's plays, for the bootstrap
 _DRAWS: Final = 400
 _LEVEL: Final = 0.95
-_FEWEST_PAIRS: Final = 300
-_FEWEST_BINS: Final = 12
-_MANY: Final = 100.0  # pairs in a bin
+_MIN_PAIRS: Final = 300
+_MIN_BINS: Final = 12
+_SATURATION_PAIRS: Final = 100.0  # in a bin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ def recovery(counts: Sequence[PairCounts], rng: np.random.Generator) -> Recovery
     expected = np.concatenate([each.expected for each in counts])
     pairs = float(same.sum())
     used = (same.sum(axis=0) > 0) & (expected.sum(axis=0) > 0)
-    if pairs < _FEWEST_PAIRS or used.sum() < _FEWEST_BINS:
+    if pairs < _MIN_PAIRS or used.sum() < _MIN_BINS:
         return None
     same, expected = same[:, used], expected[:, used]
     lags = np.sqrt(_EDGES[1:] * _EDGES[:-1])[used]
@@ -148,7 +149,7 @@ class _Fit:
         across = np.log1p(lags / _DAY)
         columns = np.column_stack([np.ones_like(across), across, across**2])
         # The scatter of a bin of many pairs is not that of counts: no bin counts for everything.
-        self._root = np.sqrt(same / (same + _MANY))
+        self._root = np.sqrt(same / (same + _SATURATION_PAIRS))
         self._lags = lags
         self._basis = np.linalg.qr(self._root[:, None] * columns)[0]
 

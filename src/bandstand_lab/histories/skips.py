@@ -1,4 +1,4 @@
-"""How often a play was cut short, and how that depends on when the song was last heard."""
+"""Skips: how often a play was cut short, by the time since the song was last heard."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SkipRates:
 
 
 def is_skip(history: History) -> Vector:
-    """Return 1 for a skip, 0 for none, NaN where nobody knows: (n,).
+    """Return 1 for a skip, 0 for none, NaN where it is not known: (n,).
 
     The export's own word counts; without one, a play of less than half a minute is a skip.
     """
@@ -56,7 +56,7 @@ def is_skip(history: History) -> Vector:
 def is_heard(history: History) -> AnyArray:
     """Return whether each play lasted, as far as is known, at least half a minute: (n,).
 
-    A song that is given up near its end was heard; where nobody knows how long a play lasted,
+    A song that is given up near its end was heard; where it is not known how long a play lasted,
     the export's word on skips counts.
     """
     unknown = np.isnan(history.played)
@@ -65,7 +65,7 @@ def is_heard(history: History) -> AnyArray:
 
 
 def skip_rates(skips: Vector, gaps: Vector) -> SkipRates | None:
-    """Return how often plays were cut short; None where no play tells.
+    """Return how often plays were cut short; None if no play has a known end.
 
     `skips` are those of `is_skip`, `gaps` the seconds since the song's last play: both (n,).
     """

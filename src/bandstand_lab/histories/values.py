@@ -1,4 +1,4 @@
-"""What was listened to: one history per listener, and an account of where it came from."""
+"""Histories of listeners, and the sources they came from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class History:
     """The plays of one listener, in the order in which they began.
 
     `items` are codes: places in `Histories.item_names`. `times` are seconds since 1970, or since
-    an unknown beginning where not `is_dated`. What an export does not tell is NaN.
+    an unknown beginning where not `is_dated`. Values that an export does not have are NaN.
     """
 
     name: str
@@ -37,7 +37,7 @@ class LeftOut:
 
     reason: str
     count: int
-    first: str  # where the first of them is: "line 17", "entry 4 (line 31)"
+    first: str  # position of the first: "line 17", "entry 4 (line 31)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

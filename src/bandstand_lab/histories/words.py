@@ -1,20 +1,32 @@
-"""What listening histories say, in sentences: for a screen, a figure and a report."""
+"""The findings of listening histories as text and tables on a screen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
-from bandstand_lab.histories.findings import FEWEST_PLAYS
+from bandstand_lab.histories.positions import printable
 
 if TYPE_CHECKING:
-    from bandstand_lab.histories.findings import Findings
+    from bandstand_lab.histories.findings import Findings, ListenerFindings
     from bandstand_lab.histories.recovery import Recovery
+    from bandstand_lab.histories.values import Histories, Source
 
 _UNITS: Final = (("s", 1.0), ("min", 60.0), ("h", 3_600.0), ("days", 86_400.0))
-# The longest recovery that is looked for; songs go out of fashion in as long a time.
-_LONGEST: Final = 43_200.0  # minutes
+# The longest recovery of the fit; songs go out of rotation in as long a time.
+_LONGEST_RECOVERY: Final = 43_200.0  # minutes
+_FILE_WIDTH: Final = 120  # columns, where the output is not a terminal
+_MAX_ROWS: Final = 20
+_MAX_NAMES: Final = 5
+_LEGEND: Final = (
+    "Novelty's recovery: s of 1 − exp(−t/s) with its 95 % interval; < t: no rest longer than t is "
+    "seen; ?: minutes or weeks are possible; –: too few repeats."
+)
 
 
 def duration(seconds: float) -> str:
@@ -40,97 +52,171 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.095 or not share else f"{100 * share:.1f} %"
 
 
-def repeat_words(findings: Findings) -> str:
-    """Return how much of what was played had been played before."""
+def summary(findings: Findings) -> dict[str, str]:
+    """Return the findings of all listeners together, each by its name."""
+    return {
+        "repeats": _repeats(findings),
+        "plays by rank": _ranks(findings),
+        "until a song comes back": _gaps(findings),
+        "skips": _skips(findings),
+        "novelty's recovery": _recoveries(findings),
+    }
+
+
+def _repeats(findings: Findings) -> str:
     shares = findings.repeat_shares
-    if len(findings.listeners) == 1:
-        return f"{percent(float(shares[0]))} of all plays are repeats."
-    low, middle, high = np.quantile(shares, [0.25, 0.5, 0.75])
-    text = (
-        f"{percent(middle)} of a listener's plays are repeats (median of {len(shares)}; "
-        f"quartiles {percent(low)} and {percent(high)})."
-    )
-    others = len(findings.listeners) - len(shares)
-    few = f" {others} with fewer than {FEWEST_PLAYS} plays are not counted here."
-    return text + (few if others else "")
+    low, middle, high = map(percent, np.quantile(shares, [0.25, 0.5, 0.75]))
+    counted = f"listeners counted: {len(shares)} of {len(findings.listeners)}"
+    return f"{middle} of a listener's plays (median; quartiles {low} and {high}; {counted})"
 
 
-def zipf_words(findings: Findings) -> str:
-    """Return how the plays of songs fall with their rank."""
-    law = findings.zipf
+def _ranks(findings: Findings) -> str:
+    """Return the fitted line: its slope holds for the ranks of the fit, not from the first song."""
+    law, ranked = findings.zipf, findings.plays_by_rank
     if law is None:
-        return "The songs are too few, or too equal, for a law of their plays."
+        return "no line: too few songs, or all played equally often"
     return (
-        f"Between rank 1 and rank {len(findings.plays_by_rank):,} plays fall along a line of slope "
-        f"-{law.exponent:.2f} on logarithmic axes (R² = {law.r_squared:.2f}; Zipf's law has -1)."
+        f"slope {_slope(law.exponent)} of log plays over log rank, fitted to ranks 1 to "
+        f"{len(ranked):,} (R² {law.r_squared:.2f}; Zipf's law: −1); at rank 1 the line has "
+        f"{law.first:,.1f} plays, the song {ranked[0]:,.0f}"
     )
 
 
-def gap_words(findings: Findings) -> str:
-    """Return how long it takes until a song comes back."""
+def _slope(exponent: float) -> str:
+    return f"{-exponent:.2f}".replace("-", "−")
+
+
+def _gaps(findings: Findings) -> str:
     if findings.gaps is None:
-        return "No song was played twice."
+        return "no song was played twice"
     low, middle, high = (duration(float(findings.gaps.quantiles[place])) for place in (1, 2, 3))
-    return f"A song that comes back does so after {middle} (median; quartiles {low} and {high})."
+    return f"{middle} (median; quartiles {low} and {high})"
 
 
-def skip_words(findings: Findings) -> str:
-    """Return how often plays are cut short."""
+def _skips(findings: Findings) -> str:
     if findings.skips is None:
-        return "The files do not tell how long plays lasted, so nothing is known of skips."
-    told = [rate for rate in findings.skips.by_gap if rate.share is not None]
-    parts = ", ".join(f"{rate.after} {percent(rate.share or 0.0)}" for rate in told)
-    return (
-        f"{percent(findings.skips.share)} of plays were skipped. By when the song had been played "
-        f"before: {parts}."
-    )
+        return "not known: the files do not say how long plays lasted"
+    rates = [
+        f"{rate.after} {percent(rate.share)}"
+        for rate in findings.skips.by_gap
+        if rate.share is not None
+    ]
+    return f"{percent(findings.skips.share)} of plays; by the song's last play: {', '.join(rates)}"
 
 
-def recovery_words(suggested: Recovery | None, curve: str = "The curve") -> str:
-    """Return what the gaps say about novelty; `curve` is what to call how likely repeats are."""
-    if suggested is None:
-        return "The repeats are too few to say how fast novelty recovers."
-    low, high = suggested.interval
-    if suggested.recovery_time is not None:
-        return (
-            "A song is less likely soon after its play than later: its novelty recovers as "
-            f"1 - exp(-t/s) with s = {duration(60 * suggested.recovery_time)} "
-            f"(95 %: {duration(60 * low)} to {_at_most(high)})."
-        )
-    if high >= _LONGEST:
-        return "The gaps do not tell how fast novelty recovers: it may be minutes or weeks."
-    return (
-        f"{curve} shows no rest after a play that is longer than about {duration(60 * high)} "
-        "(s of 1 - exp(-t/s), 97.5 %), under the assumed slow decline."
-    )
-
-
-def recovery_summary(findings: Findings) -> str:
-    """Return what the gaps say about novelty, and for how many listeners on their own."""
-    is_one = len(findings.listeners) == 1
-    text = recovery_words(findings.recovery, "The curve" if is_one else "The pooled curve")
+def _recoveries(findings: Findings) -> str:
     own = [each.recovery for each in findings.listeners if each.recovery is not None]
-    if is_one or not own:
-        return text
-    seen = [each.recovery_time for each in own if each.recovery_time is not None]
-    if not seen:
-        return f"{text} Of {len(own)} with enough repeats, none shows a rest on their own."
-    middle = duration(60 * float(np.median(seen)))
-    return (
-        f"{text} Listeners differ: on their own, {len(seen)} of {len(own)} show a rest, of "
-        f"median s {middle}; some do by chance."
-    )
+    seen = sum(each.recovery_time is not None for each in own)
+    alone = f"listeners with enough repeats who show a rest: {seen} of {len(own)}"
+    return f"{recovery_cell(findings.recovery)}; {alone}"
+
+
+def recovery_words(suggested: Recovery | None) -> str:
+    """Return the recovery time that the gaps suggest, as a sentence with its legend."""
+    return f"Recovery here: {recovery_cell(suggested)}. {_LEGEND}"
 
 
 def recovery_cell(suggested: Recovery | None) -> str:
-    """Return the same for a column of a table."""
+    """Return the recovery time that the gaps suggest, for a column of a table."""
     if suggested is None:
         return "–"
     low, high = suggested.interval
     if suggested.recovery_time is not None:
-        return f"{duration(60 * suggested.recovery_time)} ({duration(60 * low)}–{_at_most(high)})"
-    return "?" if high >= _LONGEST else f"< {duration(60 * high)}"
+        longest = "more than a month" if high >= _LONGEST_RECOVERY else duration(60 * high)
+        return f"{duration(60 * suggested.recovery_time)} ({duration(60 * low)}–{longest})"
+    return "?" if high >= _LONGEST_RECOVERY else f"< {duration(60 * high)}"
 
 
-def _at_most(minutes: float) -> str:
-    return "more than a month" if minutes >= _LONGEST else duration(60 * minutes)
+def print_tables(histories: Histories, findings: Findings, console: Console | None = None) -> None:
+    """Print all tables; of many files or listeners the first."""
+    screen = console or Console(highlight=False)
+    if not screen.is_terminal:
+        screen.width = max(screen.width, _FILE_WIDTH)
+    screen.print(_sources_table(histories))
+    for line in _notes(histories):
+        screen.print(line, soft_wrap=True)
+    screen.print(_listeners_table(findings))
+    screen.print(_summary_table(findings))
+    screen.print(_LEGEND, soft_wrap=True)
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+
+
+def _sources_table(histories: Histories) -> Table:
+    table = _table("What was read")
+    table.add_column("file", overflow="fold")
+    table.add_column("format")
+    table.add_column("plays", justify="right")
+    table.add_column("left out")
+    for source in histories.sources[:_MAX_ROWS]:
+        table.add_row(
+            escape(printable(source.name)), source.format, f"{source.plays:,}", _left_out(source)
+        )
+    rest = histories.sources[_MAX_ROWS:]
+    if rest:
+        plays = sum(source.plays for source in rest)
+        lost = sum(reason.count for source in rest for reason in source.left_out)
+        table.add_row(f"and {len(rest)} more", "", f"{plays:,}", f"{lost:,}" if lost else "")
+    return table
+
+
+def _left_out(source: Source) -> str:
+    return "\n".join(
+        f"{each.count:,} {each.reason} (first: {each.first})" for each in source.left_out
+    )
+
+
+def _notes(histories: Histories) -> list[str]:
+    lines = []
+    if histories.duplicates:
+        lines.append(f"{histories.duplicates:,} plays are in more than one file: counted once.")
+    if histories.ignored:
+        names = ", ".join(name.rsplit(":", 1)[-1] for name in histories.ignored[:_MAX_NAMES])
+        more = " …" if len(histories.ignored) > _MAX_NAMES else ""
+        lines.append(
+            f"{len(histories.ignored)} files of the archives are no histories: "
+            f"{escape(names)}{more}"
+        )
+    return [*lines, *(escape(printable(note)) for note in histories.notes)]
+
+
+def _listeners_table(findings: Findings) -> Table:
+    table = _table("Listeners")
+    table.add_column("listener", overflow="fold")
+    for name in ("plays", "songs", "days", "repeats", "slope", "R²"):
+        table.add_column(name, justify="right")
+    table.add_column("median gap", justify="right")
+    table.add_column("skips", justify="right")
+    table.add_column("novelty's recovery")
+    for each in findings.listeners[:_MAX_ROWS]:
+        table.add_row(*_cells(each))
+    others = len(findings.listeners) - _MAX_ROWS
+    if others > 0:
+        table.add_row(f"and {others} more", *[""] * 9)
+    return table
+
+
+def _summary_table(findings: Findings) -> Table:
+    table = _table("All listeners together")
+    table.add_column("finding")
+    table.add_column("value", overflow="fold")
+    for name, value in summary(findings).items():
+        table.add_row(name, value)
+    return table
+
+
+def _cells(each: ListenerFindings) -> list[str]:
+    return [
+        escape(printable(each.name)),
+        f"{each.plays:,}",
+        f"{each.songs:,}",
+        f"{each.days:,.0f}",
+        percent(each.repeat_share),
+        "–" if each.zipf is None else _slope(each.zipf.exponent),
+        "–" if each.zipf is None else f"{each.zipf.r_squared:.2f}",
+        "–" if each.gaps is None else duration(each.gaps.median),
+        "–" if each.skips is None else percent(each.skips.share),
+        recovery_cell(each.recovery),
+    ]

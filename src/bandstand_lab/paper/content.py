@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand_lab.content.comparison import Comparison
+from bandstand_lab.content.comparison import Comparison, p_text
 from bandstand_lab.content.plot import COLOURS, draw_content
 from bandstand_lab.content.predictors import LABELS
 from bandstand_lab.content.ratings import read_rated_items
@@ -27,7 +27,6 @@ from bandstand_lab.content.simulated import (
     PAPER_SPREAD,
     simulated_ratings,
 )
-from bandstand_lab.content.table import p_text
 from bandstand_lab.content.validation import DEFAULT_FOLDS, RaterErrors, cross_validate
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import MUTED

@@ -18,7 +18,7 @@ import numpy as np
 
 from bandstand.model.rank_frequency import plays_by_rank, zipf
 from bandstand_lab.histories import read
-from bandstand_lab.histories.gathering import UNNAMED
+from bandstand_lab.histories.collector import UNNAMED
 from bandstand_lab.statistics.concentration import effective_songs, profile_distance
 from bandstand_lab.statistics.rank_laws import Ranking, Shape, compare_laws
 from bandstand_lab.statistics.summaries import mean_estimate

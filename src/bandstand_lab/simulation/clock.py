@@ -1,4 +1,4 @@
-"""When each song is played: sessions of songs with pauses between them."""
+"""Times of plays: sessions of songs with pauses between them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bandstand.model.priors import require_positive
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """One song after the other, and a pause after every so many of them.
+    """One song after the other, with a pause after each session of songs.
 
     The default is the paper's simulation: a song every 50 seconds, and 4 minutes more after
     every 20 songs.

@@ -1,7 +1,7 @@
 """Experiments: several algorithms, each followed for the same listeners.
 
 The seed fixes everything. What is drawn depends on the seed, the run and the step, never on the
-algorithm or on who works when (common random numbers): in one run all algorithms have the same
+algorithm or on the order of work (common random numbers): in one run all algorithms have the same
 songs, the same listener and the same noise of the n-th answer. Their regrets can therefore be
 compared run by run, and are the same to the last bit for any number of processes or machines.
 """
@@ -9,7 +9,7 @@ compared run by run, and are the same to the last bit for any number of processe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,9 +51,8 @@ def run_one(
     return Trace.of(algorithm, run, played)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One run of one algorithm, as it is sent to whoever does it."""
+class Task(NamedTuple):
+    """One run of one algorithm, as it is sent to a worker."""
 
     world: World
     algorithm: str
@@ -65,14 +64,7 @@ class Task:
 
 def run_task(task: Task) -> Trace:
     """Return the trace of one task."""
-    return run_one(
-        task.world,
-        task.algorithm,
-        run=task.run,
-        seed=task.seed,
-        steps=task.steps,
-        clock=task.clock,
-    )
+    return run_one(**task._asdict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +79,7 @@ class Experiment:
     clock: Clock = PAPER_CLOCK
 
     def __post_init__(self) -> None:
-        """Refuse an experiment that says nothing."""
+        """Refuse an experiment without runs, steps or algorithms."""
         check_algorithms(self.algorithms)
         for name, least in (("runs", 1), ("steps", 1), ("seed", 0)):
             value = getattr(self, name)

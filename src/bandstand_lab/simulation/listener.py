@@ -6,7 +6,7 @@ code                        maths  meaning
 `noise_standard_deviation`  σ      how far two ratings of the same thing differ
 
 The paper draws θ ~ N(0, I) and s ~ U(100, 1000) and lets its listeners answer with any real
-number (4); it does not tell σ. `StarListener` answers as people do, with whole stars.
+number (4); it does not give σ. `StarListener` answers as people do, with whole stars.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STAR_NOISE: Final = 0.5
 
 
 class Listener(Protocol):
-    """Somebody who rates songs; an experiment also knows what to expect."""
+    """A listener who rates songs, and whose expected ratings are known to the experiment."""
 
     @property
     def recovery_time(self) -> float:

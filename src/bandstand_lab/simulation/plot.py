@@ -17,8 +17,7 @@ from bandstand_lab.report.figures import (
     plain,
     style,
 )
-from bandstand_lab.simulation.printed import counted, figures, p_shown, with_error
-from bandstand_lab.simulation.report import SIGNIFICANT
+from bandstand_lab.simulation.report import counted, figures, p_shown, with_error
 from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:
@@ -53,17 +52,10 @@ def picture(report: Report, kind: str) -> bytes:
 
 
 def headline(report: Report) -> str:
-    """Return what is seen, in one sentence."""
-    last, runs = report.experiment.steps, report.experiment.runs
-    best, equals = report.best, report.not_clearly_worse()
+    """Return the least regret, in one line."""
+    last, runs, best = report.experiment.steps, report.experiment.runs, report.best
     regret = f"{with_error(report.regret(best, last))}, {counted(runs, 'listener')}"
-    if len(report.experiment.algorithms) == 1:
-        return f"{look_of(best).label}: the regret after {counted(last, 'song')} is {regret}"
-    text = f"{look_of(best).label} has the least regret after {counted(last, 'song')}: {regret}"
-    if runs == 1 or not equals:
-        return text
-    others = look_of(equals[0]).label if len(equals) == 1 else f"{len(equals)} others"
-    return f"{text}; {others} cannot be told from it (p ≥ {SIGNIFICANT})"
+    return f"Least regret after {counted(last, 'song')}: {look_of(best).label}, {regret}"
 
 
 def _regret_panel(axes: Axes, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""The result of an experiment in numbers: regret, how fast it grows, and who differs from whom.
+"""The result of an experiment: regret, how fast it grows, and paired differences.
 
 Differences are taken listener by listener (common random numbers) and tested by Student's t; all
 p-values of one report are one family, corrected by Holm's method.
@@ -10,6 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from bandstand.algorithms.registry import DEFAULT
 from bandstand.errors import InvalidInputError
@@ -23,8 +26,7 @@ if TYPE_CHECKING:
     from bandstand_lab.simulation.experiment import Experiment, Outcome
 
 # The second half must have two points for a line.
-_FEWEST_STEPS: Final = 3
-SIGNIFICANT: Final = 0.05
+_MIN_STEPS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Report:
-    """An experiment, what came of it, and at which steps it is looked at."""
+    """An experiment, its outcome, and the steps to report."""
 
     experiment: Experiment
     outcome: Outcome
@@ -70,10 +72,10 @@ class Report:
         steps: tuple[int, ...] | None = None,
         reference: str | None = None,
     ) -> Report:
-        """Return a report that looks at `steps` and compares all algorithms with `reference`.
+        """Return a report of `steps` that compares all algorithms with `reference`.
 
-        Unless given, it looks at a quarter, a half and the end, and compares with the default
-        algorithm, or the last one where that was not run.
+        By default the steps are a quarter, a half and the end, and the reference is the default
+        algorithm, or the last one if that was not run.
         """
         names = experiment.algorithms
         chosen = reference or (DEFAULT if DEFAULT in names else names[-1])
@@ -98,7 +100,7 @@ class Report:
         """Return the slope for each listener, or None where one of them has none."""
         curves = self.outcome.regret(algorithm)
         steps = curves.shape[1]
-        if steps < _FEWEST_STEPS or not (curves[:, steps // 2] > 0).all():
+        if steps < _MIN_STEPS or not (curves[:, steps // 2] > 0).all():
             return None
         return second_half_slopes(curves)
 
@@ -108,13 +110,8 @@ class Report:
         last = self.experiment.steps
         return min(self.experiment.algorithms, key=lambda name: self.regret(name, last).mean)
 
-    def not_clearly_worse(self) -> list[str]:
-        """Return the others that cannot be told from the best one at the end."""
-        found = self._compared(self.best, (self.experiment.steps,))
-        return [each.algorithm for each in found if each.corrected_p_value >= SIGNIFICANT]
-
     def differences(self) -> tuple[Difference, ...]:
-        """Return what each algorithm has more than the reference; nothing for one listener."""
+        """Return each algorithm's difference from the reference; none for a single listener."""
         return self._compared(self.reference, self.steps)
 
     def _compared(self, reference: str, steps: tuple[int, ...]) -> tuple[Difference, ...]:
@@ -143,7 +140,7 @@ class Report:
         return regrets
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything, ready to be written.
+        """Return all results as JSON.
 
         `times` and `machine` differ from one run of the program to the next; all else follows
         from the seed, to the last bit.
@@ -204,7 +201,7 @@ def default_steps(steps: int) -> tuple[int, ...]:
 
 
 def check_steps(looked_at: tuple[int, ...], steps: int) -> None:
-    """Refuse to look where nothing happened."""
+    """Refuse steps outside the experiment."""
     bad = [step for step in looked_at if not 1 <= step <= steps]
     if bad or not looked_at:
         got = bad[0] if bad else "none"
@@ -213,7 +210,7 @@ def check_steps(looked_at: tuple[int, ...], steps: int) -> None:
 
 
 def check_reference(reference: str, names: tuple[str, ...]) -> None:
-    """Refuse to compare with an algorithm that was not run."""
+    """Refuse a reference that was not run."""
     if reference not in names:
         msg = f"the reference must be one of {', '.join(names)}, got {reference!r}"
         raise InvalidInputError(msg)
@@ -237,3 +234,114 @@ def _as_json(estimate: MeanEstimate) -> dict[str, Any]:
         "standard_error": estimate.standard_error,
         "interval": None if interval is None else list(interval),
     }
+
+
+# Columns, where the output is not a terminal.
+_FILE_WIDTH: Final = 120
+_SMALLEST_P: Final = 1e-4
+
+
+def print_report(report: Report, console: Console | None = None) -> None:
+    """Print regrets with slopes, then the differences from the reference."""
+    screen = console or Console(highlight=False)
+    if not screen.is_terminal:
+        screen.width = max(screen.width, _FILE_WIDTH)
+    screen.print("Regret: mean ± standard error over listeners, the least at the top", style="bold")
+    screen.print(_regret_table(report))
+    differences = report.differences()
+    if differences:
+        title = f"Regret above that of {report.reference}, listener by listener"
+        screen.print(title, style="bold")
+        screen.print(_difference_table(differences))
+    screen.print(_about(report), soft_wrap=True)
+
+
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD)
+
+
+def _regret_table(report: Report) -> Table:
+    last = report.steps[-1]
+    table = _table()
+    table.add_column("algorithm", no_wrap=True)
+    for step in report.steps:
+        table.add_column(f"n = {step:,}", justify="right", no_wrap=True)
+    table.add_column("slope [95 %]", justify="right", no_wrap=True)
+    order = sorted(report.experiment.algorithms, key=lambda name: report.regret(name, last).mean)
+    for name in order:
+        cells = [with_error(report.regret(name, step)) for step in report.steps]
+        table.add_row(name, *cells, _slope(report.slope(name)))
+    return table
+
+
+def _difference_table(differences: tuple[Difference, ...]) -> Table:
+    table = _table()
+    table.add_column("algorithm", no_wrap=True)
+    for name in ("n", "difference [95 %]", "p", "p, Holm"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in differences:
+        low, high = each.estimate.interval()
+        mean, least, most = figures(each.estimate.mean, low, high)
+        table.add_row(
+            each.algorithm,
+            f"{each.step:,}",
+            rf"{mean} \[{least}, {most}]",
+            p_shown(each.estimate.p_value),
+            p_shown(each.corrected_p_value),
+        )
+    return table
+
+
+def _about(report: Report) -> str:
+    """Return the settings of the experiment, and what a slope is."""
+    experiment = report.experiment
+    world = ", ".join(f"{key} {value}" for key, value in experiment.world.describe().items())
+    return (
+        f"{counted(experiment.runs, 'listener')}, {counted(experiment.steps, 'song')} each, "
+        f"seed {experiment.seed}. World: {world.replace('_', ' ')}. "
+        "Slope: k of regret ~ n^k in the second half; 1 is no learning."
+    )
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "song"), counted(2_000, "song"), counted(2, "person", "people")
+    ('1 song', '2,000 songs', '2 people')
+    """
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def figures(*values: float) -> list[str]:
+    """Return numbers that belong together, with about three digits of the largest.
+
+    >>> figures(1234.5, 61.7), figures(31.42, -3.14), figures(0.1234)
+    (['1,234', '62'], ['31.4', '-3.1'], ['0.123'])
+    """
+    largest = max(map(abs, values))
+    digits = 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 1 else 3
+    return [f"{value:,.{digits}f}" for value in values]
+
+
+def with_error(estimate: MeanEstimate) -> str:
+    """Return a mean and its standard error, if it has one."""
+    if estimate.standard_error is None:
+        return figures(estimate.mean)[0]
+    return " ± ".join(figures(estimate.mean, estimate.standard_error))
+
+
+def p_shown(p_value: float) -> str:
+    """Return a p-value as people write it.
+
+    >>> p_shown(0.0421), p_shown(3e-9)
+    ('0.042', '< 0.0001')
+    """
+    return f"< {_SMALLEST_P:.4f}" if p_value < _SMALLEST_P else f"{p_value:.2g}"
+
+
+def _slope(slope: MeanEstimate | None) -> str:
+    if slope is None:
+        return "none"
+    interval = slope.interval()
+    shown = f"{slope.mean:.2f}"
+    return shown if interval is None else rf"{shown} \[{interval[0]:.2f}, {interval[1]:.2f}]"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Step:
     """One song that was played and rated.
 
-    The best possible rating is that of the best song at this moment for somebody who has heard
+    The best possible rating is that of the best song at this moment for a listener who has heard
     what this radio has played: a radio that wears out the favourites lowers its own bar.
     """
 
@@ -75,7 +75,7 @@ def follow(
         chosen = time.thread_time()
         row = row_of[song]
         rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
-        told = time.thread_time()
+        rated = time.thread_time()
         radio.update(song, rating=rating, time=moment)
         learnt = time.thread_time()
         regret += float(expected.max() - expected[row])
@@ -90,5 +90,5 @@ def follow(
             best_expected_rating=float(expected.max()),
             regret=regret,
             choose_seconds=chosen - begin,
-            learn_seconds=learnt - told,
+            learn_seconds=learnt - rated,
         )

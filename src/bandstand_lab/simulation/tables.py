@@ -1,6 +1,6 @@
-"""CSV files that worlds are made of: the features of real songs, and what people like.
+"""CSV files for worlds: the features of real songs, and people's liking of genres.
 
-Whatever is wrong with a file is said in one sentence that names the file and the line.
+An error names the file and the line.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_feature_table(path: Path) -> Matrix:
 def read_tastes(path: Path) -> Matrix:
     """Return how much each person likes each genre, from 1 to 5: (people, genres).
 
-    Each column is a genre, but for the names of the people (`person` or `id`). A genre that
-    somebody said nothing about counts as the mean of that person's others.
+    Each column is a genre, but for the names of the people (`person` or `id`). A genre without
+    an answer counts as the mean of that person's others.
     """
     top, header, rows = read_table(path, "a column for each genre")
     check_columns(path, top, header, required=())

@@ -1,4 +1,4 @@
-"""What one algorithm did for one listener, step by step, and how that is written as JSON."""
+"""The steps of one algorithm for one listener, also as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMES: Final = ("choose_seconds", "learn_seconds")
 class Trace:
     """One run of one algorithm; each array has one entry per step.
 
-    `best` is what the best song of that moment would have been worth, for somebody who has heard
+    `best` is what the best song of that moment would have been worth, for a listener who has heard
     what this algorithm has played.
     """
 

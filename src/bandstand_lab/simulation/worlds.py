@@ -12,7 +12,7 @@ and the same songs there (common random numbers).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -72,13 +72,13 @@ class World(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianWorld:
-    """The paper's simulation (section 5.2.1): songs and listener are drawn anew in each run.
+    """The paper's simulation (section 5.2.1): songs and listener are drawn in each run.
 
     scale      features       squared norm of a song, in the mean
     "entries"  x ~ N(0, 1)    p
     "norm"     x ~ N(0, 1/p)  1
 
-    θ ~ N(0, I) and s ~ U(100, 1000) in both; the paper tells neither the scale nor the noise.
+    θ ~ N(0, I) and s ~ U(100, 1000) in both; the paper gives neither the scale nor the noise.
 
     >>> world = GaussianWorld(songs=3, features=2, scale="entries")
     >>> meeting = world.meeting(0, 7)
@@ -108,13 +108,7 @@ class GaussianWorld:
 
     def describe(self) -> dict[str, Any]:
         """Return the settings."""
-        return {
-            "kind": "gaussian",
-            "songs": self.songs,
-            "features": self.features,
-            "scale": self.scale,
-            "noise_standard_deviation": self.noise_standard_deviation,
-        }
+        return {"kind": "gaussian", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +116,7 @@ class TableWorld:
     """The songs of a real catalogue, the same in each run; the listener is drawn as in the paper.
 
     Each column of the table is brought to mean 0 and variance 1, so that features in any units
-    can be given; a constant column says nothing and becomes 0. With the scale "norm" all
+    can be given; a constant column becomes 0. With the scale "norm" all
     is divided by √p, which makes the mean squared norm of a song 1.
     """
 
@@ -172,7 +166,7 @@ class TasteWorld:
     An unheard song deserves w'g stars: a song between two genres is liked by as much as its
     shares in them say. The listener answers in whole stars (`StarListener`), and the radio is
     the one of real listeners: standardised features with an intercept, and the broad prior.
-    In each run another person of the survey is drawn, and the songs anew.
+    In each run another person of the survey and new songs are drawn.
     """
 
     likings: Matrix
@@ -199,7 +193,7 @@ class TasteWorld:
         """Return new songs, and one of the people."""
         people, genres = self.likings.shape
         for_listener = stream(seed, "listener", run)
-        # Nobody twice while there are others: the same person again is no new evidence.
+        # Each person once before any twice: the same person again is no new evidence.
         round_number, place = divmod(run, people)
         likings = self.likings[stream(seed, "people", round_number).permutation(people)[place]]
         alpha = np.full(genres, self.concentration)

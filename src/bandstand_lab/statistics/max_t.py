@@ -12,7 +12,7 @@ tests have in common stays as it is. p_k is Student's p-value of test k under th
 tests have as many people, this is the largest |t|; where some have fewer, p-values weigh them
 alike, while the largest |t| would mostly be that of the test with the fewest people.
 
-If everybody's differences are as likely with the other sign, all flips are equally likely, and a
+If all people's differences are as likely with the other sign, all flips are equally likely, and a
 corrected value of at most α comes in at most a share α of all studies, whatever the tests
 have to do with each other. No flip is among the flips, and ties count, so this holds exactly, not
 only for many people. It also holds for the tests without a difference when others have one.
@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import betainc
 
 from bandstand.types import frozen
-from bandstand_lab.statistics.paired_columns import checked_columns
+from bandstand_lab.statistics.paired import checked_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from bandstand.types import Indices, Matrix, Vector
 
-# All flips of so many people are looked at; of more people some are drawn.
+# All flips of up to this number of people are counted; of more people some are drawn.
 ALL_FLIPS_UP_TO: Final = 15
 DRAWN_FLIPS: Final = 9_999
 _CELLS: Final = 2**19  # of flips × tests, or × people, at a time
@@ -106,7 +106,7 @@ def _scaled(values: Matrix, counts: Indices) -> Matrix:
     """Return columns whose sum is √(t² / (t² + n − 1)), from 0 to 1, under any signs.
 
     Σd/√(n Σd²) is the cosine of the angle between the differences and equal ones; flips do not
-    change Σd². A difference of zero for everybody has no angle and stays zero.
+    change Σd². A difference of zero for all people has no angle and stays zero.
     """
     # First to a largest size of 1, so that no square is too small to be a number.
     largest = np.abs(values).max(axis=0)
@@ -144,7 +144,7 @@ def _all_signs(people: int, chunk: int) -> Iterator[Matrix]:
 
 
 def _drawn_signs(people: int, count: int, chunk: int, rng: np.random.Generator) -> Iterator[Matrix]:
-    """Yield signs that flip nothing, then so many that are drawn."""
+    """Yield signs that flip nothing, then `count` that are drawn."""
     yield np.ones((1, people))
     for start in range(0, count, chunk):
         heads = rng.integers(0, 2, (min(chunk, count - start), people))

@@ -3,12 +3,12 @@
 A straight line on two logarithmic axes is a weak witness: plays spread evenly over 1,000 songs
 give one with R² = 0.7, for sorting alone makes frequencies fall with the rank. Here the order
 is treated as what it is, unknown. A library has S songs, the song of true rank k gets the share
-π_k of the plays, and nobody knows which song has which rank. So a song with x plays out of N has
+π_k of the plays, and which song has which rank is unknown. So a song with x plays out of N has
 the likelihood
 
     P(x) = 1/S Σ_k Poisson(x; N π_k),         given that x ≥ 1: P(x) / (1 − P(0))
 
-Songs without a play are left out on both sides, so nobody has to know which they are. How many
+Songs without a play are left out on both sides, so they need not be known. How many
 there are does matter: S ends the ranks, and with it changes what Zipf's law and the exponential
 one expect of the songs that were played. Where S is not known, compare for more than one.
 
@@ -58,7 +58,7 @@ CLEAR: Final = 1.959963984540054
 CLEAR_GAIN: Final = CLEAR**2 / 2  # of log-likelihood: 6.8 times as likely
 SMALLEST_EXPONENT: Final = 0.5  # below it, Zipf's law is hardly more than equal plays
 _ROUNDING: Final = 1e-9
-_FINE_RANKS: Final = 100  # so many first ranks are taken one by one
+_FINE_RANKS: Final = 100  # first ranks that are taken one by one
 _BIN: Final = 0.01  # the rest in bins of this relative width
 _LARGEST_EXPONENT: Final = 4.0
 _PLACES: Final = 33  # of a first look at the parameter, then again around the best
@@ -70,7 +70,7 @@ class Shape(StrEnum):
 
     ZIPF = "Zipf"  # Zipf's law is clearly likelier than both others
     OTHER = "not Zipf"  # the exponential law or equal plays are clearly likelier than Zipf's
-    OPEN = "open"  # neither: the plays do not tell
+    OPEN = "open"  # neither: the plays do not decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

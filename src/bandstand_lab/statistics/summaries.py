@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanEstimate:
-    """The mean of independent values; of a single one nobody knows how far off it is."""
+    """The mean of independent values; a single one has no standard error."""
 
     mean: float
     standard_error: float | None

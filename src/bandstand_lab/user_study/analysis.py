@@ -1,23 +1,31 @@
-"""Which algorithm did people like better, and from which n on: paired tests, corrected.
+"""Paired tests of the average ratings of two algorithms, corrected for every look.
+
+    average(n) = 1/n Σ_{i≤n} rating_i          of one person in one arm: the paper's measure
+
+A person who has not finished an arm counts up to the n that was reached, and not beyond.
 
 At each n the averages of two algorithms are compared person by person (`statistics.paired`), over
-those who have both arms up to n. An n is tested if these are at least half of the people who have
-begun both, and at least two: an unfinished study is not judged by its two fastest people. Tests
-begin after a tenth of an arm (n = 20 of 200) unless another first n is set: averages of a few
+the people who have both arms up to n. An n is tested if these are at least half of the people who
+have begun both, and at least two: an unfinished study is not judged by its two fastest people.
+Tests begin after a tenth of an arm (n = 20 of 200) unless another first n is set: averages of a few
 ratings are noise, and each test that is not made leaves more power to the others.
 
 value           corrected for
 `p_values`      nothing: Student's t at this n alone
-`p_last_holm`   all tested pairs, by Holm's method: the test at the last n, for whoever asks one
-                question of each pair, which is better in the end
+`p_last_holm`   all tested pairs, by Holm's method: the test at the last n, which asks one question
+                of each pair, which is better in the end
 `p_over_steps`  all tested n of this pair: sign-flip max-T (`statistics.max_t`)
 `p_corrected`   also all tested pairs: `p_over_steps` times their number
-`p_any`         the smallest of `p_over_steps`: that the pair does not differ at any n
-`p_any_holm`    the same, corrected for all tested pairs by Holm's method
+`p_any_holm`    the smallest of `p_over_steps`, that the pair does not differ at any n, corrected
+                for all tested pairs by Holm's method
 
 Holm's method needs one question of each pair: whether they differ at the last n, or at any. It
 is not for each n: a pair that passes because it differs at a late n would make the early n of
 other pairs pass too easily. So each n of each pair has the plain factor.
+
+A difference is called clear if `p_last_holm` is at most the level, with at least six people: a few
+people who happen to agree make a t-test sure of anything, and no exact test of five people can come
+below 0.05.
 """
 
 from __future__ import annotations
@@ -25,17 +33,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.statistics.max_t import max_t
-from bandstand_lab.statistics.paired import holm
-from bandstand_lab.statistics.paired_columns import FEWEST, paired_columns
-from bandstand_lab.user_study.averages import curve, totals
-from bandstand_lab.user_study.comparison import LEVEL, Comparison, Untested
+from bandstand_lab.statistics.paired import MIN_PEOPLE, holm, paired_columns
+from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,26 +49,170 @@ if TYPE_CHECKING:
 
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
-    from bandstand.types import Indices, Matrix
+    from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.statistics.max_t import MaxT
-    from bandstand_lab.statistics.paired_columns import PairedColumns
-    from bandstand_lab.user_study.averages import Curve, Totals
+    from bandstand_lab.statistics.paired import PairedColumns
 
-__all__ = [
-    "LEVEL",
-    "Analysis",
-    "Comparison",
-    "Untested",
-    "against",
-    "all_pairs",
-    "analyse",
-    "usual_first_step",
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The sum of each person's stars in one arm up to n: a row for each who began it.
+
+    Sums of stars are whole numbers, so equal sums are equal exactly.
+    """
+
+    algorithm: str
+    people: tuple[int, ...]
+    reached: Indices  # ratings of each person
+    stars: Matrix  # people × n; beyond what was reached the sum stays as it is
+
+    @property
+    def longest(self) -> int:
+        """The largest n that a person has reached."""
+        return self.stars.shape[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The mean of the people's averages at n = 1, 2, …, and how far it can be trusted."""
+
+    algorithm: str
+    counts: Indices  # people who have reached n
+    mean: Vector
+    standard_error: Vector  # NaN where only one person has reached n
+
+    @property
+    def steps(self) -> Indices:
+        """The n of each value."""
+        return np.arange(1, len(self.mean) + 1)
+
+
+def totals(data: StudyData) -> dict[str, Totals]:
+    """Return the totals of each algorithm of the design, also of those without ratings."""
+    stars: dict[str, dict[int, list[int]]] = {name: {} for name in data.design.algorithms}
+    for (person, algorithm), records in data.by_arm().items():
+        stars[algorithm][person] = [record.stars for record in records]
+    return {name: _totals(name, given) for name, given in stars.items()}
+
+
+def _totals(algorithm: str, given: Mapping[int, list[int]]) -> Totals:
+    people = tuple(sorted(given))
+    reached = np.array([len(given[person]) for person in people], dtype=np.intp)
+    table = np.zeros((len(people), int(reached.max(initial=0))))
+    for row, person in zip(table, people, strict=True):
+        row[: len(given[person])] = given[person]
+    reached.flags.writeable = False
+    return Totals(
+        algorithm=algorithm, people=people, reached=reached, stars=frozen(table.cumsum(axis=1))
+    )
+
+
+def curve(arm: Totals) -> Curve:
+    """Return the mean average rating against n, with its standard error over people."""
+    steps = np.arange(1, arm.longest + 1)
+    present = arm.reached[:, np.newaxis] >= steps
+    counts = present.sum(axis=0)
+    mean = np.where(present, arm.stars, 0.0).sum(axis=0) / counts
+    squares = np.square(np.where(present, arm.stars - mean, 0.0)).sum(axis=0)
+    error = np.full(len(steps), np.nan)
+    several = counts > 1
+    error[several] = np.sqrt((squares / counts)[several] / (counts[several] - 1)) / steps[several]
+    counts.flags.writeable = False
+    return Curve(
+        algorithm=arm.algorithm,
+        counts=counts,
+        mean=frozen(mean / steps),
+        standard_error=frozen(error),
+    )
+
+
+LEVEL: Final = 0.05
+MIN_PEOPLE_CLEAR: Final = 6  # for a difference to be called clear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two algorithms, first − second, in stars; one value for each tested n."""
+
+    first: str
+    second: str
+    people: int  # who have begun both
+    steps: Indices  # the tested n, without gaps
+    counts: Indices  # people who have both up to n
+    mean: Vector
+    standard_error: Vector
+    t: Vector  # ± infinity where all people differ by the same
+    p_values: Vector
+    p_over_steps: Vector
+    p_corrected: Vector
+    p_last_holm: float
+    p_any_holm: float
+    pairs: int  # tested, and corrected for
+    flips: int
+    is_exact: bool  # whether these are all flips
+
+    @property
+    def last(self) -> int:
+        """The last tested n."""
+        return int(self.steps[-1])
+
+    def interval(self, level: float = 1 - LEVEL, *, corrected: bool = False) -> tuple[float, float]:
+        """Return Student's interval of the mean difference at the last n.
+
+        `corrected`: wide enough for the intervals of all tested pairs to hold together.
+        """
+        each = 1 - (1 - level) / self.pairs if corrected else level
+        margin = student_quantile(each, int(self.counts[-1]) - 1) * float(self.standard_error[-1])
+        return float(self.mean[-1]) - margin, float(self.mean[-1]) + margin
+
+    def significant_from(self, level: float = LEVEL) -> int | None:
+        """Return the first n from which all corrected values are at most `level`, to the last."""
+        return lasting_from(self.steps, self.p_corrected, level)
+
+    def clear_sign(self, level: float = LEVEL) -> int:
+        """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
+        if self.p_last_holm > level or self.counts[-1] < MIN_PEOPLE_CLEAR:
+            return 0
+        return 1 if self.mean[-1] > 0 else -1
+
+    def sign_at_some_step(self, level: float = LEVEL) -> int:
+        """Return the same for any n, in the direction of the most extreme one.
+
+        By sign-flips over all n and Holm over the pairs, which fewer than six people never pass.
+        """
+        if self.p_any_holm > level:
+            return 0
+        return 1 if self.mean[self.p_over_steps.argmin()] > 0 else -1
+
+    def nominal_from(self, level: float = LEVEL) -> int | None:
+        """Return the same for values that are not corrected, as in the paper."""
+        return lasting_from(self.steps, self.p_values, level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untested:
+    """Two algorithms that cannot be compared yet."""
+
+    first: str
+    second: str
+    people: int  # who have begun both
+    reason: str
+
+
+def lasting_from(steps: Indices, p_values: Vector, level: float) -> int | None:
+    """Return the first n from which p is at most `level` without a break; None if not at the last.
+
+    >>> lasting_from(np.array([5, 6, 7, 8]), np.array([0.01, 0.2, 0.04, 0.03]), 0.05)
+    7
+    """
+    above = np.flatnonzero(p_values > level)
+    place = 0 if not len(above) else int(above[-1]) + 1
+    return int(steps[place]) if place < len(steps) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What the ratings of a study say."""
+    """The curves of all algorithms and the comparisons of their pairs."""
 
     curves: tuple[Curve, ...]  # of each algorithm of the design, in its order
     comparisons: tuple[Comparison, ...]
@@ -88,7 +238,7 @@ def analyse(
 ) -> Analysis:
     """Return curves and comparisons; all pairs are compared unless others were planned.
 
-    `rng` draws flips where more than 15 people took part; otherwise all flips are looked at.
+    `rng` draws flips where more than 15 people took part; otherwise all flips are counted.
     """
     if first_step is None:
         first_step = usual_first_step(data.design)
@@ -120,15 +270,6 @@ def all_pairs(algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((second, first) for first, second in combinations(algorithms, 2))
 
 
-def against(baseline: str, algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return each other algorithm with the one that it is to be compared with.
-
-    >>> against("greedy-cn", ["random", "greedy-cn", "bayes-ucb-cn-v"])
-    (('random', 'greedy-cn'), ('bayes-ucb-cn-v', 'greedy-cn'))
-    """
-    return tuple((name, baseline) for name in algorithms if name != baseline)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tests:
     """The tests of one pair before it is corrected for the other pairs."""
@@ -158,7 +299,7 @@ class _Tests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """Those who have begun both arms: up to which n, and how their sums of stars differ."""
+    """People who have begun both arms: the n they reached, and how their sums of stars differ."""
 
     reached: Indices
     differences: Matrix
@@ -169,7 +310,7 @@ def _tests(
 ) -> _Tests | Untested:
     both = _both(first, second)
     people = len(both.reached)
-    fewest = max(FEWEST, math.ceil(people / 2))
+    fewest = max(MIN_PEOPLE, math.ceil(people / 2))
     counts = (both.reached[:, np.newaxis] >= np.arange(1, both.differences.shape[1] + 1)).sum(0)
     last = int((counts >= fewest).sum())  # counts never rise with n
     if last < first_step:

@@ -1,21 +1,22 @@
-"""What the paper looks at beside ratings: uncertainty, repetition, learnt novelty.
+"""What the paper measures beside ratings: uncertainty, repetition, learnt novelty.
 
-uncertainty  1/S Σ_k SD[p(U_k | D_n)] over all songs, by the exact model, whichever algorithm
-             chose them, at the moment of the n-th rating
+uncertainty  1/S Σ_k SD[p(U_k | D_n)] over all songs, by the exact model for every algorithm, at
+             the moment of the n-th rating
 repetition   how often the same song came back in an arm, and whether plays by rank follow
              Zipf's law
 novelty      β't, the curve that the variational engine learns from a person's ratings, with
              one standard deviation; in units of its own value for an unheard song, since
              only the product with the content factor is known. The prior of the slopes keeps
-             it low after a short time whatever was rated, so beside it stands what the same
-             engine makes of the same plays of one who never tires
+             it low after a short time for any ratings. So it is compared with the curve that the
+             same engine learns from the same plays, all rated with the person's average
 
-Every arm is looked at as its algorithm met it: elapsed times count within the arm. What a model
-is told is what the study's own models are told: stars, at the moment they were given.
+Every arm is measured as its algorithm met it: elapsed times count within the arm. A model here
+learns what the study's own models learn: stars, at the moment they were given.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.model.priors import radio_prior
 from bandstand.model.rank_frequency import plays_by_rank, repeat_share, zipf
 from bandstand.types import MONTH, frozen
+from bandstand_lab.statistics.concentration import effective_songs
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 
 if TYPE_CHECKING:
@@ -40,22 +42,21 @@ if TYPE_CHECKING:
 
 EXACT: Final = "bayes-ucb-cn-x"
 VARIATIONAL: Final = "bayes-ucb-cn-v"
-MOMENTS: Final = (1, 5, 10, 20, 50, 100, 200)
 LONGEST_SHOWN: Final = 2.0**11  # minutes, as in the paper
 _SHORTEST_SHOWN: Final = 2.0**-3
 _PLACES: Final = 85  # six in each doubling of the time
 # With fewer repeats than this share of all plays there is nothing to rank.
-FEWEST_REPEATS: Final = 0.05
+MIN_REPEAT_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncertainty:
-    """The mean uncertainty of one algorithm's listeners after so many ratings."""
+    """The mean uncertainty of one algorithm's listeners after each number of ratings."""
 
     algorithm: str
-    moments: Indices  # ratings; those that anybody has reached
+    moments: Indices  # ratings, up to the most that a person has given
     people: tuple[int, ...]
-    values: Matrix  # people × moments, in stars; NaN where a person has not got so far
+    values: Matrix  # people × moments, in stars; NaN beyond a person's last rating
     counts: Indices  # people at each moment
     mean: Vector
     standard_error: Vector  # NaN where there is only one person
@@ -74,13 +75,46 @@ class Repetition:
 
     @property
     def shape(self) -> Shape:
-        """Whether plays are nearest to Zipf's law; open where hardly any song has come back."""
-        return Shape.OPEN if self.repeat_share < FEWEST_REPEATS else self.laws.shape
+        """The law nearest to the plays; open where hardly any song has come back."""
+        return Shape.OPEN if self.repeat_share < MIN_REPEAT_SHARE else self.laws.shape
+
+    @property
+    def songs(self) -> int:
+        """The number of different songs."""
+        return len(self.plays_by_rank)
+
+    @property
+    def slope(self) -> float | None:
+        """The slope of the line; None without a line."""
+        return None if self.line is None else -self.line.exponent
+
+    @property
+    def r_squared(self) -> float | None:
+        """The R² of the line; None without a line."""
+        return None if self.line is None else self.line.r_squared
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain numbers; an infinite one is None."""
+        against = self.laws.against_exponential
+        return {
+            "plays_by_rank": self.plays_by_rank.astype(int).tolist(),
+            "songs": self.songs,
+            "repeat_share": self.repeat_share,
+            "effective_songs": effective_songs(self.plays_by_rank),
+            "slope": self.slope,
+            "r_squared": self.r_squared,
+            "curvature": None if self.line is None else _curvature(self.plays_by_rank),
+            "zipf_exponent": self.laws.zipf.parameter,
+            "zipf_against_exponential_z": against if math.isfinite(against) else None,
+            "zipf_against_equal_log_likelihood": self.laws.against_equal,
+            "likeliest_law": self.laws.likeliest,
+            "shape": str(self.shape),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoveltyCurve:
-    """What was learnt from one person's arm about novelty; 1 is an unheard song."""
+    """The novelty learnt from one person's arm; 1 is an unheard song."""
 
     participant: int
     algorithm: str
@@ -93,16 +127,23 @@ class NoveltyCurve:
     untired_standard_deviation: Vector
     repeats: Vector  # minutes after which songs came back: only there the data speak
 
+    @property
+    def longest(self) -> float:
+        """The longest time in minutes after which a song came back; 0 where none did."""
+        return float(self.repeats.max(initial=0.0))
+
+    def at(self, minutes: float, values: Vector) -> float:
+        """Return one of the curves at a moment between its places."""
+        return float(np.interp(np.log(minutes), np.log(self.minutes), values))
+
     def parting(self) -> Vector:
         """Return by how many standard deviations of both the two curves differ."""
         spread = np.hypot(self.standard_deviation, self.untired_standard_deviation)
         return np.asarray((self.mean - self.untired_mean) / spread)
 
 
-def uncertainty(
-    data: StudyData, algorithm: str, *, moments: Sequence[int] = MOMENTS
-) -> Uncertainty | None:
-    """Return how uncertain the exact model is along an algorithm's arms; None if nobody began."""
+def uncertainty(data: StudyData, algorithm: str, *, moments: Sequence[int]) -> Uncertainty | None:
+    """Return how uncertain the exact model is along an algorithm's arms; None without ratings."""
     arms = _arms(data, algorithm)
     if not arms:
         return None
@@ -127,15 +168,15 @@ def uncertainty(
 def uncertainty_along(
     catalogue: FrozenSongs, records: Sequence[Record], moments: Sequence[int]
 ) -> Vector:
-    """Return the uncertainty after each of so many ratings of one arm; NaN beyond the last."""
+    """Return the uncertainty of one arm after each number of ratings; NaN beyond the last."""
     radio = _radio(catalogue, EXACT)
     answers = list(_answers(records))
     found = np.full(len(moments), np.nan)
-    told = 0
+    learnt = 0
     for place, moment in enumerate(moments):
-        if told < moment <= len(answers):
-            radio.replay(answers[told:moment])
-            told = moment
+        if learnt < moment <= len(answers):
+            radio.replay(answers[learnt:moment])
+            learnt = moment
             spread: Any = radio.predict().standard_deviation()
             found[place] = spread.mean()
     return found
@@ -162,7 +203,7 @@ def novelty_curves(data: StudyData, algorithm: str) -> tuple[NoveltyCurve, ...]:
 
 
 def places() -> Vector:
-    """Return the minutes at which novelty is told: from 2⁻³ to 2¹¹, evenly in the logarithm."""
+    """Return the minutes of a novelty curve: from 2⁻³ to 2¹¹, evenly in the logarithm."""
     return np.geomspace(_SHORTEST_SHOWN, LONGEST_SHOWN, _PLACES)
 
 
@@ -189,7 +230,7 @@ def _radio(catalogue: FrozenSongs, algorithm: str) -> Recommender:
 
 
 def _answers(records: Sequence[Record]) -> Iterator[Answer]:
-    """Yield what a model is told; a clock that was set back does not turn time round."""
+    """Yield the answers for a model; if a clock was set back, time stands still."""
     latest = 0
     for record in records:
         latest = max(latest, record.rated_at)
@@ -206,6 +247,16 @@ def _repetition(person: int, algorithm: str, songs: Sequence[str], library: int)
         line=zipf(ranked),
         laws=compare_laws(ranked, library=library),
     )
+
+
+def _curvature(plays_by_rank: Vector) -> float:
+    """Return the coefficient of (log rank)² of log plays: 0 on a line, negative if it bends down.
+
+    >>> abs(_curvature(60 / np.arange(1.0, 31.0))) < 1e-9
+    True
+    """
+    across = np.log(np.arange(1.0, len(plays_by_rank) + 1))
+    return float(np.polyfit(across - across.mean(), np.log(plays_by_rank), 2)[0])
 
 
 def _novelty_curve(

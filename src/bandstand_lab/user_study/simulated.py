@@ -1,12 +1,12 @@
-"""A study with people who do not exist: ratings drawn from a model of each arm.
+"""A study with simulated people: ratings drawn from a model of each arm.
 
-No algorithm runs here. What is planted is known, so the analysis can be tested: whether it finds
-an effect that is there, and how often it finds one that is not.
+No algorithm runs here. The planted effects are known, so the analysis can be tested: whether it
+finds an effect that is there, and how often it finds one that is not.
 
     rating = base + person + person_arm + effect · min(1, n / 40) + noise, rounded into 1 … 5
 
 code              meaning, in stars
-`effects`         how much better an algorithm is from its 40th song on; 0 where nothing is said
+`effects`         how much better an algorithm is from its 40th song on; 0 unless given
 `person_sd`       standard deviation of how generous people are; it cancels in pairs
 `person_arm_sd`   of how much a person happens to like one arm more than another
 `noise_sd`        of single ratings
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from bandstand.study.design import Design
     from bandstand.types import Indices, Vector
 
-FULL_FROM: Final = 40  # ratings, after which an effect has its full size
-_BASE: Final = 3.0  # stars of the average person
+_FULL_FROM: Final = 40  # ratings, after which an effect has its full size
+_MEAN_STARS: Final = 3.0  # stars of the average person
 _START: Final = 1_767_607_200_000  # 2026-01-05T10:00:00Z, a Monday
 _FEATURES: Final = 8
-_REPEATING: Final = 0.8  # exponent of the law by which songs come back
-_KNOWN: Final = 0.1  # share of songs that people say they know
-_SLOWEST: Final = 25.0  # seconds that a person takes to rate after listening
-_CHOICE: Final = (0.01, 0.1)  # seconds that a choice takes
+_ZIPF_EXPONENT: Final = 0.8  # exponent of the law by which songs come back
+_KNOWN_SHARE: Final = 0.1  # share of songs that people say they know
+_MAX_DELAY: Final = 25.0  # seconds that a person takes to rate after listening
+_CHOICE_SECONDS: Final = (0.01, 0.1)  # seconds that a choice takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def simulated_study(
     noise_sd: float = 1.0,
     catalogue: FrozenSongs | None = None,
 ) -> StudyData:
-    """Return what `people` simulated participants would have said, each to the end.
+    """Return the ratings of `people` simulated participants, each to the end.
 
     >>> from bandstand.study.design import Design
     >>> design = Design(algorithms=("random", "greedy-cn"), ratings_per_arm=20)
@@ -94,20 +94,8 @@ def simulated_study(
     )
 
 
-def planted(effect: float, *, ratings: int, person_arm_sd: float, noise_sd: float) -> float:
-    """Return the mean difference of the last averages in standard deviations of people.
-
-    The model alone, before ratings are rounded into 1 … 5.
-
-    >>> round(planted(0.3, ratings=200, person_arm_sd=0.3, noise_sd=1.0), 2)
-    0.62
-    """
-    average = effect * float(_growth(ratings).mean())
-    return average / math.sqrt(2 * (person_arm_sd**2 + noise_sd**2 / ratings))
-
-
 def _growth(ratings: int) -> Vector:
-    return np.asarray(np.minimum(1.0, np.arange(1, ratings + 1) / FULL_FROM))
+    return np.asarray(np.minimum(1.0, np.arange(1, ratings + 1) / _FULL_FROM))
 
 
 def _person(
@@ -118,8 +106,8 @@ def _person(
     spreads: _Spreads,
     rng: np.random.Generator,
 ) -> Iterator[Record]:
-    """Yield everything that one person says, arm by arm."""
-    own = _BASE + rng.normal(0.0, spreads.person)
+    """Yield all ratings of one person, arm by arm."""
+    own = _MEAN_STARS + rng.normal(0.0, spreads.person)
     ranking = rng.permutation(len(songs))
     ends: list[int] = []
     for place, index in enumerate(order(person.number, len(design.algorithms)), start=1):
@@ -148,7 +136,7 @@ def _person(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moments:
-    """When the songs of one arm were offered and rated, and for how long they played."""
+    """The times of one arm: songs offered, rated and played."""
 
     offered_at: Indices
     rated_at: Indices
@@ -158,7 +146,7 @@ class _Moments:
 
 
 def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
-    """Return when the next arm begins: as soon as the design allows it."""
+    """Return the start of the next arm: as soon as the design allows it."""
     earliest = [joined_at]
     if ends:
         earliest.append(ends[-1] + math.ceil(design.gap_hours * HOUR))
@@ -169,7 +157,7 @@ def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
 
 def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
     count = design.ratings_per_arm
-    played = (design.listen_seconds + rng.uniform(0.0, _SLOWEST, count)).round(1)
+    played = (design.listen_seconds + rng.uniform(0.0, _MAX_DELAY, count)).round(1)
     rests = np.zeros(count)
     rests[design.rest_after :: design.rest_after] = design.rest_seconds
     waits = np.ceil((rests + design.answer_seconds) * SECOND).astype(np.int64)
@@ -179,14 +167,14 @@ def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
         offered_at=rated_at - heard,
         rated_at=rated_at,
         played=played,
-        choice=rng.uniform(*_CHOICE, count).round(4),
-        known=rng.random(count) < _KNOWN,
+        choice=rng.uniform(*_CHOICE_SECONDS, count).round(4),
+        known=rng.random(count) < _KNOWN_SHARE,
     )
 
 
 def _repeating(songs: int, count: int, rng: np.random.Generator) -> Indices:
     """Return the ranks of the songs of one arm: the first ones most often."""
-    weights = np.arange(1.0, songs + 1) ** -_REPEATING
+    weights = np.arange(1.0, songs + 1) ** -_ZIPF_EXPONENT
     return np.asarray(rng.choice(songs, size=count, p=weights / weights.sum()), dtype=np.intp)
 
 

@@ -19,7 +19,7 @@ from scipy.special import bdtrc
 from bandstand.types import frozen
 from bandstand_lab import histories
 from bandstand_lab.histories import Histories, History, examine
-from bandstand_lab.histories.gaps import gaps_before, summarise
+from bandstand_lab.histories.findings import gaps_before, summarise
 from bandstand_lab.histories.recovery import PairCounts, pair_counts, recovery
 from bandstand_lab.histories.skips import is_heard, is_skip, skip_rates
 from tests.lab.histories.simulated import simulated

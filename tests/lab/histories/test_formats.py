@@ -207,7 +207,7 @@ def test_a_json_file_is_read_in_pieces_wherever_they_end(
     path = written(tmp_path, "a.json", text)
     whole = only(read(path))
     for piece in (1, 2, 3, 7, 64, 1_000):
-        monkeypatch.setattr("bandstand_lab.histories.entries._PIECE", piece)
+        monkeypatch.setattr("bandstand_lab.histories.json_formats._PIECE", piece)
         parts = only(read(path))
         np.testing.assert_array_equal(parts.times, whole.times)
         np.testing.assert_array_equal(parts.items, whole.items)

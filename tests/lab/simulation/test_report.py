@@ -16,8 +16,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment
 from bandstand_lab.simulation.plot import draw, headline, picture
-from bandstand_lab.simulation.printed import print_report
-from bandstand_lab.simulation.report import Report, default_steps
+from bandstand_lab.simulation.report import Report, default_steps, print_report
 from bandstand_lab.simulation.trace import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
 
@@ -129,7 +128,7 @@ def test_one_listener_has_no_standard_error_and_no_difference() -> None:
     assert document["regret"][0]["interval"] is None
     assert document["differences"] == []
     assert document["curves"]["random"]["standard_error"] is None
-    assert "One listener has no standard error" in printed(report)
+    assert "±" not in printed(report).split("\n", 1)[1]
     assert picture(report, "png").startswith(b"\x89PNG")
 
 
@@ -151,7 +150,6 @@ def test_equal_algorithms_do_not_differ() -> None:
     report = report_of({"random": HAND["random"], "linucb-c": HAND["random"]})
     assert [each.estimate.mean for each in report.differences()] == [0.0, 0.0, 0.0]
     assert {each.corrected_p_value for each in report.differences()} == {1.0}
-    assert "cannot be told from it" in headline(report)
 
 
 @pytest.mark.parametrize(
@@ -176,16 +174,14 @@ def test_the_least_regret_is_at_the_top() -> None:
     first, second = text.index("bayes-ucb-cn-x"), text.index("random")
     assert first < second
     assert "3 listeners, 4 songs each, seed 0." in text
-    assert "9 songs with 2 features of variance 1, drawn" in text
+    assert "World: kind gaussian, songs 9, features 2, scale entries" in text
 
 
-def test_the_headline_says_who_is_best_and_who_may_be() -> None:
+def test_the_headline_has_the_least_regret() -> None:
     clear = report_of({"random": [[5.0], [6.0], [7.5]], "bayes-ucb-cn-x": [[1.0], [2.0], [3.0]]})
     assert headline(clear) == (
-        "Bayes-UCB-CN, exact has the least regret after 1 song: 2.00 ± 0.58, 3 listeners"
+        "Least regret after 1 song: Bayes-UCB-CN, exact, 2.00 ± 0.58, 3 listeners"
     )
-    assert "Random cannot be told from it (p ≥ 0.05)" in headline(report_of(HAND))
-    assert headline(report_of({"random": HAND["random"]})).startswith("Random: the regret after 4")
 
 
 def test_the_figure_has_a_second_panel_where_there_is_somebody_to_compare_with() -> None:

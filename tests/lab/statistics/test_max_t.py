@@ -13,7 +13,7 @@ from scipy import stats
 
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.max_t import max_t
-from bandstand_lab.statistics.paired_columns import paired_columns
+from bandstand_lab.statistics.paired import paired_columns
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix, Vector

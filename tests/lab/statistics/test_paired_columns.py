@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.statistics.paired import paired_difference
-from bandstand_lab.statistics.paired_columns import paired_columns
+from bandstand_lab.statistics.paired import paired_columns, paired_difference
 
 
 @given(st.integers(2, 12), st.integers(1, 20), st.integers(0, 10**6))

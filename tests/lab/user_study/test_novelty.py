@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand_lab.user_study.novelty import novelty_chapter
+from bandstand_lab.user_study.chapters import novelty_chapter
+from tests.lab.user_study.test_measures import bored_listener, untiring_listener
 from tests.study.small import ONE
-from tests.study.test_measures import bored_listener, untiring_listener
 
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData
@@ -39,8 +39,8 @@ def test_people_who_tire_and_who_do_not_are_told_apart() -> None:
     assert told(fresh)[0] > 0.7
     assert told(tired)[1] < -5
     assert abs(told(fresh)[1]) < 2
-    assert "part clearly for 1 of 1 participant" in tired.drawings[0].caption
-    assert "part clearly for 0 of 1 participant" in fresh.drawings[0].caption
+    assert "part clearly for 1 of 1." in tired.drawings[0].caption
+    assert "part clearly for 0 of 1." in fresh.drawings[0].caption
 
 
 def test_only_what_was_learnt_has_a_spread() -> None:

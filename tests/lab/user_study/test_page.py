@@ -11,8 +11,7 @@ import pytest
 from bandstand.study.design import Design
 from bandstand_lab.report.page import Written
 from bandstand_lab.report.study import Chapter
-from bandstand_lab.user_study.page import StudyReport, page
-from bandstand_lab.user_study.repeating import commands
+from bandstand_lab.user_study.page import StudyReport, commands, page
 from bandstand_lab.user_study.simulated import simulated_study
 from tests.lab.report.test_page import EVIL, LONG, Tags, tags_of
 from tests.lab.user_study.reported import real, simulated

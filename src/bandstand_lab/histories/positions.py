@@ -1,4 +1,4 @@
-"""Places in files, for messages that say where something is wrong."""
+"""Positions in files, for error messages."""
 
 from __future__ import annotations
 

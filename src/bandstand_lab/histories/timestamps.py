@@ -1,4 +1,4 @@
-"""Moments of plays: how exports write them, and which of them can be true."""
+"""Moments of plays: how exports write them, and which of them are possible."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Final
 # Sound has been recorded since 1877; the services that make exports began to listen in 2002.
 _FIRST_RECORDING: Final = datetime(1877, 1, 1, tzinfo=UTC).timestamp()
 _FIRST_SERVICE: Final = datetime(2002, 1, 1, tzinfo=UTC).timestamp()
-# A clock may be ahead, and a zone may be forgotten: a day is forgiven.
-_FORGIVEN: Final = 86_400.0
+# A clock may be ahead, and a zone may be forgotten: a day is tolerated.
+_TOLERANCE: Final = 86_400.0
 # Larger numbers are milliseconds: in seconds they would be in the year 5138.
 _MILLISECONDS: Final = 1e11
 _NUMBER: Final = re.compile(r"\d+(\.\d*)?")
@@ -21,31 +21,31 @@ _MONTHS: Final = (
     *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 # 28 Feb 2016 16:38, also with a comma or seconds: how Last.fm's exporters write a moment in UTC.
-_SPOKEN: Final = re.compile(r"(\d{1,2}) (\w{3})\w* (\d{4}),? (\d{2}):(\d{2})(?::(\d{2}))?")
+_WRITTEN: Final = re.compile(r"(\d{1,2}) (\w{3})\w* (\d{4}),? (\d{2}):(\d{2})(?::(\d{2}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Era:
-    """The time in which a play can have been; outside it a clock was wrong."""
+class TimeRange:
+    """The range of possible times; outside it a clock was wrong."""
 
     first: float
     last: float
 
     def doubt(self, time: float) -> str:
-        """Return why a moment cannot be true."""
+        """Return why a time is impossible."""
         if time > self.last:
             return "in the future"
         return f"before {datetime.fromtimestamp(self.first, tz=UTC).year}, when nothing recorded it"
 
 
-def era_of_services(now: float) -> Era:
-    """Return the time in which music services have recorded plays."""
-    return Era(first=_FIRST_SERVICE, last=now + _FORGIVEN)
+def service_times(now: float) -> TimeRange:
+    """Return the range in which music services have recorded plays."""
+    return TimeRange(first=_FIRST_SERVICE, last=now + _TOLERANCE)
 
 
-def era_of_recording(now: float) -> Era:
-    """Return the time in which there was recorded music to play."""
-    return Era(first=_FIRST_RECORDING, last=now + _FORGIVEN)
+def recording_times(now: float) -> TimeRange:
+    """Return the range in which there was recorded music to play."""
+    return TimeRange(first=_FIRST_RECORDING, last=now + _TOLERANCE)
 
 
 def seconds_of_text(text: str) -> float:
@@ -61,8 +61,8 @@ def seconds_of_text(text: str) -> float:
     if _NUMBER.fullmatch(text):
         number = float(text)
         return number / 1_000 if number >= _MILLISECONDS else number
-    spoken = _SPOKEN.fullmatch(text)
-    return _of_spoken(spoken) if spoken else seconds_of_iso(text)
+    written = _WRITTEN.fullmatch(text)
+    return _of_written(written) if written else seconds_of_iso(text)
 
 
 def seconds_of_iso(text: str) -> float:
@@ -88,7 +88,7 @@ def plain_seconds(text: str) -> float:
     return value
 
 
-def _of_spoken(found: re.Match[str]) -> float:
+def _of_written(found: re.Match[str]) -> float:
     day, month, year, hour, minute, second = found.groups(default="0")
     number = _MONTHS.index(month.lower()) + 1
     moment = datetime(int(year), number, int(day), int(hour), int(minute), int(second), tzinfo=UTC)

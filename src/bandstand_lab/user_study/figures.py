@@ -1,0 +1,263 @@
+"""The figures of a study's report; their captions are in the template."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bandstand_lab.report.figures import (
+    INK,
+    MUTED,
+    draw_curve,
+    label_ends,
+    look_of,
+    plain,
+)
+from bandstand_lab.user_study.measures import LONGEST_SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
+    from bandstand_lab.user_study.measures import NoveltyCurve, Repetition, Uncertainty
+
+# The first ratings jump about; the axis of the averages is chosen by those from here on.
+_SETTLED_FROM: Final = 5
+_SMALLEST_P: Final = 1e-5  # smaller p-values are drawn there
+_RAW_COLOUR: Final = "#9aa1ad"
+_CLEAR_COLOUR: Final = "#14418f"
+_P_TICKS: Final = {1.0: "1", 0.05: "0.05", 1e-3: "0.001", _SMALLEST_P: "≤ 0.00001"}
+_MAX_COLUMNS: Final = 5
+_FEW_PLAYS: Final = 12  # up to here an axis of decades would have a single mark
+_MIN_PLAYS_SHOWN: Final = 5.5  # so that lines of single plays do not look like mountains
+_NOVELTY_LIMITS: Final = (-0.35, 1.6)
+_MARK_HEIGHT: Final = 0.07  # of the marks for repeats
+_UNTIRED_COLOUR: Final = "#6b7280"
+
+
+def rows_of(panels: int) -> int:
+    """Return how many rows of panels a figure needs."""
+    return -(-panels // _MAX_COLUMNS)
+
+
+def draw_ratings(figure: Figure, curves: Sequence[Curve]) -> None:
+    """Draw average ratings with their standard errors, and below how many people there are."""
+    axes, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+    for curve in curves:
+        look, spread = look_of(curve.algorithm), np.nan_to_num(curve.standard_error)
+        draw_curve(axes, curve.steps.tolist(), curve.mean, look, spread=spread)
+        below.step(curve.steps, curve.counts, where="mid", color=look.colour, linewidth=1.2)
+    axes.set(ylabel="average rating, stars", ylim=_rating_limits(curves))
+    axes.set_xlim(0, max(len(curve.mean) for curve in curves))
+    most = max(int(curve.counts.max()) for curve in curves)
+    below.set(xlabel="songs rated, n", ylabel="people", ylim=(0, 1.1 * most))
+    axes.grid()
+    below.grid()
+    label_ends(axes, {curve.algorithm: float(curve.mean[-1]) for curve in curves})
+
+
+def _rating_limits(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Return limits that show all bands from the fifth song on, with a margin."""
+    low, high = [], []
+    for curve in curves:
+        start = min(_SETTLED_FROM, len(curve.mean)) - 1
+        error = np.nan_to_num(curve.standard_error[start:])
+        low.append(float((curve.mean[start:] - error).min()))
+        high.append(float((curve.mean[start:] + error).max()))
+    margin = max(0.05, 0.06 * (max(high) - min(low)))
+    return max(0.9, min(low) - margin), min(5.1, max(high) + margin)
+
+
+def draw_differences(figure: Figure, pairs: Sequence[Comparison], level: float) -> None:
+    """Draw each pair's mean difference at its last n, with both intervals."""
+    axes = figure.subplots()
+    labels = []
+    for place, each in enumerate(reversed(pairs)):
+        # Written so that the difference is positive: the algorithm rated higher comes first.
+        sign = -1 if each.mean[-1] < 0 else 1
+        first, second = (each.first, each.second)[::sign]
+        labels.append(f"{look_of(first).label}  above  {look_of(second).label}")
+        colour = _CLEAR_COLOUR if each.clear_sign(level) else MUTED
+        for corrected, width in ((True, 1.0), (False, 3.2)):
+            ends = [sign * end for end in each.interval(corrected=corrected)]
+            axes.plot(ends, [place, place], color=colour, linewidth=width, solid_capstyle="butt")
+        axes.plot([sign * float(each.mean[-1])], [place], "o", color=colour, markersize=5)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(-0.7, len(labels) - 0.3)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("difference of the average ratings, stars")
+    axes.grid(axis="x")
+
+
+def sides(pairs: Sequence[Comparison]) -> tuple[list[str], list[str]]:
+    """Return the algorithms of the rows and of the columns of the panels of p-values."""
+    rows = list(dict.fromkeys(each.first for each in pairs))
+    columns = list(dict.fromkeys(each.second for each in pairs))
+    return rows, columns
+
+
+def draw_p_values(figure: Figure, analysis: Analysis) -> None:
+    """Draw a panel for each pair: raw and corrected p-values against n."""
+    rows, columns = sides(analysis.comparisons)
+    grid = figure.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
+    for row, first in enumerate(rows):
+        for column, second in enumerate(columns):
+            axes, found = grid[row, column], analysis.between(first, second)
+            if found is None:
+                axes.set_visible(False)
+                continue
+            _p_panel(axes, found, analysis.level)
+            title = f"{look_of(first).label}\nagainst {look_of(second).label}"
+            axes.set_title(title, fontsize=7.6, pad=3)
+    if len(columns) > 2:  # then there is room in the corner
+        figure.legend(handles=_p_legend(analysis.level), loc="upper right", fontsize=9.5)
+    grid[0, 0].set_yscale("log")
+    grid[0, 0].set_ylim(_SMALLEST_P / 1.6, 1.6)
+    grid[0, 0].set_yticks(list(_P_TICKS), list(_P_TICKS.values()))
+    grid[0, 0].minorticks_off()
+    figure.supylabel("p-value", fontsize=9.5)
+    figure.supxlabel("songs rated, n", fontsize=9.5)
+
+
+def _p_legend(level: float) -> list[Artist]:
+    return [
+        Line2D([], [], color=_RAW_COLOUR, linewidth=1.1, label="each n by itself"),
+        Line2D([], [], color=_CLEAR_COLOUR, linewidth=0.9, label="corrected for all n of the pair"),
+        Line2D(
+            [], [], color=_CLEAR_COLOUR, linewidth=2.0, label="corrected for all n and all pairs"
+        ),
+        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"p = {level:g}"),
+        Patch(color=_CLEAR_COLOUR, alpha=0.1, linewidth=0, label=f"at most {level:g}"),
+    ]
+
+
+def _p_panel(axes: Axes, found: Comparison, level: float) -> None:
+    raw, over_steps, corrected = (
+        np.maximum(_SMALLEST_P, values)
+        for values in (found.p_values, found.p_over_steps, found.p_corrected)
+    )
+    axes.fill_between(
+        found.steps,
+        _SMALLEST_P / 2,
+        2,
+        where=found.p_corrected <= level,
+        color=_CLEAR_COLOUR,
+        alpha=0.1,
+        linewidth=0,
+    )
+    axes.axhline(level, color=INK, linestyle="--", linewidth=0.8)
+    axes.plot(found.steps, raw, color=_RAW_COLOUR, linewidth=1.1)
+    axes.plot(found.steps, over_steps, color=_CLEAR_COLOUR, linewidth=0.9, alpha=0.75)
+    axes.plot(found.steps, corrected, color=_CLEAR_COLOUR, linewidth=2.0)
+    axes.grid(axis="x")
+
+
+def draw_uncertainty(figure: Figure, measured: Mapping[str, Uncertainty]) -> None:
+    """Draw the mean uncertainty of each algorithm's listeners against the number of ratings."""
+    axes = figure.subplots()
+    axes.set(xscale="log", yscale="log")
+    for name, found in measured.items():
+        spread = np.nan_to_num(found.standard_error)
+        draw_curve(axes, found.moments.tolist(), found.mean, look_of(name), spread=spread)
+    longest = max((found.moments for found in measured.values()), key=len)
+    axes.set(xlabel="ratings, n", ylabel="mean standard deviation of a song's worth, stars")
+    axes.set_xticks(longest, [str(moment) for moment in longest])
+    axes.tick_params(axis="x", which="minor", length=0)
+    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(plain)
+    axes.grid()
+    label_ends(axes, {name: float(found.mean[-1]) for name, found in measured.items()})
+
+
+def draw_ranks(figure: Figure, played: Mapping[str, Sequence[Repetition]]) -> None:
+    """Draw plays against rank: a panel for each algorithm, a line for each person."""
+    rows = rows_of(len(played))
+    columns = -(-len(played) // rows)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axes, (name, parts) in zip(grid.flat, played.items(), strict=False):
+        for part in parts:
+            ranks = np.arange(1, len(part.plays_by_rank) + 1)
+            axes.plot(ranks, part.plays_by_rank, color=look_of(name).colour, linewidth=1.4)
+        axes.set(xscale="log", yscale="log")
+        axes.xaxis.set_major_formatter(plain)
+        axes.yaxis.set_major_formatter(plain)
+        axes.minorticks_off()
+        axes.grid(which="major")
+        axes.set_title(look_of(name).label, fontsize=9.5)
+    most = max(float(part.plays_by_rank[0]) for parts in played.values() for part in parts)
+    if most < _FEW_PLAYS:
+        grid[0, 0].set_yticks([1, 2, 3, 5, 10])
+    grid[0, 0].set_ylim(0.9, max(1.3 * most, _MIN_PLAYS_SHOWN))
+    _finish_grid(grid, len(played), columns)
+    figure.supxlabel("rank of the song", fontsize=9.5)
+    figure.supylabel("plays", fontsize=9.5)
+
+
+def draw_novelty(
+    figure: Figure, curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm: str
+) -> None:
+    """Draw a panel for each participant: the learnt curve and the one without tiring."""
+    columns = min(_MAX_COLUMNS, len(curves))
+    grid = figure.subplots(rows_of(len(curves)), columns, sharex=True, sharey=True, squeeze=False)
+    for axes, curve in zip(grid.flat, curves, strict=False):
+        _novelty_panel(axes, curve, look_of(algorithm).colour)
+        axes.set_title(names[curve.participant], fontsize=9.5, pad=3)
+    _finish_grid(grid, len(curves), columns)
+    figure.supxlabel("minutes since it was heard", fontsize=9.5)
+    figure.supylabel("novelty, 1 = never heard", fontsize=9.5)
+
+
+def _novelty_panel(axes: Axes, curve: NoveltyCurve, colour: str) -> None:
+    low, high = (
+        np.clip(curve.mean + side * curve.standard_deviation, *_NOVELTY_LIMITS) for side in (-1, 1)
+    )
+    axes.fill_between(curve.minutes, low, high, color=colour, alpha=0.22, linewidth=0)
+    learnt = curve.minutes <= curve.longest
+    axes.plot(curve.minutes[learnt], curve.mean[learnt], color=colour, linewidth=1.8)
+    untired = curve.untired_mean[learnt]
+    axes.plot(curve.minutes[learnt], untired, "--", color=_UNTIRED_COLOUR, linewidth=1.2)
+    axes.plot(curve.minutes[~learnt], curve.mean[~learnt], ":", color=colour, linewidth=1.0)
+    heard, bottom = curve.repeats[curve.repeats <= LONGEST_SHOWN], _NOVELTY_LIMITS[0]
+    axes.vlines(heard, bottom, bottom + _MARK_HEIGHT, color=colour, linewidth=0.5)
+    axes.set(xscale="log", xlim=(1.0, LONGEST_SHOWN), ylim=_NOVELTY_LIMITS)
+    axes.xaxis.set_major_formatter(plain)
+    axes.grid()
+
+
+def _finish_grid(grid: np.ndarray, panels: int, columns: int) -> None:
+    """Hide the empty panels, and label the lowest one of each column."""
+    for place, axes in enumerate(grid.flat):
+        if place >= panels:
+            axes.set_visible(False)
+        elif place + columns >= panels:
+            axes.tick_params(labelbottom=True)
+
+
+def draw_choices(figure: Figure, times: Mapping[str, Sequence[float]], limit: float) -> None:
+    """Draw how long each algorithm took to choose; `times` are sorted seconds."""
+    axes = figure.subplots()
+    names = list(times)[::-1]
+    for place, name in enumerate(names):
+        seconds, colour = [max(1e-4, time) for time in times[name]], look_of(name).colour
+        ends = [seconds[round(share * (len(seconds) - 1))] for share in (0.05, 0.95)]
+        axes.plot(
+            ends, [place, place], color=colour, linewidth=7, alpha=0.45, solid_capstyle="butt"
+        )
+        axes.plot([median(seconds)], [place], "|", color=colour, markersize=13, markeredgewidth=2)
+        axes.plot([seconds[-1]], [place], "o", color=colour, markersize=5)
+    if limit > 0:
+        axes.axvline(limit, color=INK, linestyle="--", linewidth=1.0)
+    axes.set(xscale="log", xlabel="time of a choice, s", ylim=(-0.6, len(names) - 0.4))
+    axes.set_yticks(range(len(names)), [look_of(name).label for name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_formatter(plain)
+    axes.grid(axis="x")
