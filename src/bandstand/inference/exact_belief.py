@@ -87,6 +87,16 @@ class ExactBelief:
         return spread
 
     @cached_property
+    def shortest(self) -> float:
+        """The shortest time after which a song was heard again, or is planned to be; or ∞."""
+        planned = min((each.elapsed for each in self.thoughts), default=np.inf)
+        return min(float(self.history.elapsed.min(initial=np.inf)), planned)
+
+    def learned_at(self, node: int) -> Matrix:
+        """Return Λ⁻¹ of one node without planned plays: (p, p)."""
+        return np.array(self.learnt.at([node])[0])
+
+    @cached_property
     def log_density(self) -> Vector:
         """The logarithm of the posterior density at the nodes, up to a constant: (12).
 

@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpotrf
 
 from bandstand.inference import comb, recovery_grid
 from bandstand.inference.equal_songs import best_of
-from bandstand.inference.exact_search import search
+from bandstand.inference.search.top_k import search
 from bandstand.model import interpolation, student_mixture
 from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
     from bandstand.inference.exact import ExactBelief
-    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.inference.search.top_k import SearchCache
     from bandstand.model.allowed import Choice
 
 # Far from its centre a density may be smaller than any number: then it is zero.
@@ -62,7 +62,7 @@ class ExactPrediction:
 
     belief: ExactBelief
     songs: Songs
-    memory: SearchMemory | None = None
+    memory: SearchCache | None = None
 
     def __len__(self) -> int:
         return len(self.songs)

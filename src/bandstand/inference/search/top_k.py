@@ -1,0 +1,331 @@
+"""The songs with the largest exact quantiles, by branch and bound.
+
+    all songs ── screen ──▶ those that could be chosen ── closer bounds ──▶ exact quantiles of few
+                  └─ a list of candidates with a certificate, which mostly spares the next pass
+
+`threshold` is what a song must reach to be returned, once as many as are wanted have been computed.
+A list answers a question if no song outside of it reaches that.
+
+Heard songs. u(t; s)/u(T; s) falls as s grows, so a component of a song heard lately has at most a
+fraction of what the same song never heard has, or 0 if that is negative. Where the threshold is
+positive, what holds for the songs outside therefore holds for those that were heard as well;
+otherwise all of them are looked at one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.special import stdtrit
+
+from bandstand.errors import ConvergenceError
+from bandstand.inference.equal_songs import EQUAL, best_of
+from bandstand.inference.search.candidate_list import CandidateList
+from bandstand.inference.search.grid_constants import log_novelty
+from bandstand.inference.search.metric import Metric
+from bandstand.inference.search.mixture_cells import MixtureCells
+from bandstand.inference.search.screen import Bounded, Screen
+from bandstand.inference.search.tail_budget import tail_budget
+from bandstand.model.novelty import novelty
+
+if TYPE_CHECKING:
+    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
+    from bandstand.domain import Songs
+    from bandstand.inference.exact_belief import ExactBelief
+    from bandstand.inference.exact_prediction import ExactPrediction
+    from bandstand.inference.search.tail_budget import Budget
+    from bandstand.inference.song_table import SongTable
+    from bandstand.model.allowed import Allowed
+
+# Fewer songs are computed one by one.
+_FEW: Final = 64
+# Catalogues below this are read again for every question: a list would save nothing.
+_LISTED_FROM: Final = 131_072
+_LIST_SIZE: Final = 32_768
+# Songs of which the most promising one is taken as typical, where no list says more.
+_SAMPLE: Final = 1_024
+# Songs computed besides those wanted before others are compared with them, and of how many.
+_FIRST: Final = 3
+_FIRST_BOUNDED: Final = 64
+# Songs bounded closely at a time, and computed exactly at a time.
+_CHUNK: Final = 2_048
+_EXACT_CHUNK: Final = 64
+# More songs than these are bounded in single precision first.
+_MANY: Final = 512
+# Of tails and of products in double precision.
+_ROUNDING: Final = 1e-7
+_PRODUCT_ROUNDING: Final = 1e-9
+_WIDEST: Final = 1e100
+# Nodes tried as the one that a metric is of.
+_TRIED: Final = 5
+_NO_ROWS: Final = np.empty(0, dtype=np.intp)
+
+
+class SearchCache:
+    """What one listener's searches share: the songs, and at most one list of candidates."""
+
+    def __init__(self, table: SongTable) -> None:
+        self.table = table
+        self.candidates: CandidateList | None = None
+        self.passes = 0  # over all songs, or all of a filter
+        self.evaluated = 0  # exact quantiles
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept for this listener alone."""
+        return 0 if self.candidates is None else self.candidates.nbytes
+
+
+@np.errstate(under="ignore")
+def search(
+    prediction: ExactPrediction, cache: SearchCache, level: float, count: int, allowed: Allowed
+) -> Indices | None:
+    """Return the rows of the `count` largest quantiles among `allowed`; None if not worth it."""
+    freedom = prediction.belief.freedom
+    if count <= 0 or freedom <= 1 or allowed.most <= max(_FEW, 4 * count):
+        return None
+    if not abs(float(stdtrit(freedom, level))) < _WIDEST:
+        return None
+    query = _Query(prediction, cache, level, count, allowed)
+    if not (query.answer_from_list() or query.answer_from_all()):
+        return None
+    return best_of(prediction.songs, query.rows, query.values, count)
+
+
+class _Query:
+    """One question, and what was computed for it."""
+
+    def __init__(
+        self,
+        prediction: ExactPrediction,
+        cache: SearchCache,
+        level: float,
+        count: int,
+        allowed: Allowed,
+    ) -> None:
+        self.prediction, self.cache, self.level = prediction, cache, level
+        self.count, self.allowed = count, allowed
+        self.belief, self.songs = prediction.belief, prediction.songs
+        self.tail = (1 - level) * (1 - _ROUNDING)
+        self.rows: Indices = _NO_ROWS
+        self.values: Vector = np.empty(0)
+        self.threshold = -np.inf
+
+    def answer_from_list(self) -> bool:
+        """Look at the candidates; return whether no other song could be returned."""
+        candidates = self.cache.candidates
+        longest = self.songs.longest
+        if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
+            return False
+        cells = MixtureCells(self.belief, longest, candidates.screen.metric)
+        drift = max(candidates.drift(cells, self.tail), 0.0)
+        if not drift < np.inf:
+            return False
+        upper = candidates.upper(drift)
+        typical = candidates.rows[int(np.argmax(upper))]
+        close = TightBounds.of(cells, self.songs, self._features(typical), self.tail)
+        if close is None:
+            return False
+        self._take_first(candidates.rows, upper, close)
+        if not candidates.outside(drift) < self.threshold:
+            return False
+        self._take(candidates.rows, upper, close)
+        return True
+
+    def answer_from_all(self) -> bool:
+        """Bound every song once; return whether that was possible."""
+        allowed, longest = self.allowed, self.songs.longest
+        is_whole = allowed.mask is None and allowed.listed is None
+        rows = None if is_whole else _base_rows(allowed)
+        typical = self._features(self._typical_row(rows))
+        metric = _metric(self.belief, longest, typical)
+        if metric is None:
+            return False
+        cells = MixtureCells(self.belief, longest, metric)
+        screen = Screen.of(cells, typical, self.tail)
+        close = TightBounds.of(cells, self.songs, typical, self.tail)
+        if screen is None or close is None:
+            return False
+        self.cache.passes += 1
+        bounds = screen.bounds(self.cache.table, rows)
+        upper = screen.unit * bounds.upper.astype(np.float64)
+        every = np.arange(len(upper)) if rows is None else rows
+        self._take_first(every, upper, close)
+        near = np.flatnonzero(np.maximum(upper, 0.0) >= self.threshold)
+        if len(near) > _MANY:
+            bounds = self._closer(screen, bounds, every, near)
+            upper[near] = screen.unit * bounds.upper[near].astype(np.float64)
+        self.cache.candidates = None
+        if len(every) >= _LISTED_FROM:
+            self.cache.candidates = CandidateList.of(
+                screen, longest, allowed, rows, bounds, _LIST_SIZE
+            )
+        self._take(every[near], upper[near], close)
+        return True
+
+    def _closer(
+        self, screen: Screen, bounds: Bounded, rows: Indices, places: Indices
+    ) -> Bounded:
+        """Return bounds that are closer at some places."""
+        found = screen.bounds(self.cache.table, rows[places], closer=True)
+        bounds.upper[places] = np.minimum(bounds.upper[places], found.upper)
+        bounds.widths[places] = np.minimum(bounds.widths[places], found.widths)
+        return bounds
+
+    def _typical_row(self, rows: Indices | None) -> int:
+        """Return a song that is about as good as any, of a sample."""
+        count = len(self.songs) if rows is None else len(rows)
+        some = np.linspace(0, count - 1, min(count, _SAMPLE), dtype=np.intp)
+        some = some if rows is None else rows[some]
+        belief, features = self.belief, self.cache.table.single[some]
+        heaviest = int(np.argmax(belief.weights))
+        half = features @ belief.learned_at(heaviest).astype(np.float32)
+        wide = np.sqrt(np.maximum(np.einsum("np,np->n", half, features), 0))
+        noise = float(np.sqrt(belief.rates[heaviest] / belief.shape))
+        mean = (belief.weights @ belief.means).astype(np.float32)
+        reach = float(stdtrit(belief.freedom, self.level))
+        return int(some[np.argmax(features @ mean + np.float32(reach * noise) * wide)])
+
+    def _features(self, row: int) -> Vector:
+        return self.songs.features_of([row])[0]
+
+    def _take_first(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
+        """Compute a few of the songs with the highest bounds, so that others need no look."""
+        size = min(_FIRST_BOUNDED + 2 * self.count, len(rows))
+        while True:
+            top = np.argpartition(upper, len(upper) - size)[len(upper) - size :]
+            some = rows[top[self.allowed.holds(rows[top])]]
+            if len(some) >= self.count + _FIRST or size == len(rows):
+                break
+            size = min(8 * size, len(rows))
+        bounds = close.upper(some)
+        first = some[np.argsort(-bounds)[: self.count + _FIRST]]
+        self._evaluate(np.sort(first))
+
+    def _take(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
+        """Compute those songs that could be returned."""
+        if self.threshold <= 0:  # bounds of songs never heard say nothing of others
+            heard = np.setdiff1d(self.songs.heard, rows)
+            rows = np.concatenate([rows, heard])
+            upper = np.concatenate([upper, np.full(len(heard), np.inf)])
+        places = np.flatnonzero(np.maximum(upper, 0.0) >= self.threshold)
+        places = places[np.argsort(-upper[places])]
+        for start in range(0, len(places), _CHUNK):
+            some = places[start : start + _CHUNK]
+            some = some[np.maximum(upper[some], 0.0) >= self.threshold]
+            some = np.sort(rows[some])
+            some = some[~np.isin(some, self.rows)]
+            some = some[self.allowed.holds(some)]
+            if len(some):
+                self._take_by(some, close.upper(some))
+
+    def _take_by(self, rows: Indices, upper: Vector) -> None:
+        order = np.argsort(-upper)
+        for start in range(0, len(order), _EXACT_CHUNK):
+            part = order[start : start + _EXACT_CHUNK]
+            part = part[upper[part] >= self.threshold]
+            if not len(part):
+                return
+            self._evaluate(np.sort(rows[part]))
+
+    def _evaluate(self, rows: Indices) -> None:
+        """Compute quantiles, of several songs only those that are not below the threshold.
+
+        Whether enough of a mixture lies above a value is known at once, and its quantile only
+        after several such looks.
+        """
+        belief, songs = self.belief, self.songs
+        features, elapsed = songs.features_of(rows), songs.elapsed_of(rows)
+        given = (features @ belief.means.T, belief.variances_of(features), elapsed)
+        if len(rows) > 1 and self.threshold > -np.inf:
+            may = self.prediction.may_reach(self.threshold, *given, self.level)
+            left = np.flatnonzero(may)
+            if not len(left):
+                return
+            rows, given = rows[left], (given[0][left], given[1][left], given[2][left])
+        values = self.prediction.quantile_given(*given, self.level)
+        if values is None:
+            msg = f"the quantile of level {self.level} must exist, got none"
+            raise ConvergenceError(msg)
+        self.cache.evaluated += len(rows)
+        self.rows = np.concatenate([self.rows, rows])
+        self.values = np.concatenate([self.values, values])
+        if len(self.values) >= self.count:
+            lowest = float(np.partition(self.values, -self.count)[-self.count])
+            self.threshold = lowest - 4 * EQUAL * abs(lowest)
+
+
+class TightBounds:
+    """Bounds of some songs in double precision, cell by cell, each with its own elapsed time."""
+
+    def __init__(self, cells: MixtureCells, songs: Songs, budget: Budget) -> None:
+        self.cells, self.songs = cells, songs
+        self.live = np.flatnonzero(budget.reaches > -np.inf)
+        self.reaches = cells.bends[self.live] + budget.reaches[self.live] * cells.widths[self.live]
+        nodes = slice(int(self.live[0]), int(self.live[-1]) + 2)
+        self._centres = cells.centres[nodes]
+        self._places = self.live - nodes.start
+        lengths = np.sqrt(np.einsum("gp,gp->g", self._centres, self._centres))
+        self._rounding = _PRODUCT_ROUNDING * float(lengths.max())
+
+    @classmethod
+    def of(
+        cls, cells: MixtureCells, songs: Songs, typical: Vector, tail: float
+    ) -> TightBounds | None:
+        """Return bounds with the tail budget of a typical song; None where there is none."""
+        wide = float(np.sqrt(typical @ cells.metric.form @ typical))
+        along = cells.centres @ typical
+        locations = np.maximum(along[:-1], along[1:]) + cells.bends * wide
+        freedom = cells.belief.freedom
+        budget = tail_budget(cells.shares, locations, cells.widths * wide, tail, freedom)
+        return None if budget is None else cls(cells, songs, budget)
+
+    def upper(self, rows: Indices) -> Vector:
+        """Return what no quantile of the songs in `rows` exceeds: (n,)."""
+        features, elapsed = self.songs.features_of(rows), self.songs.elapsed_of(rows)
+        halves = features @ self.cells.metric.root
+        wide = np.sqrt(np.einsum("np,np->n", halves, halves)) * (1 + _PRODUCT_ROUNDING)
+        along = features @ self._centres.T
+        most = np.maximum(along[:, :-1], along[:, 1:])[:, self._places]
+        most += self.reaches * wide[:, np.newaxis]
+        heard = np.flatnonzero(elapsed < self.songs.longest)
+        if len(heard):
+            most[heard] = np.maximum(most[heard], 0.0) * self._recovered(elapsed[heard])
+        norms = np.sqrt(np.einsum("np,np->n", features, features))
+        upper = most.max(axis=1) + self._rounding * norms
+        return np.asarray(upper + _PRODUCT_ROUNDING * np.abs(upper))
+
+    def _recovered(self, elapsed: Vector) -> Matrix:
+        """Return u(t; s)/u(T; s) at most, in each cell: at the node before it (n, C)."""
+        nodes = np.maximum(self.live - 1, 0)
+        times = self.cells.belief.recovery_times[nodes]
+        return np.asarray(
+            novelty(elapsed[:, np.newaxis], times) / self.cells.curves[nodes] * (1 + 1e-9)
+        )
+
+
+def _metric(belief: ExactBelief, longest: float, typical: Vector) -> Metric | None:
+    """Return the metric of the node whose covariance bounds the others with the least loss.
+
+    That is for a typical song, weighing the nodes by their weights.
+    """
+    times, weights = belief.log_recovery_times, belief.weights
+    heaviest = int(np.argmax(weights))
+    inside = np.flatnonzero(weights > 1e-3 * weights[heaviest])
+    tried = np.unique(inside[np.linspace(0, len(inside) - 1, _TRIED, dtype=np.intp)])
+    true = np.sqrt(np.maximum(belief.variances_of(typical[np.newaxis])[0], 1e-300))
+    recovery = log_novelty(belief.shortest, times)
+    losses = [
+        float(weights[inside] @ (np.exp(np.clip(recovery[node] - recovery[inside], 0.0, 300.0)) * true[node] / true[inside]))
+        for node in tried.tolist()
+    ]
+    return Metric.of(belief, int(tried[int(np.argmin(losses))]))
+
+
+def _base_rows(allowed: Allowed) -> Indices:
+    """Return the rows that are marked or listed; what is tested besides differs by question."""
+    if allowed.listed is not None:
+        return allowed.listed if allowed.mask is None else allowed.listed[allowed.mask[allowed.listed]]
+    assert allowed.mask is not None
+    return np.flatnonzero(allowed.mask)
