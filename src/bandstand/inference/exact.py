@@ -25,7 +25,7 @@ from bandstand.inference.covariance_base import Diagonal
 from bandstand.inference.engine import Summary
 from bandstand.inference.exact_belief import ExactBelief, Thought
 from bandstand.inference.exact_prediction import ExactPrediction
-from bandstand.inference.search.top_k import SearchCache
+from bandstand.inference.search.cache import SearchCache
 from bandstand.inference.song_table import SongTable
 from bandstand.model.novelty import novelty
 
@@ -127,7 +127,7 @@ class Exact:
         return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
 
     def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
-        """Return room for bounds on the songs' variances, which spare most of the work."""
+        """Return room for what one search leaves to the next."""
         return SearchCache(shared or SongTable.of(songs.features))
 
     @_tiny_is_zero

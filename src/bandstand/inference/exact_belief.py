@@ -9,7 +9,7 @@ code                    maths   shape      meaning, for each node g of a grid in
 `shape`                 A                  its shape, the same for all nodes
 
 Songs may be heard in thought only (`thought_of`): they make Λ larger, and nothing else changes.
-`spread` is Λ⁻¹ with them; most of what a playlist asks is answered without it (`known_songs`).
+`spread` is Λ⁻¹ with them.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ code               maths          shape
 `curves`           u(T; s_g)      (G,)    novelty of a song never heard
 `bends_of_curves`                 (G−1,)  how far u is from the straight line in each cell at most
 `step_ratios`                     (G−1,)  of u at neighbours on the finest grid, at most
-`recovery`         log u(t; s_g)  (G,)    at the shortest time t in a history, up to a constant
-`variance_bends`                  (G−1,)  what x'Λ⁻¹x leaves the straight line by in each cell, as a
-                                          share of its later end
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.inference import interpolation_bounds
 from bandstand.inference.comb import finest
 from bandstand.model.novelty import novelty
 
@@ -25,36 +21,26 @@ if TYPE_CHECKING:
     from bandstand.inference.recovery_grid import RecoveryGrid
 
 _LARGEST_LOGARITHM: Final = 300.0
-# Kept per grid: planned plays change the shortest time.
-_MAX_KEPT: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridConstants:
-    """The constants of one grid for songs never heard, and for a history."""
+    """The constants of one grid for songs never heard."""
 
     curves: Vector
     bends_of_curves: Vector
     step_ratios: Vector
-    recovery: Vector
-    variance_bends: Vector
 
 
-def constants_of(grid: RecoveryGrid, longest: float, shortest: float) -> GridConstants:
-    """Return the constants: `longest` stands for never, `shortest` is the least time of all answers."""
-    known: dict[tuple[float, float], GridConstants] = grid.notes.setdefault(GridConstants, {})
-    found = known.get((longest, shortest))
+def constants_of(grid: RecoveryGrid, longest: float) -> GridConstants:
+    """Return the constants, where `longest` minutes stand for never."""
+    known: dict[float, GridConstants] = grid.notes.setdefault(GridConstants, {})
+    found = known.get(longest)
     if found is None:
-        # Another thread may do the same, so a key may be gone already.
-        for oldest in list(known)[: len(known) - _MAX_KEPT + 1]:
-            known.pop(oldest, None)
-        recovery = log_novelty(shortest, grid.log_nodes)
-        found = known[longest, shortest] = GridConstants(
+        found = known[longest] = GridConstants(
             curves=np.asarray(novelty(longest, grid.nodes)),
             bends_of_curves=_bends_of_curves(grid),
             step_ratios=_step_ratios(grid),
-            recovery=recovery,
-            variance_bends=_variance_bends(recovery),
         )
     return found
 
@@ -76,17 +62,6 @@ def _step_ratios(grid: RecoveryGrid) -> Vector:
     ends = np.cosh(grid.places)
     spacing = grid.scale * (grid.places[1] - grid.places[0]) / finest(len(grid))
     return np.asarray(np.exp(np.minimum(spacing * np.maximum(ends[:-1], ends[1:]), 50.0)))
-
-
-def _variance_bends(recovery: Vector) -> Vector:
-    """Return the bends of x'Λ⁻¹x.
-
-    Since it rises with s, |Δ²v_k| ≤ v_{k+2} − v_k ≤ (1 − 1/r(k, k+2)²)·v_{k+2}, and
-    v_{k+2} is at most r² times that of the cell's later end, or less if it comes before.
-    """
-    rise = -np.expm1(2 * (recovery[2:] - recovery[:-2]))
-    beyond = np.clip(2 * (recovery[1:, np.newaxis] - recovery[2:]), 0.0, _LARGEST_LOGARITHM)
-    return np.asarray((interpolation_bounds.bend(len(recovery)) * np.exp(beyond)) @ rise)
 
 
 def log_novelty(elapsed: float, log_times: Vector) -> Vector:

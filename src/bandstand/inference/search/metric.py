@@ -7,8 +7,8 @@ F is the covariance Λ⁻¹ of one node of a belief, so that for every vector d
 and the covariances of all other nodes, and of all later beliefs, are multiples of F at most:
 
 * Λ_s = V₀⁻¹ + Σ w u(t; s)² xx' falls as s grows, so that x'Λ_s⁻¹x grows with s;
-* but not faster than u² falls: u(t; s)/u(t; s') ≤ r(s, s') = the same at the shortest t of all answers,
-  for s < s', hence x'Λ_s'⁻¹x ≤ r² x'Λ_s⁻¹x;
+* but not faster than u² falls: u(t; s)/u(t; s') ≤ r(s, s') = the same at the shortest t of all
+  answers, for s < s', hence x'Λ_s'⁻¹x ≤ r² x'Λ_s⁻¹x;
 * more answers, and planned plays, only make Λ larger.
 """
 

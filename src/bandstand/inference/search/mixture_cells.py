@@ -7,9 +7,9 @@ metric (`metric.py`) every component within a cell has
     location ≤ the larger u x'm at the ends + bend·√(x'Fx)
     scale    ≤ width·√(x'Fx)
 
-since u falls as s grows, x'Λ⁻¹x rises, and m and x'Λ⁻¹x are straight lines plus what
-`interpolation_bounds` allows; with θ from 0 to 1 along the cell, the product of two straight lines
-is that of its ends plus θ(1−θ) Δu Δm.
+since u falls as s grows, x'Λ⁻¹x rises, and m is a straight line plus what `interpolation_bounds`
+allows; with θ from 0 to 1 along the cell, the product of two straight lines is that of its ends
+plus θ(1−θ) Δu Δm.
 
 code       maths  shape
 `curves`   u      (G,)    novelty of a song never heard
@@ -43,12 +43,12 @@ _LARGEST_LOGARITHM: Final = 300.0
 
 
 class MixtureCells:
-    """The cells of one belief in a metric, for songs never heard, whose elapsed time is `longest`."""
+    """The cells of one belief in a metric, for songs never heard: `longest` stands for never."""
 
     def __init__(self, belief: ExactBelief, longest: float, metric: Metric) -> None:
         self.belief, self.longest, self.metric = belief, longest, metric
         self._bend = interpolation_bounds.bend(len(belief.grid))
-        self._constants = constants_of(belief.grid, longest, belief.shortest)
+        self._constants = constants_of(belief.grid, longest)
 
     @property
     def curves(self) -> Vector:
@@ -80,8 +80,8 @@ class MixtureCells:
     @cached_property
     def widths(self) -> Vector:
         """No scale within a cell is above width·√(x'Fx): (C,)."""
-        wide = self.curves[:-1] * self._noise * np.sqrt(1 + self._constants.variance_bends)
-        wide = wide * self.metric.growth(self.belief.log_recovery_times[1:])
+        growth = self.metric.growth(self.belief.log_recovery_times[1:])
+        wide = self.curves[:-1] * self._noise * growth
         return np.asarray(np.maximum(wide, WIDENED * self._finest_steps) * (1 + _ROUNDING))
 
     @property

@@ -7,16 +7,16 @@ Neighbouring cells of the mixture (`mixture_cells`) form a few groups. Of a song
 code       maths  shape
 `knots`    k      (J + 1, p)  the centres u m at the first and the last node of each group
 `reaches`  ω      (J,)        −∞ for a group that the tail budget leaves out
-`form`     F      (p, p)      of the metric
+`form`     F      (p, p)      of a metric
 
 A centre between two knots is no farther from the line between them than its distance there, times
-√(x'Fx). So ω_j = reach_j·width_j + bend_j + distance_j, the largest in the group each; the reaches are
-those of the tail budget of one typical song.
+√(x'Fx). So ω_j = reach_j·width_j + bend_j + distance_j, the largest in the group each; the reaches
+are those of the tail budget of one typical song.
 
-Rounding. A product of p factors in single precision, which are rounded themselves, is off by at most
-(p + 3)·2⁻²⁴·|x||b| and a little more, in any order of summation; the few sums, squares and the root
-after it by some 2⁻²⁴ of their size each, and √ of a sum of squares by no more than its products
-together. So all of it is at most a constant times |x|: the slack. Everything is in units of the
+Rounding. A product of p factors in single precision, which are rounded themselves, is off by at
+most (p + 3)·2⁻²⁴·|x||b| and a little more, in any order of summation; the few sums, squares and the
+root after it by some 2⁻²⁴ of their size each, and √ of a sum of squares by no more than its
+products together. So all of it is at most a constant times |x|: the slack. Everything is in units of the
 largest vector, so that nothing overflows.
 """
 
@@ -53,20 +53,25 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 
 
 class Bounded(NamedTuple):
-    """What no song's quantile exceeds, and what no √(x'Fx) does, in units of a screen: (n,) each."""
+    """What no quantile exceeds, and what no √(x'Fx) does, in units of a screen: (n,) each."""
 
     upper: SingleVector
     widths: SingleVector
 
+    def at(self, places: Indices) -> Bounded:
+        """Return some of them."""
+        return Bounded(self.upper[places], self.widths[places])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Screen:
-    """The bound of one question; all lengths in units of `unit`, √(x'Fx) in units of `width`."""
+    """The bound of one question.
+
+    Products are in units of `unit`, and √(x'Fx) in units of `width`.
+    """
 
     unit: float
     width: float
-    metric: Metric
-    log_times: Vector  # y at the knots
     knots: Matrix
     reaches: Vector
     form: QuadraticBound
@@ -75,41 +80,23 @@ class Screen:
 
     @classmethod
     @_tiny_is_zero
-    def of(cls, cells: MixtureCells, typical: Vector, tail: float) -> Screen | None:
-        """Return the screen with the tail budget of a `typical` song; None where there is none."""
-        metric = cells.metric
-        edges, left_out = _edges(cells.shares, tail)
-        groups = _Groups.of(cells, edges)
-        wide = float(np.sqrt(typical @ metric.form @ typical))
-        along = groups.knots @ typical
-        budget = tail_budget(
-            groups.shares,
-            np.maximum(along[:-1], along[1:]) + groups.beyond * wide,
-            groups.widths * wide,
-            tail - left_out,
-            cells.belief.freedom,
-        )
-        if budget is None:
-            return None
-        is_live = budget.reaches > -np.inf
-        reaches = np.where(is_live, groups.beyond + budget.reaches * groups.widths, -np.inf)
-        longest = float(np.sqrt(np.einsum("kp,kp->k", groups.knots, groups.knots).max()))
-        width = float(np.abs(metric.form).max()) ** 0.5
+    def of(cls, knots: Matrix, reaches: Vector, form: Matrix) -> Screen | None:
+        """Return the screen of these parts; None where single precision has no room for them."""
+        longest = float(np.sqrt(np.einsum("kp,kp->k", knots, knots).max()))
+        width = float(np.abs(form).max()) ** 0.5
         farthest = float(reaches.max()) * width
         unit = max(longest, farthest)
-        if not (0 < unit < _LARGEST and 1 / _LARGEST < width < _LARGEST):
+        if not (1 / _LARGEST < unit < _LARGEST and 1 / _LARGEST < width < _LARGEST):
             return None
-        form = QuadraticBound.of(metric.form / width**2)
-        basis = np.concatenate([groups.knots / unit, form.kept.T])
-        roots = (2 + len(form.root)) * form.largest**0.5 * max(farthest / unit, 1.0)
+        bound = QuadraticBound.of(form / width**2)
+        basis = np.concatenate([knots / unit, bound.kept.T])
+        roots = (2 + len(bound.root)) * bound.largest**0.5 * max(farthest / unit, 1.0)
         return cls(
             unit=unit,
             width=width,
-            metric=metric,
-            log_times=frozen(cells.belief.log_recovery_times[edges]),
-            knots=frozen(groups.knots),
+            knots=frozen(knots),
             reaches=frozen(reaches),
-            form=form,
+            form=bound,
             basis=read_only(np.ascontiguousarray(basis, dtype=np.float32)),
             slack=product_rounding(basis.shape[1]) * (2 * longest / unit + roots),
         )
@@ -156,30 +143,46 @@ class Screen:
     @property
     def nbytes(self) -> int:
         """The size of what is kept."""
-        return int(self.basis.nbytes + self.knots.nbytes + self.form.nbytes + self.metric.nbytes)
+        return int(self.basis.nbytes + self.knots.nbytes + self.form.nbytes)
 
 
-class _Groups(NamedTuple):
-    """Groups of neighbouring cells: the largest of each."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """Groups of neighbouring cells, and their reaches by the tail budget of one typical song."""
 
+    log_times: Vector  # y at the knots
     knots: Matrix
-    shares: Vector
-    widths: Vector
-    beyond: Vector  # what locations may be beyond those at the knots
+    reaches: Vector
 
     @classmethod
-    def of(cls, cells: MixtureCells, edges: Indices) -> _Groups:
-        centres, inside = cells.centres, slice(int(edges[0]), int(edges[-1]))
-        starts = edges[:-1] - edges[0]
+    @_tiny_is_zero
+    def of(cls, cells: MixtureCells, typical: Vector, tail: float) -> Groups | None:
+        """Return the groups of cells; None where the mixture reaches too far."""
+        edges, left_out = _edges(cells.shares, tail)
+        inside, starts = slice(int(edges[0]), int(edges[-1])), edges[:-1] - edges[0]
+        knots, centres = cells.centres[edges], cells.centres
         farthest = [
             _farthest(cells.metric, centres[first : last + 1])
             for first, last in pairwise(edges.tolist())
         ]
+        widths = np.maximum.reduceat(cells.widths[inside], starts)
+        beyond = np.maximum.reduceat(cells.bends[inside], starts) + np.array(farthest)
+        wide = float(np.sqrt(typical @ cells.metric.form @ typical))
+        along = knots @ typical
+        budget = tail_budget(
+            np.add.reduceat(cells.shares[inside], starts),
+            np.maximum(along[:-1], along[1:]) + beyond * wide,
+            widths * wide,
+            tail - left_out,
+            cells.belief.freedom,
+        )
+        if budget is None:
+            return None
+        is_live = budget.reaches > -np.inf
         return cls(
-            knots=centres[edges],
-            shares=np.add.reduceat(cells.shares[inside], starts),
-            widths=np.maximum.reduceat(cells.widths[inside], starts),
-            beyond=np.maximum.reduceat(cells.bends[inside], starts) + np.array(farthest),
+            log_times=frozen(cells.belief.log_recovery_times[edges]),
+            knots=frozen(knots),
+            reaches=frozen(np.where(is_live, beyond + budget.reaches * widths, -np.inf)),
         )
 
 

@@ -1,7 +1,7 @@
 """A bound of a mixture's quantile that is as easy to compute as that of one component.
 
-A mixture has at most Σ_c share_c · S_c(v) above v, where S_c is the tail of the component c. So v is
-not below its quantile of level α if the components' tails at v are at most β_c with
+A mixture has at most Σ_c share_c · S_c(v) above v, where S_c is the tail of the component c. So v
+is not below its quantile of level α if the components' tails at v are at most β_c with
 
     Σ_c share_c β_c ≤ 1 − α        that is    v ≥ max_c (location_c + reach_c · scale_c)
 

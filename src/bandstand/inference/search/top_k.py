@@ -25,56 +25,42 @@ from bandstand.inference.search.candidate_list import CandidateList
 from bandstand.inference.search.grid_constants import log_novelty
 from bandstand.inference.search.metric import Metric
 from bandstand.inference.search.mixture_cells import MixtureCells
-from bandstand.inference.search.screen import Bounded, Screen
+from bandstand.inference.search.screen import Groups, Screen
 from bandstand.inference.search.tail_budget import tail_budget
 from bandstand.model.novelty import novelty
+from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
     from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
-    from bandstand.inference.exact_belief import ExactBelief
     from bandstand.inference.exact_prediction import ExactPrediction
+    from bandstand.inference.search.cache import SearchCache
+    from bandstand.inference.search.screen import Bounded
     from bandstand.inference.search.tail_budget import Budget
-    from bandstand.inference.song_table import SongTable
     from bandstand.model.allowed import Allowed
 
 # Fewer songs are computed one by one.
 _FEW: Final = 64
-# Catalogues below this are read again for every question: a list would save nothing.
-_LISTED_FROM: Final = 131_072
-_LIST_SIZE: Final = 32_768
 # Songs of which the most promising one is taken as typical, where no list says more.
 _SAMPLE: Final = 1_024
 # Songs computed besides those wanted before others are compared with them, and of how many.
 _FIRST: Final = 3
 _FIRST_BOUNDED: Final = 64
-# Songs bounded closely at a time, and computed exactly at a time.
+# Songs bounded closely at a time, and computed exactly at a time, at first and later.
 _CHUNK: Final = 2_048
-_EXACT_CHUNK: Final = 64
+_FIRST_EXACT: Final = 16
+_EXACT_CHUNK: Final = 512
 # More songs than these are bounded in single precision first.
 _MANY: Final = 512
 # Of tails and of products in double precision.
 _ROUNDING: Final = 1e-7
 _PRODUCT_ROUNDING: Final = 1e-9
 _WIDEST: Final = 1e100
-# Nodes tried as the one that a metric is of.
-_TRIED: Final = 5
+# Nodes tried as the one that a metric is of: beyond them lies this multiple of the tail.
+_TRIED: Final = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001])
+_TINY: Final = 1e-300
+_LARGEST_LOGARITHM: Final = 300.0
 _NO_ROWS: Final = np.empty(0, dtype=np.intp)
-
-
-class SearchCache:
-    """What one listener's searches share: the songs, and at most one list of candidates."""
-
-    def __init__(self, table: SongTable) -> None:
-        self.table = table
-        self.candidates: CandidateList | None = None
-        self.passes = 0  # over all songs, or all of a filter
-        self.evaluated = 0  # exact quantiles
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept for this listener alone."""
-        return 0 if self.candidates is None else self.candidates.nbytes
 
 
 @np.errstate(under="ignore")
@@ -118,7 +104,7 @@ class _Query:
         longest = self.songs.longest
         if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
             return False
-        cells = MixtureCells(self.belief, longest, candidates.screen.metric)
+        cells = MixtureCells(self.belief, longest, candidates.metric)
         drift = max(candidates.drift(cells, self.tail), 0.0)
         if not drift < np.inf:
             return False
@@ -138,40 +124,47 @@ class _Query:
         allowed, longest = self.allowed, self.songs.longest
         is_whole = allowed.mask is None and allowed.listed is None
         rows = None if is_whole else _base_rows(allowed)
-        typical = self._features(self._typical_row(rows))
-        metric = _metric(self.belief, longest, typical)
+        row = self._typical_row(rows)
+        typical, metric = self._features(row), _metric(self, row)
         if metric is None:
             return False
         cells = MixtureCells(self.belief, longest, metric)
-        screen = Screen.of(cells, typical, self.tail)
+        groups = Groups.of(cells, typical, self.tail)
         close = TightBounds.of(cells, self.songs, typical, self.tail)
-        if screen is None or close is None:
+        if groups is None or close is None:
+            return False
+        screen = Screen.of(groups.knots, groups.reaches, metric.form)
+        if screen is None:
             return False
         self.cache.passes += 1
         bounds = screen.bounds(self.cache.table, rows)
-        upper = screen.unit * bounds.upper.astype(np.float64)
-        every = np.arange(len(upper)) if rows is None else rows
-        self._take_first(every, upper, close)
-        near = np.flatnonzero(np.maximum(upper, 0.0) >= self.threshold)
+        every = np.arange(len(bounds.upper)) if rows is None else rows
+        self._take_first(every, bounds.upper, close)
+        near = self._near(screen, bounds)
         if len(near) > _MANY:
-            bounds = self._closer(screen, bounds, every, near)
-            upper[near] = screen.unit * bounds.upper[near].astype(np.float64)
+            self._make_closer(screen, bounds, every, near)
+            near = near[self._near(screen, bounds.at(near))]
         self.cache.candidates = None
-        if len(every) >= _LISTED_FROM:
+        if len(every) >= self.cache.listed_from:
             self.cache.candidates = CandidateList.of(
-                screen, longest, allowed, rows, bounds, _LIST_SIZE
+                cells, groups, screen, allowed, rows, bounds, self.cache.list_size
             )
-        self._take(every[near], upper[near], close)
+        upper = screen.unit * bounds.upper[near].astype(np.float64)
+        self._take(every[near], upper * (1 + np.sign(upper) * _ROUNDING), close)
         return True
 
-    def _closer(
-        self, screen: Screen, bounds: Bounded, rows: Indices, places: Indices
-    ) -> Bounded:
-        """Return bounds that are closer at some places."""
+    def _near(self, screen: Screen, bounds: Bounded) -> Indices:
+        """Return the places of songs that could be returned."""
+        if self.threshold <= 0:
+            return np.arange(len(bounds.upper))
+        least = self.threshold / screen.unit * (1 - _ROUNDING)
+        return np.flatnonzero(bounds.upper >= np.float32(least))
+
+    def _make_closer(self, screen: Screen, bounds: Bounded, rows: Indices, places: Indices) -> None:
+        """Make bounds closer at some places."""
         found = screen.bounds(self.cache.table, rows[places], closer=True)
-        bounds.upper[places] = np.minimum(bounds.upper[places], found.upper)
-        bounds.widths[places] = np.minimum(bounds.widths[places], found.widths)
-        return bounds
+        for known, new in zip(bounds, found, strict=True):
+            known[places] = np.minimum(known[places], new)
 
     def _typical_row(self, rows: Indices | None) -> int:
         """Return a song that is about as good as any, of a sample."""
@@ -188,9 +181,10 @@ class _Query:
         return int(some[np.argmax(features @ mean + np.float32(reach * noise) * wide)])
 
     def _features(self, row: int) -> Vector:
-        return self.songs.features_of([row])[0]
+        features: Vector = self.songs.features_of([row])[0]
+        return features
 
-    def _take_first(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
+    def _take_first(self, rows: Indices, upper: AnyArray, close: TightBounds) -> None:
         """Compute a few of the songs with the highest bounds, so that others need no look."""
         size = min(_FIRST_BOUNDED + 2 * self.count, len(rows))
         while True:
@@ -215,19 +209,16 @@ class _Query:
             some = places[start : start + _CHUNK]
             some = some[np.maximum(upper[some], 0.0) >= self.threshold]
             some = np.sort(rows[some])
-            some = some[~np.isin(some, self.rows)]
             some = some[self.allowed.holds(some)]
             if len(some):
                 self._take_by(some, close.upper(some))
 
     def _take_by(self, rows: Indices, upper: Vector) -> None:
-        order = np.argsort(-upper)
-        for start in range(0, len(order), _EXACT_CHUNK):
-            part = order[start : start + _EXACT_CHUNK]
-            part = part[upper[part] >= self.threshold]
-            if not len(part):
-                return
-            self._evaluate(np.sort(rows[part]))
+        order, start, size = np.argsort(-upper), 0, _FIRST_EXACT
+        while start < len(order) and upper[order[start]] >= self.threshold:
+            part = order[start : start + size]
+            self._evaluate(np.sort(rows[part[upper[part] >= self.threshold]]))
+            start, size = start + size, min(4 * size, _EXACT_CHUNK)
 
     def _evaluate(self, rows: Indices) -> None:
         """Compute quantiles, of several songs only those that are not below the threshold.
@@ -236,6 +227,9 @@ class _Query:
         after several such looks.
         """
         belief, songs = self.belief, self.songs
+        rows = rows[~np.isin(rows, self.rows)]
+        if not len(rows):
+            return
         features, elapsed = songs.features_of(rows), songs.elapsed_of(rows)
         given = (features @ belief.means.T, belief.variances_of(features), elapsed)
         if len(rows) > 1 and self.threshold > -np.inf:
@@ -305,27 +299,35 @@ class TightBounds:
         )
 
 
-def _metric(belief: ExactBelief, longest: float, typical: Vector) -> Metric | None:
+def _metric(query: _Query, row: int) -> Metric | None:
     """Return the metric of the node whose covariance bounds the others with the least loss.
 
-    That is for a typical song, weighing the nodes by their weights.
+    The loss is measured on a song that is about as good as any: by what its mixture, with the
+    scales that the bound leaves it, has above its quantile.
     """
-    times, weights = belief.log_recovery_times, belief.weights
-    heaviest = int(np.argmax(weights))
-    inside = np.flatnonzero(weights > 1e-3 * weights[heaviest])
-    tried = np.unique(inside[np.linspace(0, len(inside) - 1, _TRIED, dtype=np.intp)])
-    true = np.sqrt(np.maximum(belief.variances_of(typical[np.newaxis])[0], 1e-300))
-    recovery = log_novelty(belief.shortest, times)
-    losses = [
-        float(weights[inside] @ (np.exp(np.clip(recovery[node] - recovery[inside], 0.0, 300.0)) * true[node] / true[inside]))
-        for node in tried.tolist()
-    ]
-    return Metric.of(belief, int(tried[int(np.argmin(losses))]))
+    belief, rows = query.belief, np.array([row])
+    features = query.songs.features_of(rows)
+    content, variances = features @ belief.means.T, belief.variances_of(features)
+    never = np.array([query.songs.longest])
+    value = query.prediction.quantile_given(content, variances, never, query.level)
+    if value is None:
+        return None
+    weights, deviations = belief.weights, np.sqrt(np.maximum(variances[0], _TINY))
+    curves = novelty(query.songs.longest, belief.recovery_times)
+    beyond = np.cumsum(weights[::-1])[::-1]
+    tried = np.unique(np.searchsorted(-beyond, -query.tail * _TRIED))
+    recovery = log_novelty(belief.shortest, belief.log_recovery_times)
+    growth = np.exp(np.clip(recovery[tried, np.newaxis] - recovery, 0.0, _LARGEST_LOGARITHM))
+    scales = curves * np.sqrt(belief.rates / belief.shape)
+    scales = scales * growth * deviations[tried, np.newaxis]
+    away = np.maximum(value - curves * content, 0.0) / scales
+    mass = StudentTail.of(belief.freedom).above(away) @ weights
+    return Metric.of(belief, int(tried[int(np.argmin(mass))]))
 
 
 def _base_rows(allowed: Allowed) -> Indices:
     """Return the rows that are marked or listed; what is tested besides differs by question."""
-    if allowed.listed is not None:
-        return allowed.listed if allowed.mask is None else allowed.listed[allowed.mask[allowed.listed]]
-    assert allowed.mask is not None
-    return np.flatnonzero(allowed.mask)
+    listed, mask = allowed.listed, allowed.mask
+    if listed is not None:
+        return listed if mask is None else np.asarray(listed[mask[listed]])
+    return np.arange(allowed.count) if mask is None else np.flatnonzero(mask)
