@@ -195,7 +195,7 @@ def test_a_search_that_forgets_the_songs_heard_is_caught(monkeypatch: pytest.Mon
 def test_a_screen_that_forgets_its_widths_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = Screen.of
     monkeypatch.setattr(
-        factor_top_k.Screen, "of", lambda knots, reaches, form: honest(knots, 0.2 * reaches, form)
+        Screen, "of", lambda knots, reaches, form: honest(knots, 0.2 * reaches, form)
     )
     assert is_caught()
 

@@ -313,9 +313,11 @@ def test_a_list_is_of_one_filter_and_holds_while_that_lasts() -> None:
 
 
 def test_a_list_can_be_dropped_at_any_time() -> None:
-    honest = Walk(3, songs=400)
-    honest.run()
-    forgetful = Walk(3, songs=400, forgets=True)
-    forgetful.run()
-    assert honest.found == forgetful.found
-    assert honest.memory.passes < forgetful.memory.passes
+    spared = 0
+    for seed in range(4):
+        honest, forgetful = Walk(seed, songs=400), Walk(seed, songs=400, forgets=True)
+        honest.run()
+        forgetful.run()
+        assert honest.found == forgetful.found
+        spared += forgetful.memory.passes - honest.memory.passes
+    assert spared > 0

@@ -1,8 +1,8 @@
 """The songs that could be chosen, with one certificate for all others.
 
-A list is made from the bounds of a whole pass over the songs (`screen`). In its metric a later belief,
-one of more answers, raises no bound U by more than drift·√(x'Fx), so the list keeps the songs of the
-smallest margins
+A list is made from the bounds of a whole pass over the songs (`screen`). In its metric a later
+belief, one of more answers, raises no bound U by more than drift·√(x'Fx), so the list keeps the
+songs of the smallest margins
 
     margin(x) = (reference − U(x)) / √(x'Fx)
 

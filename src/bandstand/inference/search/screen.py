@@ -16,8 +16,8 @@ are those of the tail budget of one typical song.
 Rounding. A product of p factors in single precision, which are rounded themselves, is off by at
 most (p + 3)·2⁻²⁴·|x||b| and a little more, in any order of summation; the few sums, squares and the
 root after it by some 2⁻²⁴ of their size each, and √ of a sum of squares by no more than its
-products together. So all of it is at most a constant times |x|: the slack. Everything is in units of the
-largest vector, so that nothing overflows.
+products together. So all of it is at most a constant times |x|: the slack. Everything is in units
+of the largest vector, so that nothing overflows.
 """
 
 from __future__ import annotations
