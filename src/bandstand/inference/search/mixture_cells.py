@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # Of covariances, which rank-one updates have rounded many times.
 _ROUNDING: Final = 1e-6
 _LARGEST_LOGARITHM: Final = 300.0
+# Cells at both ends that together have this share of the tail are left out.
+_LEFT_OUT: Final = 0.02
 
 
 class MixtureCells:
@@ -97,6 +99,14 @@ class MixtureCells:
         longest = np.maximum(means[:-1], means[1:]) + bends
         each = np.pad(self.curves[:-1] * (ratio * step + (ratio - 1) * longest), 1)
         return np.asarray(np.maximum(np.maximum(each[:-2], each[2:]), each[1:-1]))
+
+    def inside(self, tail: float) -> tuple[slice, float]:
+        """Return the cells without those at both ends that hardly matter, and what those weigh."""
+        part = 0.5 * _LEFT_OUT * tail
+        first = int(np.searchsorted(np.cumsum(self.shares), part))
+        last = len(self.shares) - int(np.searchsorted(np.cumsum(self.shares[::-1]), part))
+        first = min(first, last - 1)
+        return slice(first, last), float(self.shares[:first].sum() + self.shares[last:].sum())
 
     @property
     def _noise(self) -> Vector:

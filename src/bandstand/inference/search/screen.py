@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from bandstand.inference.song_table import SingleMatrix, SingleVector, SongTable
 
 _MAX_GROUPS: Final = 10
-# Cells at both ends that together have this share of the tail are left out.
-_LEFT_OUT: Final = 0.02
 # Groups of much weight are narrower than others, which have this least say.
 _LEAST_SAY: Final = 0.02
 _HALF_UNIT: Final = 2.0**-24
@@ -158,8 +156,9 @@ class Groups:
     @_tiny_is_zero
     def of(cls, cells: MixtureCells, typical: Vector, tail: float) -> Groups | None:
         """Return the groups of cells; None where the mixture reaches too far."""
-        edges, left_out = _edges(cells.shares, tail)
-        inside, starts = slice(int(edges[0]), int(edges[-1])), edges[:-1] - edges[0]
+        inside, left_out = cells.inside(tail)
+        edges = inside.start + _edges(cells.shares[inside])
+        starts = edges[:-1] - edges[0]
         knots, centres = cells.centres[edges], cells.centres
         farthest = [
             _farthest(cells.metric, centres[first : last + 1])
@@ -204,17 +203,11 @@ def distances(metric: Metric, points: Matrix, first: Matrix, last: Matrix) -> Ve
     return metric.lengths(points - first - share * step)
 
 
-def _edges(shares: Vector, tail: float) -> tuple[Indices, float]:
-    """Return the nodes at which groups of cells begin and end, and the weight of other cells."""
-    part = 0.5 * _LEFT_OUT * tail
-    first = int(np.searchsorted(np.cumsum(shares), part))
-    last = len(shares) - int(np.searchsorted(np.cumsum(shares[::-1]), part))
-    first = min(first, last - 1)
-    inside = shares[first:last]
-    say = np.cumsum(np.minimum(inside, 1.0) ** (1 / 3) + _LEAST_SAY)
+def _edges(shares: Vector) -> Indices:
+    """Return where groups of cells begin and end: (J + 1,)."""
+    say = np.cumsum(np.minimum(shares, 1.0) ** (1 / 3) + _LEAST_SAY)
     inner = np.searchsorted(say, say[-1] * np.arange(1, _MAX_GROUPS) / _MAX_GROUPS)
-    edges = np.unique(np.concatenate([[0], inner, [len(inside)]])) + first
-    return edges, float(shares[:first].sum() + shares[last:].sum())
+    return np.unique(np.concatenate([[0], inner, [len(shares)]]))
 
 
 def product_rounding(columns: int) -> float:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search.cache import SearchCache
     from bandstand.inference.search.screen import Bounded
-    from bandstand.inference.search.tail_budget import Budget
     from bandstand.model.allowed import Allowed
 
 # Fewer songs are computed one by one.
@@ -193,8 +192,8 @@ class _Query:
             if len(some) >= self.count + _FIRST or size == len(rows):
                 break
             size = min(8 * size, len(rows))
-        bounds = close.upper(some)
-        first = some[np.argsort(-bounds)[: self.count + _FIRST]]
+        likely = close.upper(some) * close.recovery(some)
+        first = some[np.argsort(-likely)[: self.count + _FIRST]]
         self._evaluate(np.sort(first))
 
     def _take(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
@@ -253,10 +252,11 @@ class _Query:
 class TightBounds:
     """Bounds of some songs in double precision, cell by cell, each with its own elapsed time."""
 
-    def __init__(self, cells: MixtureCells, songs: Songs, budget: Budget) -> None:
+    def __init__(self, cells: MixtureCells, songs: Songs, first: int, reaches: Vector) -> None:
         self.cells, self.songs = cells, songs
-        self.live = np.flatnonzero(budget.reaches > -np.inf)
-        self.reaches = cells.bends[self.live] + budget.reaches[self.live] * cells.widths[self.live]
+        places = np.flatnonzero(reaches > -np.inf)
+        self.live = live = first + places
+        self.reaches = cells.bends[live] + reaches[places] * cells.widths[live]
         nodes = slice(int(self.live[0]), int(self.live[-1]) + 2)
         self._centres = cells.centres[nodes]
         self._places = self.live - nodes.start
@@ -271,9 +271,15 @@ class TightBounds:
         wide = float(np.sqrt(typical @ cells.metric.form @ typical))
         along = cells.centres @ typical
         locations = np.maximum(along[:-1], along[1:]) + cells.bends * wide
-        freedom = cells.belief.freedom
-        budget = tail_budget(cells.shares, locations, cells.widths * wide, tail, freedom)
-        return None if budget is None else cls(cells, songs, budget)
+        inside, left_out = cells.inside(tail)
+        budget = tail_budget(
+            cells.shares[inside],
+            locations[inside],
+            cells.widths[inside] * wide,
+            tail - left_out,
+            cells.belief.freedom,
+        )
+        return None if budget is None else cls(cells, songs, inside.start, budget.reaches)
 
     def upper(self, rows: Indices) -> Vector:
         """Return what no quantile of the songs in `rows` exceeds: (n,)."""
@@ -289,6 +295,12 @@ class TightBounds:
         norms = np.sqrt(np.einsum("np,np->n", features, features))
         upper = most.max(axis=1) + self._rounding * norms
         return np.asarray(upper + _PRODUCT_ROUNDING * np.abs(upper))
+
+    def recovery(self, rows: Indices) -> Vector:
+        """Return about how far songs have recovered; only the order of looking depends on it."""
+        times, weights = self.cells.belief.recovery_times, self.cells.belief.weights
+        curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], times)
+        return np.asarray(curves @ weights)
 
     def _recovered(self, elapsed: Vector) -> Matrix:
         """Return u(t; s)/u(T; s) at most, in each cell: at the node before it (n, C)."""
