@@ -11,7 +11,7 @@ from bandstand.domain import History, Songs
 from bandstand.inference import equal_songs
 from bandstand.inference.equal_songs import best_of
 from bandstand.inference.exact import Exact
-from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.search.cache import SearchCache
 from bandstand.inference.song_table import SongTable
 from bandstand.model.allowed import Allowed
 from bandstand.model.priors import radio_prior
@@ -48,7 +48,7 @@ def check_few_songs() -> None:
         best = int(everybody.best_by_quantile(0.9, 1, np.arange(100))[0])
         rows = np.sort(rng.choice(100, 14, replace=False))
         features[rows[[2, 9, 13]]] = features[best]
-        memory = SearchMemory(SongTable.of(features))
+        memory = SearchCache(SongTable.of(features))
         prediction = engine.predict(belief, songs_of(features), memory=memory)
         few = Allowed.only(np.unique(np.append(rows, best)), 100)
         assert prediction.best_by_quantile(0.9, 1, few).tolist() == [min(best, rows[2])]

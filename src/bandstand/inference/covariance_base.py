@@ -46,16 +46,8 @@ class CovarianceBase(Protocol):
         """Return each matrix times a vector: (G, p)."""
         ...
 
-    def times_all(self, features: Matrix) -> Stack:
-        """Return each matrix times each row of `features`: (G, n, p)."""
-        ...
-
     def variances_of(self, features: Matrix) -> Matrix:
         """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
-        ...
-
-    def trace(self, node: int) -> float:
-        """Return the sum of one matrix's diagonal."""
         ...
 
     def pooled(self, share: Vector) -> Matrix:
@@ -91,15 +83,6 @@ class WrittenOut:
         # All of them one below the other are one product.
         flat: Matrix = self.matrices.reshape(-1, self.columns)
         return np.asarray(flat @ features).reshape(-1, self.columns)
-
-    def times_all(self, features: Matrix) -> Stack:
-        """Return each matrix times each row of `features`: (G, n, p)."""
-        products: Stack = np.matmul(features, self.matrices)
-        return products
-
-    def trace(self, node: int) -> float:
-        """Return the sum of one matrix's diagonal."""
-        return float(np.trace(self.matrices[node]))
 
     def variances_of(self, features: Matrix) -> Matrix:
         """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
@@ -143,16 +126,6 @@ class Diagonal:
         """Return each matrix times a vector: (G, p)."""
         product: Matrix = (self.levels * (features @ self.modes)) @ self.modes.T
         return product
-
-    def times_all(self, features: Matrix) -> Stack:
-        """Return each matrix times each row of `features`: (G, n, p)."""
-        along = self.levels[:, np.newaxis] * (features @ self.modes)
-        products: Stack = np.matmul(along, self.modes.T)
-        return products
-
-    def trace(self, node: int) -> float:
-        """Return the sum of one matrix's diagonal."""
-        return float(self.levels[node] @ np.einsum("pi,pi->i", self.modes, self.modes))
 
     def variances_of(self, features: Matrix) -> Matrix:
         """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""

@@ -9,14 +9,11 @@ and are taken off only when there are many.
 code       maths  shape      meaning
 `base`            (G, p, p)  the covariances some answers ago, or before the first of them
 `taken`    d      (K, G, p)  what the answers since have taken from them
-
-Whoever keeps something about the covariances of an earlier answer finds by its mark what has been
-taken since (`since`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,8 +44,6 @@ class CovarianceStack:
 
     base: CovarianceBase
     taken: Stack
-    # Of the states that `taken` leads through, this one last: the same mark, the same matrices.
-    marks: tuple[object, ...] = field(default_factory=lambda: (object(),))
 
     @classmethod
     def of(cls, covariances: Stack) -> CovarianceStack:
@@ -91,16 +86,6 @@ class CovarianceStack:
         return product
 
     @_tiny_is_zero
-    def times_all(self, features: Matrix) -> Stack:
-        """Return Λ_g⁻¹x of each row x of `features`, (n, p), for each node: (G, n, p)."""
-        products = self.base.times_all(features)
-        if len(self.taken):
-            directions = self.taken.transpose(1, 0, 2)
-            along = np.matmul(features, directions.transpose(0, 2, 1))
-            products -= np.matmul(along, directions)
-        return products
-
-    @_tiny_is_zero
     def variances_of(self, features: Matrix) -> Matrix:
         """Return x'Λ_g⁻¹x of each row x of `features`, (n, p), at each node: (n, G)."""
         taken, nodes, columns = self.taken.shape
@@ -120,21 +105,11 @@ class CovarianceStack:
 
     def without(self, directions: Matrix) -> CovarianceStack:
         """Return Λ_g⁻¹ − d_g d_g', for one direction per node: (G, p)."""
-        mark = object()
         if len(self.taken) + 1 < self.room:
             taken = np.concatenate([self.taken, directions[np.newaxis]])
-            return CovarianceStack(base=self.base, taken=frozen(taken), marks=(*self.marks, mark))
-        # The last one stays beside them, for those who follow.
-        base, last = WrittenOut(matrices=self.dense), frozen(directions[np.newaxis].copy())
-        return CovarianceStack(base=base, taken=last, marks=(self.marks[-1], mark))
-
-    def since(self, mark: object) -> Stack | None:
-        """Return what was taken since the matrices had this mark, (K, G, p); None if unknown."""
-        if mark is self.marks[-1]:
-            return self.taken[:0]
-        if mark not in self.marks:
-            return None
-        return self.taken[len(self.taken) - (len(self.marks) - 1 - self.marks.index(mark)) :]
+            return CovarianceStack(base=self.base, taken=frozen(taken))
+        last = frozen(directions[np.newaxis].copy())
+        return CovarianceStack(base=WrittenOut(matrices=self.dense), taken=last)
 
     @_tiny_is_zero
     def _at(self, nodes: Indices | slice) -> Stack:

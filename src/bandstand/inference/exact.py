@@ -24,7 +24,7 @@ from bandstand.inference.covariance_base import Diagonal
 from bandstand.inference.engine import Summary
 from bandstand.inference.exact_belief import ExactBelief, Thought
 from bandstand.inference.exact_prediction import ExactPrediction
-from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.search.cache import SearchCache
 from bandstand.inference.song_table import SongTable
 from bandstand.model.novelty import novelty
 from bandstand.types import frozen
@@ -110,7 +110,7 @@ class Exact:
         return _replaced(belief) if self.is_worn(belief) else None
 
     def predict(
-        self, belief: ExactBelief, songs: Songs, *, memory: SearchMemory | None = None
+        self, belief: ExactBelief, songs: Songs, *, memory: SearchCache | None = None
     ) -> ExactPrediction:
         """Return the prediction of `songs`: mixtures of Student t distributions (13)."""
         if songs.features.shape[1] != self.prior.preference.columns:
@@ -126,9 +126,9 @@ class Exact:
         features = np.asarray(song.features[0], dtype=np.float64)
         return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
 
-    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchMemory:
-        """Return room for bounds on the songs' variances, which spare most of the work."""
-        return SearchMemory(shared or SongTable.of(songs.features))
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
+        """Return room for what one search leaves to the next."""
+        return SearchCache(shared or SongTable.of(songs.features))
 
     @_tiny_is_zero
     def summary(self, belief: ExactBelief) -> Summary:

@@ -9,7 +9,7 @@ code                    maths   shape      meaning, for each node g of a grid in
 `shape`                 A                  its shape, the same for all nodes
 
 Songs may be heard in thought only (`thought_of`): they make Λ larger, and nothing else changes.
-`spread` is Λ⁻¹ with them; most of what a playlist asks is answered without it (`known_songs`).
+`spread` is Λ⁻¹ with them.
 """
 
 from __future__ import annotations
@@ -85,6 +85,16 @@ class ExactBelief:
             growth = 1 + curve * (towards @ thought.features)[:, np.newaxis]
             spread = spread.without(towards / np.sqrt(growth))
         return spread
+
+    @cached_property
+    def shortest(self) -> float:
+        """The shortest time after which a song was heard again, or is planned to be; or ∞."""
+        planned = min((each.elapsed for each in self.thoughts), default=np.inf)
+        return min(float(self.history.elapsed.min(initial=np.inf)), planned)
+
+    def learned_at(self, node: int) -> Matrix:
+        """Return Λ⁻¹ of one node without planned plays: (p, p)."""
+        return np.array(self.learnt.at([node])[0])
 
     @cached_property
     def log_density(self) -> Vector:

@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpotrf
 
 from bandstand.inference import comb, recovery_grid
 from bandstand.inference.equal_songs import best_of
-from bandstand.inference.exact_search import search
+from bandstand.inference.search.top_k import search
 from bandstand.model import interpolation, student_mixture
 from bandstand.model.allowed import allowed_of
 from bandstand.model.novelty import novelty
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bandstand.domain import Songs
     from bandstand.inference.exact import ExactBelief
-    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.inference.search.cache import SearchCache
     from bandstand.model.allowed import Choice
     from bandstand.types import AnyArray, Indices, Matrix, Vector
 
@@ -62,7 +62,7 @@ class ExactPrediction:
 
     belief: ExactBelief
     songs: Songs
-    memory: SearchMemory | None = None
+    memory: SearchCache | None = None
 
     def __len__(self) -> int:
         return len(self.songs)
@@ -272,7 +272,7 @@ class ExactPrediction:
         nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
         if factor > 1:
             finer = interpolation.refinement(len(nodes), factor)
-            content, variance = content @ finer.T, np.maximum(variance @ finer.T, 0.0)
+            content, variance = content @ finer.T, _between(variance, variance @ finer.T)
             nodes, density = belief.grid.refined(belief.log_density, factor)
             rates = rates_between(finer, np.log(rates))
             weights = recovery_grid.weights(density)
@@ -305,6 +305,18 @@ class ExactPrediction:
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
         )
+
+
+def _between(nodes: Matrix, fine: Matrix) -> Matrix:
+    """Return variances on a finer grid, nowhere beyond those at the two nodes around.
+
+    x'Λ⁻¹x rises with s, so that what an interpolant has beyond is wrong.
+    """
+    factor = (fine.shape[1] - 1) // (nodes.shape[1] - 1)
+    ends = np.stack([nodes[:, :-1], nodes[:, 1:]])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    inner = np.clip(fine[:, :-1], low.repeat(factor, axis=1), high.repeat(factor, axis=1))
+    return np.append(inner, nodes[:, -1:], axis=1)
 
 
 def rates_between(finer: Matrix, logs: Vector) -> Vector:

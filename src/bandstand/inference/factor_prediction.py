@@ -19,13 +19,13 @@ import numpy as np
 
 from bandstand.domain import Songs
 from bandstand.inference.factor_equations import triangular_inverse
-from bandstand.inference.factor_shortlist import search
+from bandstand.inference.search.factor_top_k import search
 from bandstand.inference.song_blocks import blocks, row_blocks
 from bandstand.model import product_normal_many
 from bandstand.model.allowed import allowed_of
 
 if TYPE_CHECKING:
-    from bandstand.inference.search_memory import SearchMemory
+    from bandstand.inference.search.cache import SearchCache
     from bandstand.model.allowed import Choice
     from bandstand.model.factors import Factor
     from bandstand.types import Indices, Matrix, Vector
@@ -47,7 +47,7 @@ class FactorPrediction:
     means: tuple[Vector, ...]
     precision_roots: tuple[Matrix, ...]
     songs: Songs
-    memory: SearchMemory | None = None
+    memory: SearchCache | None = None
 
     def __len__(self) -> int:
         return len(self.songs)

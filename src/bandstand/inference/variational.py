@@ -35,7 +35,7 @@ from bandstand.inference.factor_equations import (
 )
 from bandstand.inference.factor_prediction import FactorPrediction
 from bandstand.inference.factor_search import search
-from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.search.cache import SearchCache
 from bandstand.inference.song_table import SongTable
 from bandstand.types import frozen
 
@@ -109,7 +109,7 @@ class Variational:
             return self._climb(ascent, start, history)
 
     def predict(
-        self, belief: VariationalBelief, songs: Songs, *, memory: SearchMemory | None = None
+        self, belief: VariationalBelief, songs: Songs, *, memory: SearchCache | None = None
     ) -> FactorPrediction:
         """Return the prediction of `songs`: products of independent normals."""
         if songs.features.shape[1] != self.model.columns:
@@ -142,9 +142,9 @@ class Variational:
             surer = triangular_root(root @ root.T + rows.T @ rows)
         return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
 
-    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchMemory:
-        """Return room for shortlists of `songs`."""
-        return SearchMemory(shared or SongTable.of(songs.features))
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
+        """Return room for what one search leaves to the next."""
+        return SearchCache(shared or SongTable.of(songs.features))
 
     def summary(self, belief: VariationalBelief) -> Summary:
         """Return E[σ | D] = √b_N Γ(a_N − ½)/Γ(a_N); a piecewise curve has no recovery time."""

@@ -154,17 +154,13 @@ class Learner:
     def is_worn(self) -> bool:
         """Whether `prepared` has something to do; to find out takes no time."""
         is_worn = getattr(self.engine, "is_worn", None)
-        if is_worn is not None and is_worn(self.belief):
-            return True
-        return bool(getattr(self.memory, "are_worn", False))
+        return is_worn is not None and bool(is_worn(self.belief))
 
     def prepared(self) -> Learner | None:
         """Return the same learner, ready for more answers; None if it is.
 
         It may take a while, and can be done at any time: what is believed stays the same.
         """
-        if getattr(self.memory, "are_worn", False):
-            self.memory.prepare()  # it is taken over by the next question
         prepare = getattr(self.engine, "prepared", None)
         belief = None if prepare is None else prepare(self.belief)
         return None if belief is None else replace(self, belief=belief)

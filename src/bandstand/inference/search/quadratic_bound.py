@@ -1,10 +1,10 @@
-"""A quadratic form x'Fx bounded from a few products, and compared with later forms.
+"""A quadratic form x'Fx bounded from a few products.
 
 With eigenvalues λ_i and eigenvectors e_i of F, some of them kept, λ* ≥ all that are not:
 
     x'Fx = Σ_i λ_i (e_i'x)² ≤ λ*|x|² + Σ_kept (λ_i − λ*)(e_i'x)²
 
-Kept are some of the largest, or for somebody who has told little some of the smallest: as many
+Kept are some of the largest, or for a listener of few answers some of the smallest: as many
 of each as make the sum over all directions least.
 """
 
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
     from bandstand.inference.song_table import SingleMatrix, SingleVector
     from bandstand.types import Matrix, Vector
 
-_KEPT: Final = 11
-# Directions without spread get this share of the largest, so that F has an inverse.
+_KEPT: Final = 9
+# Directions without spread get this share of the largest.
 _LEAST: Final = 1e-12
 # A difference of sums of squares is off by at most so much of λ*|x|²: 64 roundings.
 _ROUNDINGS: Final = 64 * 2.0**-24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spread:
+class QuadraticBound:
     """F by its eigenvectors.
 
-    code         maths       shape
-    `level`      λ*
-    `above`      λ_i − λ*    (a,)    of the kept ones above λ*; below: λ* − λ_i, (b,)
-    `kept`       e_i         (p, a + b)
-    `root`       R           (p, p)  F = RR', in single precision
-    `whitening`  e_i/√λ_i    (p, p)  side by side
+    code       maths     shape
+    `level`    λ*
+    `above`    λ_i − λ*  (a,)        of the kept ones above λ*
+    `below`    λ* − λ_i  (b,)        of the kept ones below
+    `kept`     e_i       (p, a + b)
+    `root`     R         (p, p)      F = RR', in single precision
+    `largest`  λ_max
     """
 
     level: float
@@ -45,30 +46,30 @@ class Spread:
     below: Vector
     kept: Matrix
     root: SingleMatrix
-    whitening: Matrix
-    largest: float  # λ_max
-    total: float  # trace of F
+    largest: float
 
     @classmethod
-    def of(cls, form: Matrix) -> Spread:
+    def of(cls, form: Matrix) -> QuadraticBound:
         """Return F for a symmetric, positive semi-definite matrix whose largest entry is near 1."""
         rising, vectors = np.linalg.eigh(form)
         # A little more in each direction covers the rounding of the eigenvectors.
         values = np.maximum(rising, 0.0) + max(float(rising[-1]), _LEAST) * _LEAST
         values, vectors = values[::-1], vectors[:, ::-1]
-        first, last = _chosen(values)
+        first, last = _left_out(values)
         level = float(values[first]) if first < last else 0.0
-        roots = np.sqrt(values)
         return cls(
             level=level,
             above=frozen(values[:first] - level),
             below=frozen(level - values[last:]),
             kept=frozen(np.concatenate([vectors[:, :first], vectors[:, last:]], axis=1)),
-            root=read_only(np.ascontiguousarray(vectors * roots, dtype=np.float32)),
-            whitening=frozen(vectors / roots),
+            root=read_only(np.ascontiguousarray(vectors * np.sqrt(values), dtype=np.float32)),
             largest=float(values[0]),
-            total=float(values.sum()),
         )
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept."""
+        return int(self.kept.nbytes + self.root.nbytes)
 
     def upper(self, products: SingleMatrix, norms: SingleVector, rounding: float) -> SingleVector:
         """Return what x'Fx does not exceed but for rounding, from e_i'x (a + b, n).
@@ -87,13 +88,8 @@ class Spread:
         result: SingleVector = np.maximum(squares, 0, out=squares)
         return result
 
-    def growth(self, form: Matrix) -> float:
-        """Return the least g with `form` ⪯ g²F: √λ_max(F^(−½) form F^(−½))."""
-        whitened = self.whitening.T @ form @ self.whitening
-        return float(np.sqrt(max(np.linalg.eigvalsh(whitened)[-1], 0.0)) * (1 + 1e-6))
 
-
-def _chosen(values: Vector) -> tuple[int, int]:
+def _left_out(values: Vector) -> tuple[int, int]:
     """Return where those that are left out begin and end, in falling order of eigenvalues."""
     count = len(values)
     if count <= _KEPT:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandstand.domain import History, Songs
 from bandstand.inference.exact import Exact
-from bandstand.inference.search_memory import SearchMemory
+from bandstand.inference.search.cache import SearchCache
 from bandstand.inference.song_table import SongTable
 from bandstand.model.allowed import Allowed
 from bandstand.model.novelty import novelty
@@ -59,14 +59,15 @@ def some_allowed(rng: np.random.Generator, count: int) -> Allowed:
 
 @dataclass
 class Walk:
-    """One listener with one memory, from one step to the next."""
+    """One listener with one cache, from one step to the next."""
 
     seed: int
     songs: int = 150
     steps: int = 12
-    sizes: tuple[int, ...] | None = None
+    forgets: bool = False  # drops the list of candidates before every question
+    found: list[list[int]] = field(default_factory=list)
     cases: int = 0
-    memory: SearchMemory = field(init=False)
+    memory: SearchCache = field(init=False)
 
     def run(self) -> int:
         """Return how many choices were compared, all of them right."""
@@ -74,7 +75,9 @@ class Walk:
         columns = int(rng.integers(1, 14))
         features = catalogue(rng, self.songs, columns)
         engine = Exact(prior=(radio_prior if rng.random() < 0.5 else paper_prior)(columns))
-        self.memory = SearchMemory(SongTable.of(features), sizes=self.sizes or _sizes(rng))
+        self.memory = SearchCache(
+            SongTable.of(features), listed_from=20, list_size=int(rng.choice([3, 8, 20, 60, 90]))
+        )
         typical = max(float(np.abs(features).mean()), 1e-9)
         preference, noise = rng.normal(size=columns) / typical, rng.choice(NOISE)
         recovery_time = float(np.exp(rng.uniform(2, 9)))
@@ -101,7 +104,6 @@ class Walk:
                 weight=float(rng.choice([1.0, 0.1])),
             )
             belief = engine.update(belief, history)
-            self.memory.prepare()
             last[row] = now
             now += float(rng.choice([1.0, 60.0, 3_000.0]))
             kind = rng.random()
@@ -124,6 +126,8 @@ class Walk:
             allowed, planned = some_allowed(rng, self.songs), belief
             for _ in range(int(rng.choice([0, 0, 1, 3]))):
                 planned = engine.plan(planned, songs.take([int(rng.integers(self.songs))]))
+            if self.forgets:
+                self.memory.candidates = None
             found = engine.predict(planned, songs, memory=self.memory).best_by_quantile(
                 level, int(count), allowed
             )
@@ -131,12 +135,8 @@ class Walk:
             assert values is not None
             check(found, values, int(count), allowed.rows(), songs)
             self.cases += 1
+            self.found.append(found.tolist())
         return found
-
-
-def _sizes(rng: np.random.Generator) -> tuple[int, ...]:
-    some = rng.choice([3, 8, 20, 60, 90], size=int(rng.integers(1, 4)), replace=False)
-    return tuple(sorted(some.tolist(), reverse=True))
 
 
 def check(found: Indices, values: Any, count: int, rows: Indices, songs: Songs) -> None:

@@ -1,12 +1,9 @@
-"""What bounds need to know of a grid, whatever has been learnt: the same from answer to answer.
+"""Constants of a grid that bounds need, whatever has been learned: the same after every answer.
 
 code               maths          shape
 `curves`           u(T; s_g)      (G,)    novelty of a song never heard
 `bends_of_curves`                 (G−1,)  how far u is from the straight line in each cell at most
 `step_ratios`                     (G−1,)  of u at neighbours on the finest grid, at most
-`recovery`         log u(t; s_g)  (G,)    at the shortest time t in a history, up to a constant
-`variance_bends`                  (G−1,)  what x'Λ⁻¹x leaves the straight line by in each cell, as a
-                                          share of its later end
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.inference import interpolation_bounds
 from bandstand.inference.comb import finest
 from bandstand.model.novelty import novelty
 
@@ -24,39 +20,29 @@ if TYPE_CHECKING:
     from bandstand.inference.recovery_grid import RecoveryGrid
     from bandstand.types import Vector
 
-LARGEST_LOGARITHM: Final = 300.0
-# For so many times at once: those of songs in thought come and go.
-_MOST: Final = 8
+_LARGEST_LOGARITHM: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GridFacts:
-    """The facts of one grid for songs never heard, and for a history."""
+class GridConstants:
+    """The constants of one grid for songs never heard."""
 
     curves: Vector
     bends_of_curves: Vector
     step_ratios: Vector
-    recovery: Vector
-    variance_bends: Vector
 
 
-def facts_of(grid: RecoveryGrid, longest: float, shortest: float) -> GridFacts:
-    """Return the facts, for `longest` minutes since a song was never heard and `shortest`."""
-    known: dict[tuple[float, float], GridFacts] = grid.notes.setdefault(GridFacts, {})
-    facts = known.get((longest, shortest))
-    if facts is None:
-        # Somebody may be doing the same on another thread, so nothing is taken for granted.
-        for oldest in list(known)[: len(known) - _MOST + 1]:
-            known.pop(oldest, None)
-        recovery = log_novelty(shortest, grid.log_nodes)
-        facts = known[longest, shortest] = GridFacts(
+def constants_of(grid: RecoveryGrid, longest: float) -> GridConstants:
+    """Return the constants, where `longest` minutes stand for never."""
+    known: dict[float, GridConstants] = grid.notes.setdefault(GridConstants, {})
+    found = known.get(longest)
+    if found is None:
+        found = known[longest] = GridConstants(
             curves=np.asarray(novelty(longest, grid.nodes)),
             bends_of_curves=_bends_of_curves(grid),
             step_ratios=_step_ratios(grid),
-            recovery=recovery,
-            variance_bends=_variance_bends(recovery),
         )
-    return facts
+    return found
 
 
 def _bends_of_curves(grid: RecoveryGrid) -> Vector:
@@ -78,22 +64,11 @@ def _step_ratios(grid: RecoveryGrid) -> Vector:
     return np.asarray(np.exp(np.minimum(spacing * np.maximum(ends[:-1], ends[1:]), 50.0)))
 
 
-def _variance_bends(recovery: Vector) -> Vector:
-    """Return the bends of x'Λ⁻¹x.
-
-    Since it rises with s, |Δ²v_k| ≤ v_{k+2} − v_k ≤ (1 − 1/r(k, k+2)²)·v_{k+2}, and
-    v_{k+2} is at most r² times that of the cell's later end, or less if it comes before.
-    """
-    rise = -np.expm1(2 * (recovery[2:] - recovery[:-2]))
-    beyond = np.clip(2 * (recovery[1:, np.newaxis] - recovery[2:]), 0.0, LARGEST_LOGARITHM)
-    return np.asarray((interpolation_bounds.bend(len(recovery)) * np.exp(beyond)) @ rise)
-
-
 def log_novelty(elapsed: float, log_times: Vector) -> Vector:
     """Return log u(t; s) at each y = log s; as t → 0, up to a constant, −y."""
     if elapsed <= 0:
         return -log_times
     small = np.log(elapsed) - log_times if elapsed < np.inf else np.full_like(log_times, np.inf)
-    ratio = np.exp(np.clip(small, -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
+    ratio = np.exp(np.clip(small, -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM))
     # u is about t/s where that is small.
     return np.where(small < -30, small, np.log(-np.expm1(-ratio)))

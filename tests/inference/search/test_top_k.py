@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.domain import History, Songs
-from bandstand.inference import exact_search
-from bandstand.inference.close_look import CloseLook
 from bandstand.inference.exact import Exact
-from bandstand.inference.known_songs import KnownSongs
-from bandstand.inference.search_memory import SearchMemory
-from bandstand.inference.shortlist.anchor import Anchor
-from bandstand.inference.shortlist.levels import Thinning
+from bandstand.inference.search import candidate_list, screen, top_k
+from bandstand.inference.search.cache import SearchCache
+from bandstand.inference.search.candidate_list import CandidateList
+from bandstand.inference.search.mixture_cells import MixtureCells
+from bandstand.inference.search.tail_budget import tail_budget
+from bandstand.inference.search.top_k import TightBounds
 from bandstand.inference.song_table import SongTable
 from bandstand.model.allowed import Allowed
 from bandstand.model.priors import paper_prior, radio_prior
-from tests.inference.search_walks import Walk, check
+from tests.inference.search.walks import Walk, check
 from tests.simulated import MONTH
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_ten_thousand_choices_are_those_of_brute_force(run: int) -> None:
 
 def check_walks(count: int = WALKS) -> None:
     for seed in range(count):
-        Walk(seed, sizes=(40, 12, 4)).run()
+        Walk(seed).run()
 
 
 def test_fixed_walks_are_right() -> None:
@@ -51,16 +51,44 @@ def test_fixed_walks_are_right() -> None:
     check_walks()
 
 
-def test_lists_that_were_made_ahead_of_time_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Thinning, "is_thin", True)
-    monkeypatch.setattr("bandstand.inference.shortlist.levels._SHORT_LIFE", 0)
-    check_walks()
+def test_walks_are_mostly_answered_by_lists() -> None:
+    walks = [Walk(seed, songs=400) for seed in range(WALKS)]
+    cases = sum(walk.run() for walk in walks)
+    assert sum(walk.memory.passes for walk in walks) < 0.8 * cases
 
 
-def test_a_certificate_without_drift_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Anchor, "drift", lambda *_: 0.0)
+def test_a_list_without_drift_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CandidateList, "drift", lambda *_: 0.0)
     with pytest.raises(AssertionError):
-        check_walks()
+        check_walks(40)
+
+
+def test_a_list_for_every_filter_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CandidateList, "suits", lambda *_: True)
+    with pytest.raises(AssertionError):
+        check_walks(40)
+
+
+def test_widths_that_are_too_small_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = MixtureCells.widths.func  # type: ignore[attr-defined]
+    monkeypatch.setattr(MixtureCells, "widths", property(lambda self: 0.3 * honest(self)))
+    with pytest.raises(AssertionError):
+        check_walks(40)
+
+
+def test_a_budget_above_the_tail_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def generous(shares: Any, locations: Any, scales: Any, tail: float, freedom: float) -> Any:
+        return tail_budget(shares, locations, scales, min(4 * tail, 0.99), freedom)
+
+    for module in (candidate_list, screen, top_k):
+        monkeypatch.setattr(module, "tail_budget", generous)
+    with pytest.raises(AssertionError):
+        check_walks(40)
+
+
+def small_cache(features: Any) -> SearchCache:
+    """Return a cache that lists songs of small catalogues too."""
+    return SearchCache(SongTable.of(features), listed_from=50, list_size=40)
 
 
 def check_disliked_songs() -> None:
@@ -73,9 +101,7 @@ def check_disliked_songs() -> None:
     engine, elapsed = Exact(prior=paper_prior(4)), np.full(500, MONTH)
     elapsed[np.argsort(features[:, 0])[:20]] = rng.uniform(0, 10, 20)
     songs = Songs.of(features=features, elapsed=elapsed)
-    prediction = engine.predict(
-        engine.fit(history), songs, memory=SearchMemory(SongTable.of(features), sizes=(40, 10))
-    )
+    prediction = engine.predict(engine.fit(history), songs, memory=small_cache(features))
     found = prediction.best_by_quantile(0.9, 3, Allowed.everything(500))
     values = prediction.quantile(0.9)
     assert values is not None
@@ -88,27 +114,28 @@ def test_disliked_songs_are_best_just_after_they_were_heard() -> None:
 
 
 def test_forgotten_heard_songs_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact_search._Question, "look_at_heard", lambda _: None)
+    monkeypatch.setattr(TightBounds, "_recovered", lambda *_: 0.0)
+    monkeypatch.setattr(Songs, "heard", np.empty(0, dtype=np.intp))
+    monkeypatch.setattr(TightBounds, "upper", _as_if_never_heard)
     with pytest.raises(AssertionError):
         check_disliked_songs()
 
 
+def _as_if_never_heard(self: TightBounds, rows: Indices) -> Any:
+    along = self.songs.features_of(rows) @ self.cells.centres.T
+    return along.max(axis=1)
+
+
 def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = CloseLook.upper
+    honest = TightBounds.upper
 
-    def dishonest(self: Any, some: Any, threshold: float) -> Any:
-        upper, sure = honest(self, some, threshold)
-        return upper - 0.2 * np.abs(upper), sure
+    def dishonest(self: TightBounds, rows: Indices) -> Any:
+        upper = honest(self, rows)
+        return upper - 0.2 * np.abs(upper)
 
-    monkeypatch.setattr(CloseLook, "upper", dishonest)
+    monkeypatch.setattr(TightBounds, "upper", dishonest)
     with pytest.raises(AssertionError):
-        check_walks()
-
-
-def test_known_songs_that_are_left_behind_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KnownSongs, "follow", lambda *_: None)
-    with pytest.raises((AssertionError, ValueError)):
-        check_walks()
+        check_walks(40)
 
 
 # -- rounding ----------------------------------------------------------------------------------
@@ -126,7 +153,7 @@ def check_cancelling_songs() -> None:
     sides, little = rng.choice([-1.0, 1.0], size=(600, 1)), 1e-3 * rng.normal(size=(600, 1))
     songs = Songs.of(features=sides * across + little * along, elapsed=MONTH)
     for seed in range(5):
-        memory = SearchMemory(SongTable.of(songs.features), sizes=(50, 5))
+        memory = small_cache(songs.features)
         out = np.flatnonzero(np.random.default_rng(seed).random(600) < 0.1)
         allowed = Allowed.everything(600).without(out)
         prediction = engine.predict(belief, songs, memory=memory)
@@ -154,7 +181,7 @@ def check_favourites_come_back() -> None:
     rng = np.random.default_rng(5)
     features = rng.normal(size=(200, 4))
     engine, preference = Exact(prior=paper_prior(4)), np.array([2.0, 1.0, 0.5, 0.2])
-    memory = SearchMemory(SongTable.of(features), sizes=(60, 30))
+    memory = small_cache(features)
     rows = rng.integers(0, 200, 150)
     elapsed = rng.uniform(1, 1_000, 150)
     ratings = features[rows] @ preference * -np.expm1(-elapsed / 300) + rng.normal(0, 1, 150)
@@ -190,7 +217,7 @@ def _best(features: Any, count: int, *, rated: int = 5, allowed: Any = None) -> 
         features=features[:rated], elapsed=MONTH, ratings=np.arange(rated, dtype=float)
     )
     songs = Songs.of(features=features, elapsed=MONTH)
-    memory = SearchMemory(SongTable.of(songs.features), sizes=(50, 10))
+    memory = small_cache(songs.features)
     prediction = engine.predict(engine.fit(history), songs, memory=memory)
     some = Allowed.everything(len(features)) if allowed is None else allowed
     found = prediction.best_by_quantile(0.9, count, some)
@@ -229,18 +256,18 @@ def test_filters_that_leave_few_or_no_songs() -> None:
 # -- what it costs -----------------------------------------------------------------------------
 
 
-def test_a_step_looks_at_few_songs_and_rarely_at_all() -> None:
+def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(20_000, 10)).astype(np.float32)
     engine, preference = Exact(prior=paper_prior(10)), rng.normal(size=10)
     songs = Songs(features=features, elapsed=np.full(20_000, MONTH), diversity=np.ones(20_000))
-    memory = engine.remember(songs)
+    memory = SearchCache(SongTable.of(features), listed_from=10_000, list_size=2_000)
     rated = features[:200].astype(np.float64)
     history = History.of(
         features=rated, elapsed=MONTH, ratings=rated @ preference + rng.normal(size=200)
     )
     belief = engine.fit(history)
-    assert not memory.is_used
+    assert memory.nbytes == 0
     for _ in range(20):
         prediction = engine.predict(belief, songs, memory=memory)
         row = int(prediction.best_by_quantile(0.99, 1, Allowed.everything(20_000))[0])
@@ -249,18 +276,27 @@ def test_a_step_looks_at_few_songs_and_rarely_at_all() -> None:
             features=song, elapsed=MONTH, rating=float(song @ preference + rng.normal())
         )
         belief = engine.update(belief, history)
-    assert memory.is_used
-    assert memory.passes == 1
-    assert memory.looked_at < 20 * 10
-    assert memory.nbytes < 200_000
+    assert memory.passes <= 3
+    assert memory.evaluated < 20 * 10
+    assert 0 < memory.nbytes < 100_000
 
 
-def test_a_filter_has_its_own_shortlists_while_it_lasts() -> None:
+def test_small_catalogues_have_no_list() -> None:
+    features = np.random.default_rng(0).normal(size=(2_000, 4))
+    engine, songs = Exact(prior=radio_prior(4)), Songs.of(features=features, elapsed=MONTH)
+    memory = engine.remember(songs)
+    history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
+    prediction = engine.predict(engine.fit(history), songs, memory=memory)
+    prediction.best_by_quantile(0.9, 1, Allowed.everything(2_000))
+    assert (memory.passes, memory.candidates) == (1, None)
+
+
+def test_a_list_is_of_one_filter_and_holds_while_that_lasts() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(3_000, 4))
     engine = Exact(prior=paper_prior(4))
     songs = Songs.of(features=features, elapsed=MONTH)
-    memory = SearchMemory(SongTable.of(features), sizes=(200, 40))
+    memory = SearchCache(SongTable.of(features), listed_from=1_000, list_size=200)
     ratings = features[:50, 0] + rng.normal(size=50)
     history = History.of(features=features[:50], elapsed=MONTH, ratings=ratings)
     belief = engine.fit(history)
@@ -271,4 +307,17 @@ def test_a_filter_has_its_own_shortlists_while_it_lasts() -> None:
         found = prediction.best_by_quantile(0.9, 2, allowed)
         values = prediction.quantile(0.9)
         check(found, values, 2, allowed.rows(), songs)
-    assert memory.passes == 2  # once among all songs, once among these
+    assert memory.passes == 1
+    prediction.best_by_quantile(0.9, 2, Allowed.everything(3_000))
+    assert memory.passes == 2
+
+
+def test_a_list_can_be_dropped_at_any_time() -> None:
+    spared = 0
+    for seed in range(4):
+        honest, forgetful = Walk(seed, songs=400), Walk(seed, songs=400, forgets=True)
+        honest.run()
+        forgetful.run()
+        assert honest.found == forgetful.found
+        spared += forgetful.memory.passes - honest.memory.passes
+    assert spared > 0
