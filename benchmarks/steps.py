@@ -106,10 +106,7 @@ class BackgroundRecommender(Recommender):
     """A recommender that also does the work which the radio does behind an answer."""
 
     def work_behind_answer(self) -> None:
-        """Prepare the search and the belief for the next rating."""
-        prepare_search = getattr(self._memory, "prepare", None)
-        if prepare_search is not None:
-            prepare_search()
+        """Prepare the belief for the next rating."""
         prepared = getattr(self.engine, "prepared", lambda _: None)(self.belief)
         if prepared is not None:
             self.belief = prepared

@@ -24,8 +24,8 @@ from bandstand.model.priors import paper_prior, radio_prior
 from bandstand.model.student_mixture import quantile
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Vector
     from bandstand.inference.exact import ExactBelief
+    from bandstand.types import AnyArray, Vector
 
 LONGEST = 43_200.0
 SONGS = 200

@@ -30,17 +30,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.arrays import read_only
 from bandstand.inference.search.screen import distances
 from bandstand.inference.search.tail_budget import tail_budget
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Vector
     from bandstand.inference.exact_belief import ExactBelief
     from bandstand.inference.search.metric import Metric
     from bandstand.inference.search.mixture_cells import MixtureCells
     from bandstand.inference.search.screen import Bounded, Groups, Screen
     from bandstand.model.allowed import Allowed
+    from bandstand.types import AnyArray, Indices, Vector
 
 # The reference is the bound of about the best eighth of those kept.
 _BEST: Final = 8

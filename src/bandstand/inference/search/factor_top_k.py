@@ -22,11 +22,11 @@ from bandstand.inference.factor_look import Best, Look
 from bandstand.inference.search.screen import Screen
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices
     from bandstand.inference.factor_prediction import FactorPrediction
     from bandstand.inference.search.cache import SearchCache
     from bandstand.model.allowed import Allowed
     from bandstand.model.quantile_envelope import Envelope
+    from bandstand.types import Indices
 
 # Fewer songs are computed one by one; with three factors bounds take long to prepare.
 _FEW: Final = 32

@@ -23,10 +23,10 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from bandstand.inference.search.grid_constants import log_novelty
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.domain import History
     from bandstand.inference.exact_belief import ExactBelief
     from bandstand.model.priors import ListenerPrior
+    from bandstand.types import Matrix, Vector
 
 # Added in every direction, as a share of the largest: F then has an inverse of some digits.
 _LEAST: Final = 1e-10

@@ -32,10 +32,10 @@ from bandstand.inference.recovery_grid import _normal
 from bandstand.inference.search.grid_constants import constants_of
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Matrix, Vector
     from bandstand.inference.exact_belief import ExactBelief
     from bandstand.inference.recovery_grid import RecoveryGrid
     from bandstand.inference.search.metric import Metric
+    from bandstand.types import Matrix, Vector
 
 # Of covariances, which rank-one updates have rounded many times.
 _ROUNDING: Final = 1e-6

@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.arrays import frozen, read_only
 from bandstand.inference.search.quadratic_bound import QuadraticBound
 from bandstand.inference.search.tail_budget import tail_budget
 from bandstand.inference.song_table import BLOCK
+from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Indices, Matrix, Vector
     from bandstand.inference.search.metric import Metric
     from bandstand.inference.search.mixture_cells import MixtureCells
     from bandstand.inference.song_table import SingleMatrix, SingleVector, SongTable
+    from bandstand.types import Indices, Matrix, Vector
 
 _MAX_GROUPS: Final = 10
 # Groups of much weight are narrower than others, which have this least say.

@@ -22,7 +22,7 @@ import numpy as np
 from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import Vector
+    from bandstand.types import Vector
 
 # How closely the quantile is found, in widest scales, and how far it is looked for.
 _TOLERANCE: Final = 1e-3

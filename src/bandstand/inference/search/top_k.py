@@ -31,12 +31,12 @@ from bandstand.model.novelty import novelty
 from bandstand.model.student_tail import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.arrays import AnyArray, Indices, Matrix, Vector
     from bandstand.domain import Songs
     from bandstand.inference.exact_prediction import ExactPrediction
     from bandstand.inference.search.cache import SearchCache
     from bandstand.inference.search.screen import Bounded
     from bandstand.model.allowed import Allowed
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Fewer songs are computed one by one.
 _FEW: Final = 64
