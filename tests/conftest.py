@@ -17,11 +17,18 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+ROOT = Path(__file__).resolve().parent.parent
+
+# Before anything imports numba, and inherited by every program that a test starts: two workers that
+# compile at once give different machine code the same name in a cache that they share, and what
+# loads it afterwards crashes.
+os.environ["NUMBA_CACHE_DIR"] = str(
+    ROOT / ".cache" / "numba" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
+)
+
 # Whoever starts the tests in the background has them ignore Ctrl-C, and every program that they
 # start would inherit that; the tests that press it need the answer of a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-ROOT = Path(__file__).resolve().parent.parent
 
 # A busy machine is no failure, so there is no deadline. The quick run draws the same examples
 # every time for the same choice of tests; the nightly one draws new ones and prints how to

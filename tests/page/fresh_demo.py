@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.web.live import browser
+from tests.web.live import browser, open_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ def demo(folder: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
 def measured(chromium: Browser, folder: Path, home: Path) -> dict[str, float]:
     """Return the seconds from the command to its address, and to the first sound."""
     began = time.monotonic()
-    with demo(folder, home) as process, chromium.new_context() as context:
+    with demo(folder, home) as process, open_context(chromium) as context:
         page = context.new_page()
         address = _address(home / "out", process, until=began + _PATIENCE)
         there = time.monotonic() - began

@@ -25,6 +25,7 @@ from tests.page.pictures import HOSTILE, HTML, tagged
 from tests.page.tour import every_song
 from tests.page.trap import Trap, odd_elements
 from tests.page.visiting import log_in, until_so
+from tests.web.live import open_context
 from tests.web.serving import prepared
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def cover(client: httpx.Client, song: dict[str, Any], size: str = "") -> httpx.R
 @contextmanager
 def plain_page(chromium: Browser, server: Server) -> Iterator[tuple[Page, Trap]]:
     """Give a page of the radio's own address without any policy, and what was caught in it."""
-    with chromium.new_context(service_workers="allow") as context:
+    with open_context(chromium, service_workers="allow") as context:
         log_in(context, server, "ann")
         trap, page = Trap(context, server.address), context.new_page()
         page.route(f"{server.address}/bare", _bare)
@@ -206,7 +207,7 @@ def test_nothing_in_a_cover_runs(
 def test_an_opened_cover_is_a_picture_in_a_sandbox(
     chromium: Browser, server: Server, songs: dict[str, dict[str, Any]], way: str, every: int
 ) -> None:
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, server, "ann")
         trap, page = Trap(context, server.address), context.new_page()
         for name, one in list(HOSTILE.items())[::every]:
@@ -264,7 +265,7 @@ def test_the_page_asks_for_a_cover_only_where_there_is_one(
 def test_the_page_shows_a_picture_or_draws_one_of_its_own(
     chromium: Browser, server: Server, songs: dict[str, dict[str, Any]]
 ) -> None:
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, server, "ann")
         trap, page = Trap(context, server.address), context.new_page()
         page.goto(f"{server.address}/#/library")

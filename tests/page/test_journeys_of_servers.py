@@ -19,6 +19,7 @@ from tests.music.audio.audio_files import make
 from tests.page.going import enter, hush, pressed, star, way
 from tests.page.playing import PLAYING, listen, title, toast
 from tests.page.visiting import Watched, visit
+from tests.web.live import open_context
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def demo(home: Path) -> Iterator[str]:
 
 
 def test_the_demo_knows_a_guest_and_shows_nothing_else(chromium: Browser, tmp_path: Path) -> None:
-    with demo(tmp_path) as address, chromium.new_context() as context:
+    with demo(tmp_path) as address, open_context(chromium) as context:
         watched = Watched(context.new_page(), address)
         page = listen(watched)
         page.keyboard.press("4")

@@ -19,6 +19,7 @@ from tests.page.payloads import PAYLOADS, UNCLEAN
 from tests.page.tour import every_song, see, shown_at_last, spread, stops
 from tests.page.trap import Trap, missing, odd_elements
 from tests.page.visiting import DESK, PHONE, log_in, until_so
+from tests.web.live import open_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ def opened(
     chromium: Browser, world: Hostile, name: str | None, *, size: dict[str, int] = DESK
 ) -> Iterator[tuple[Page, Trap]]:
     """Give the radio of somebody in a browser, and what was caught in it."""
-    with chromium.new_context(viewport=size) as context:  # type: ignore[arg-type]
+    with open_context(chromium, viewport=size) as context:
         if name is not None:
             log_in(context, world.server, name)
         trap = Trap(context, world.server.address)
@@ -272,7 +273,7 @@ def test_a_careless_page_is_found_out(
     chromium: Browser, world: Hostile, policy: str | None, caught: str
 ) -> None:
     """The twin: one innerHTML instead of a text, under the policy there is and under laxer ones."""
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, world.server, "ann")
         trap = Trap(context, world.server.address)
         context.route("**/app/dom.js", careless)

@@ -31,7 +31,7 @@ from tests.page import attacker as other_site
 from tests.page.attacker import attacker
 from tests.page.hostile import scanned
 from tests.page.visiting import log_in, until_so
-from tests.web.live import PATIENCE
+from tests.web.live import PATIENCE, open_context
 from tests.web.serving import serving
 from tests.web.walking import UNSAFE, operations
 
@@ -173,7 +173,7 @@ def site() -> Iterator[Site]:
 @contextmanager
 def lured(chromium: Browser, victim: Victim, address: str) -> Iterator[Page]:
     """Give the attacker's page, in a browser that is logged in to the radio."""
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, victim.server, "ann")
         page = context.new_page()
         page.goto(address)
@@ -246,7 +246,7 @@ def test_a_name_that_was_bent_to_this_computer_opens_nothing(
     """DNS rebinding: a page of `evil.localhost`, whose name then leads to the radio itself."""
     address = victim.server.address.replace("127.0.0.1", "evil.localhost")
     before = victim.kept()
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, victim.server, "ann")
         page = context.new_page()
         # The page comes from the attacker, while the name still leads there.

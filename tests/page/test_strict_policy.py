@@ -18,6 +18,7 @@ from bandstand.web.routes.page import PAGE
 from tests.page.trap import Trap
 from tests.page.visiting import log_in, until_so
 from tests.web.asking import Client
+from tests.web.live import open_context
 from tests.web.serving import PASSWORD
 from tests.web.walking import operations
 from tests.web.worlds import make_world
@@ -137,7 +138,7 @@ def test_files_of_the_page_need_no_exception() -> None:
 
 
 def test_no_script_sees_the_cookie(chromium: Browser, quiet_server: Server) -> None:
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         page = context.new_page()
         page.goto(f"{quiet_server.address}/")
         answer = page.evaluate(
@@ -176,7 +177,7 @@ def test_what_the_policy_forbids_is_refused_by_the_browser_and_reported(
         "{href: '//elsewhere.example/'}))",
         "connect-src": "fetch('http://localhost:9/').catch(() => {})",
     }
-    with chromium.new_context() as context:
+    with open_context(chromium) as context:
         log_in(context, quiet_server, "ben")
         trap, page = Trap(context, quiet_server.address), context.new_page()
         page.goto(f"{quiet_server.address}/#/settings")

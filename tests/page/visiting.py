@@ -10,7 +10,7 @@ import pytest
 
 from bandstand.web import cookies
 from bandstand.web.access import Access
-from tests.web.live import PATIENCE
+from tests.web.live import PATIENCE, open_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,12 +162,7 @@ def visit(
     **options: Any,
 ) -> Iterator[Watched]:
     """Give a tab of a browser in which somebody is logged in; nobody for None."""
-    context = browser.new_context(
-        viewport=size,  # type: ignore[arg-type]
-        color_scheme=theme,
-        **options,
-    )
-    with context:
+    with open_context(browser, viewport=size, color_scheme=theme, **options) as context:
         context.set_default_timeout(PATIENCE)
         context.add_init_script(STAY)
         if name is not None:
