@@ -16,7 +16,7 @@ from bandstand.cli import demo as demo_command
 from bandstand.store import accounts, events
 from bandstand.store.connection import open_store
 from bandstand.web.exposure import listening_socket
-from bandstand_demo.pieces import pieces
+from bandstand_demo import PIECES
 from tests.children import started
 from tests.cli.running import environment, run_apart
 
@@ -89,7 +89,7 @@ def test_the_demo_composes_plays_learns_and_remembers(tmp_path: Path) -> None:
 def assert_is_whole(library: Path) -> None:
     """Check that composing was stopped, and that no piece is half of one."""
     there = list(library.rglob("*.opus"))
-    assert 3 <= len(there) < len(pieces(1))
+    assert 3 <= len(there) < len(PIECES)
     assert all(path.stat().st_size > 100_000 for path in there)
 
 
@@ -103,7 +103,7 @@ def assert_refuses_another(home: Path, demo: Demo) -> None:
 def test_all_pieces_are_there_in_the_end(tmp_path: Path) -> None:
     with playing(tmp_path, "--port", "0") as demo:
         until = time.monotonic() + PATIENCE
-        while len(demo.client.get("/api/songs?limit=100").json()["songs"]) < len(pieces(1)):
+        while len(demo.client.get("/api/songs?limit=100").json()["songs"]) < len(PIECES):
             assert time.monotonic() < until
             time.sleep(0.5)
         demo.stop()

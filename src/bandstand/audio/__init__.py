@@ -4,7 +4,6 @@ recording     the middle of a track and its tags, from an open file of any commo
 descriptors   the 159 numbers that describe such a clip
 projection    these numbers as features: z-scores and principal components
 cover         the picture inside a file
-synthesis     a small library of synthesised music
 
 Decoding is meant for hostile files, and is to run in a process of its own.
 """
