@@ -26,11 +26,10 @@ _SONGS_AN_EVENING: Final = 7
 _PLAYED_MS: Final = 32_000
 _SKIPPED_MS: Final = 9_000
 _PAUSE_MS: Final = 4_000
-# How much less a song is liked right after it was heard, in stars, and how long that lasts.
-_WEARINESS: Final = 1.2
-_RECOVERY_MS: Final = 2.0 * _DAY_MS
+_RECOVERY_MS: Final = 0.7 * _DAY_MS  # a song is as good as new after some of these
+_CHOOSINESS: Final = 0.6  # how much more often what is worth a star more comes, as a logarithm
 _NOISE: Final = 0.5  # standard deviation, in stars
-_UNRATED: Final = 0.25  # share of the songs heard to the end without a word
+_UNRATED: Final = 0.3  # share of the songs that are skipped or heard to the end without a rating
 
 
 def start_with_history(
@@ -79,12 +78,13 @@ def _evenings(
     for days in _EVENINGS if len(songs) else ():
         at = now - days * _DAY_MS + int(rng.integers(-3_600_000, 3_600_000))
         for _ in range(_SONGS_AN_EVENING):
-            worn = _WEARINESS * np.exp((heard_at - at) / _RECOVERY_MS)
-            chances = np.exp(liked / 2 - 2.0 * worn)
+            # As in the model: a song is liked as much as it is new.
+            worth = liked * -np.expm1((heard_at - at) / _RECOVERY_MS)
+            chances = np.exp(_CHOOSINESS * worth)
             if len(songs) > 1:
                 chances[np.argmax(heard_at)] = 0.0  # not the same one twice running
             song = int(rng.choice(len(songs), p=chances / chances.sum()))
-            wanted = liked[song] - worn[song] + _NOISE * rng.standard_normal()
+            wanted = worth[song] + _NOISE * rng.standard_normal()
             stars = int(np.clip(round(wanted), 1, 5))
             event = _event(stars, rng) | {"song": songs[song].id}
             at += event["played_ms"] + _PAUSE_MS
@@ -93,8 +93,8 @@ def _evenings(
 
 
 def _event(stars: int, rng: np.random.Generator) -> dict[str, Any]:
-    if stars <= 2 and rng.random() < 0.5:
+    if rng.random() > _UNRATED:
+        return {"kind": "rating", "stars": stars, "played_ms": _PLAYED_MS}
+    if stars <= 2:
         return {"kind": "skip", "played_ms": _SKIPPED_MS}
-    if rng.random() < _UNRATED:
-        return {"kind": "listen", "played_ms": _PLAYED_MS}
-    return {"kind": "rating", "stars": stars, "played_ms": _PLAYED_MS}
+    return {"kind": "listen", "played_ms": _PLAYED_MS}
