@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from bandstand_demo import instruments
-from bandstand_demo.loudness import loudness
-from bandstand_demo.oscillators import noise
-from bandstand_demo.sound import RATE, half_cosine, samples
+from bandstand_demo.sound import RATE, half_cosine, noise, samples
 
 if TYPE_CHECKING:
-    from bandstand_demo.score import Clock, Part, Score
-    from bandstand_demo.sound import Sound, Wave
-
-    Spectra: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.complex64]]
+    from bandstand.types import Vector
+    from bandstand_demo.composition import Line, Score
+    from bandstand_demo.sound import Sound
 
 # ReplayGain's reference loudness: every piece is brought to it, so none needs to be turned.
 TARGET: Final = -18.0  # LUFS
@@ -26,166 +23,143 @@ _KNEE: Final = 0.65
 _COARSE: Final = 4
 _COARSE_RATE: Final = RATE // _COARSE
 _HUMAN: Final = 0.07  # standard deviation of the velocity, in parts of it
-_AIR: Final = 2e-4
-_UNHEARD: Final = 0.003  # of the peak; −50 dB
-_GLANCE: Final = 16  # samples; a finer look would find the same end
+_ECHO_BEATS: Final = 0.75
+_AIR: Final = 2e-4  # noise, so that no silence between notes is digital
+_UNHEARD: Final = 0.006  # of the peak; −44 dB
 _LEAD: Final = 0.02  # seconds before the first note
+_TAIL: Final = 2.0  # seconds after the last bar
+_FRAME: Final = 4_096  # samples of which the loudness is taken
+_FRAME_STRIDE: Final = 8  # one frame of eight stands for all
+_SILENCE: Final = -70.0  # LUFS
 
 
 def mix(score: Score, rng: np.random.Generator) -> Sound:
     """Return a score as sound: (2, n), peaks below −1 dBFS, loudness near −18 LUFS."""
-    stage = _Stage(samples(score.clock.seconds(score.beats) + score.tail))
-    for part in score.parts:
-        _play(part, score.clock, stage, rng)
-    instruments.forget()
-    _echo(stage, samples(score.clock.seconds(score.echo_beats)))
-    _reverberate(stage, score.room)
-    _breathe(stage)
-    return mastered(stage.dry, fade=score.fade)
+    clock, style = score.clock, score.style
+    count = -(-samples(clock.seconds(clock.beats) + _TAIL) // _COARSE) * _COARSE
+    # Left, right, what goes to the room, and what comes back as an echo.
+    tracks = np.zeros((4, count), dtype=np.float32)
+    for line in score.lines:
+        _play(line, score, tracks, rng)
+    dry, room, echo = tracks[:2], tracks[2], tracks[3]
+    _echo(dry, echo, samples(_ECHO_BEATS * 60.0 / clock.tempo))
+    _reverberate(dry, room, style.room)
+    for side in (0, 1):
+        dry[side] += np.float32(_AIR) * noise(count, 40.0, 9_000.0, 50 + side)
+    # A piece without an end of its own fades.
+    return mastered(dry, 1.0 if "end" in style.plan else 3.0)
 
 
-class _Stage:
-    """Where the sound collects: the direct sound, and what goes to the room and to the echo."""
-
-    def __init__(self, least: int) -> None:
-        length = -(-least // _COARSE) * _COARSE
-        self.dry: Sound = np.zeros((2, length), dtype=np.float32)
-        self.room: Wave = np.zeros(length, dtype=np.float32)
-        self.echo: Wave = np.zeros(length, dtype=np.float32)
-
-    def add(self, first: int, sound: Sound, gains: Wave, room: float, echo: float) -> None:
-        """Add a sound from sample `first` on; what reaches beyond the end is lost."""
-        sound = sound[..., : self.dry.shape[1] - first]
+def _play(line: Line, score: Score, tracks: Sound, rng: np.random.Generator) -> None:
+    """Add the notes of a part; what reaches beyond the end is lost."""
+    (instrument, part, notes), clock, played = line, score.clock, dict[Any, Any]()
+    # A constant-power pan: the two squares add up to two.
+    gain, pan, wet = part.mix
+    angle = (pan + 1.0) * np.pi / 4
+    sides = np.sqrt(2.0) * np.array([np.cos(angle), np.sin(angle)])
+    gains = (gain * np.array([*sides, wet, part.echo])).astype(np.float32)
+    jitter = np.clip(rng.standard_normal((len(notes), 2)), -2.0, 2.0).tolist()
+    for note, (late, strong) in zip(notes, jitter, strict=True):
+        # A note that comes back is computed once: few forces, lengths to a hundredth of a second.
+        seconds = round(max(clock.duration(note), 0.03), 2)
+        wanted = (instrument, note.pitch, seconds, max(1, round(3 * note.velocity)) / 3)
+        if wanted not in played:
+            played[wanted] = instruments.note(*wanted)
+        time = _LEAD + clock.seconds(note.start) + score.style.looseness * late
+        first = max(0, int(time * RATE))
+        sound = played[wanted][..., : max(0, tracks.shape[1] - first)]
         here = slice(first, first + sound.shape[-1])
-        self.dry[:, here] += gains[:, None] * sound
+        level = np.float32(note.velocity * (1.0 + _HUMAN * strong))
+        tracks[:2, here] += (level * gains[:2])[:, None] * sound
         mono = sound[0] if sound.ndim == 2 else sound
-        if room:
-            self.room[here] += np.float32(room) * mono
-        if echo:
-            self.echo[here] += np.float32(echo) * mono
+        for track in (2, 3):
+            if gains[track]:
+                tracks[track, here] += level * gains[track] * mono
 
 
-def _play(part: Part, clock: Clock, stage: _Stage, rng: np.random.Generator) -> None:
-    # A constant-power pan: the two squares add up to one.
-    player = part.player
-    angle = (player.pan + 1.0) * np.pi / 4
-    sides = np.array([np.cos(angle), np.sin(angle)]) * np.sqrt(2.0) * player.gain
-    jitter = np.clip(rng.standard_normal((len(part.notes), 2)), -2.0, 2.0).tolist()
-    for note, (late, strong) in zip(part.notes, jitter, strict=True):
-        time = _LEAD + clock.seconds(note.start) + player.looseness * late
-        level = note.velocity * (1.0 + _HUMAN * strong)
-        sound = instruments.note(
-            player.instrument, note.pitch, clock.duration(note) + player.ring, note.velocity
-        )
-        gains = (level * sides).astype(np.float32)
-        loud = level * player.gain
-        stage.add(max(0, int(time * RATE)), sound, gains, loud * player.wet, loud * player.echo)
-
-
-def _echo(stage: _Stage, delay: int) -> None:
+def _echo(dry: Sound, echo: Sound, delay: int) -> None:
     """Add three echoes, left, right and left, each half as loud."""
-    if not stage.echo.any():
-        return
-    for turn in range(1, 4):
-        here, level = turn * delay, np.float32(0.5**turn)
-        if here < stage.echo.size:
-            late = level * stage.echo[:-here]
-            stage.dry[turn % 2, here:] += late
-            stage.dry[1 - turn % 2, here:] += np.float32(0.35) * late
+    for turn in range(1, 4) if echo.any() else ():
+        late = np.float32(0.5**turn) * echo[: -turn * delay]
+        dry[turn % 2, turn * delay :] += late
+        dry[1 - turn % 2, turn * delay :] += np.float32(0.35) * late
 
 
-def _reverberate(stage: _Stage, seconds: float) -> None:
+def _reverberate(dry: Sound, room: Sound, seconds: float) -> None:
     """Add the room's answer, by convolution with decaying noise that differs left and right."""
-    coarse = _decimated(stage.room)
-    size = _fast_length(coarse.size + int(seconds * _COARSE_RATE))
+    padded = np.pad(room, 3)
+    coarse = np.zeros(room.size // _COARSE, dtype=np.float32)
+    for place, weight in enumerate((1, 2, 3, 4, 3, 2, 1)):
+        coarse += np.float32(weight / 16) * padded[place : place + room.size : _COARSE]
+    # A multiple of 2¹⁷ is quickly transformed, and often the room's spectra are there already.
+    size = -(-(coarse.size + int(seconds * _COARSE_RATE)) // (1 << 17)) << 17
     spectrum = np.fft.rfft(coarse, size)
-    for dry, answer in zip(stage.dry, _room(round(seconds, 2), size), strict=True):
-        wet = np.fft.irfft(spectrum * answer, size).astype(np.float32, copy=False)
-        _add_interpolated(dry, wet[: coarse.size])
+    for side, answer in zip(dry, _room(seconds, size), strict=True):
+        wet = np.fft.irfft(spectrum * answer, size)[: coarse.size].astype(np.float32, copy=False)
+        slope = np.diff(wet, append=np.float32(0.0)) / np.float32(_COARSE)
+        columns = side.reshape(-1, _COARSE)
+        for place in range(_COARSE):
+            columns[:, place] += wet + np.float32(place) * slope
 
 
 @lru_cache(maxsize=8)
-def _room(seconds: float, size: int) -> Spectra:
+def _room(seconds: float, size: int) -> np.ndarray[Any, np.dtype[np.complex64]]:
     """Return the spectra of a room's answer to a clap, left and right, with energy 1."""
     count = int(seconds * _COARSE_RATE)
-    rng = np.random.default_rng(7)
     time = np.arange(count) / _COARSE_RATE
-    wash = rng.standard_normal((2, count)) * 10.0 ** (-3.0 * time / seconds)
+    wash = np.random.default_rng(7).standard_normal((2, count)) * 10.0 ** (-3.0 * time / seconds)
     wash *= np.minimum(time / 0.012, 1.0)  # the first reflections need their time
     # Air and walls swallow the high tones, and a small speaker's low ones would boom.
     hz = np.fft.rfftfreq(count, 1 / _COARSE_RATE)
-    shape = 1.0 / (1.0 + (hz / 2800.0) ** 2) * hz / (hz + 150.0)
-    wash = np.fft.irfft(np.fft.rfft(wash) * shape, count)
+    wash = np.fft.irfft(np.fft.rfft(wash) / (1.0 + (hz / 2800.0) ** 2) * hz / (hz + 150.0), count)
     energy = np.sqrt(np.sum(wash**2, axis=1, keepdims=True))
     return np.fft.rfft((wash / energy).astype(np.float32), size).astype(np.complex64, copy=False)
 
 
-def _breathe(stage: _Stage) -> None:
-    """Add the faint noise of a room in which nobody plays, some 55 dB below the music.
-
-    No recording is without it, and what measures spectra in decibels finds no void there.
-    """
-    length = stage.dry.shape[1]
-    for side in (0, 1):
-        air = noise(length, low=40.0, high=9_000.0, seed=50 + side)
-        stage.dry[side] += np.float32(_AIR) * air
-
-
-def _decimated(wave: Wave) -> Wave:
-    """Return every fourth sample of the smoothed wave."""
-    weights = np.array([1, 2, 3, 4, 3, 2, 1], dtype=np.float32) / 16
-    padded = np.pad(wave, 3)
-    coarse = np.zeros(wave.size // _COARSE, dtype=np.float32)
-    for place, weight in enumerate(weights):
-        coarse += weight * padded[place : place + wave.size : _COARSE]
-    return coarse
-
-
-def _add_interpolated(fine: Wave, coarse: Wave) -> None:
-    """Add a coarse wave to a fine one, on straight lines between its samples."""
-    step = np.diff(coarse, append=np.float32(0.0)) / np.float32(_COARSE)
-    columns = fine.reshape(-1, _COARSE)
-    for place in range(_COARSE):
-        columns[:, place] += coarse + np.float32(place) * step
-
-
-def _fast_length(least: int) -> int:
-    """Return the next multiple of 2¹⁷, a length that Fourier transforms like.
-
-    There are few of them, so the room's spectra are mostly there already.
-    """
-    return -(-least // (1 << 17)) << 17
-
-
-def mastered(sound: Sound, *, fade: float) -> Sound:
+def mastered(sound: Sound, fade: float) -> Sound:
     """Return the sound at the common loudness, its end faded, its peaks rounded off softly."""
-    sound = _trimmed(sound)
-    count = samples(fade)
-    sound[:, -count:] *= half_cosine(count)[::-1]
-    sound *= _gain(sound)
-    if np.abs(sound).max() <= _KNEE:
-        return sound
-    # Rounding the peaks takes a little loudness away; a second turn makes it up.
-    sound = _rounded(sound)
-    return _rounded(sound * _gain(sound))
-
-
-def _trimmed(sound: Sound) -> Sound:
-    """Return the sound without the end at which nothing is heard any more."""
-    levels = np.abs(sound[:, ::_GLANCE]).max(axis=0)
+    levels = np.abs(sound).max(axis=0)
     heard = np.flatnonzero(levels > _UNHEARD * levels.max())
-    return sound[:, : (int(heard[-1]) + 1) * _GLANCE] if heard.size else sound
-
-
-def _gain(sound: Sound) -> np.float32:
-    return np.float32(10.0 ** ((TARGET - loudness(sound)) / 20.0))
+    sound = sound[:, : int(heard[-1]) + 1] if heard.size else sound
+    count = min(samples(fade), sound.shape[1])
+    sound[:, -count:] *= half_cosine(count)[::-1]
+    # Rounding the peaks takes a little loudness away; a second turn makes it up.
+    for _ in range(2):
+        sound = _rounded(sound * np.float32(10.0 ** ((TARGET - loudness(sound)) / 20.0)))
+    return sound
 
 
 def _rounded(sound: Sound) -> Sound:
     """Return the sound with everything beyond the knee bent towards the ceiling."""
-    size = np.abs(sound)
-    room = np.float32(CEILING - _KNEE)
-    loud = size > _KNEE
-    over = size[loud] - np.float32(_KNEE)
+    loud = np.abs(sound) > _KNEE
+    over, room = np.abs(sound[loud]) - np.float32(_KNEE), np.float32(CEILING - _KNEE)
     sound[loud] = np.sign(sound[loud]) * (np.float32(_KNEE) + room * np.tanh(over / room))
     return sound
+
+
+def loudness(sound: Sound) -> float:
+    """Return the loudness of a stereo sound (2, n) in LUFS: ITU-R BS.1770, without gating.
+
+    A sine of 1 kHz and amplitude 1 in one channel has −3.01 LUFS, by the standard.
+
+    >>> sine = np.sin(np.arange(200_000) * (2 * np.pi * 997 / 48_000))
+    >>> round(loudness(np.stack([sine, 0 * sine]).astype(np.float32)), 1)
+    -3.0
+    """
+    frames = sound.shape[1] // _FRAME
+    framed = sound[:, : frames * _FRAME].reshape(2, frames, _FRAME)[:, ::_FRAME_STRIDE]
+    window = np.hanning(_FRAME).astype(np.float32)
+    power = np.abs(np.fft.rfft(framed * window)) ** 2
+    mean_square = power.mean(axis=1).sum(axis=0) @ _weights() / (_FRAME * np.sum(window**2))
+    if mean_square <= 10.0 ** (_SILENCE / 10.0):
+        return _SILENCE
+    return float(-0.691 + 10.0 * np.log10(mean_square))
+
+
+@cache
+def _weights() -> Vector:
+    """Return the K weighting of each bin, a shelf and a high-pass; both halves count."""
+    hz = np.fft.rfftfreq(_FRAME, 1 / RATE)
+    shelf = (1.0 + 2.512 * (hz / 1682.0) ** 4) / (1.0 + (hz / 1682.0) ** 4)
+    weights: Vector = 2.0 * shelf * (hz**2 / (hz**2 + 38.1**2)) ** 2
+    return weights

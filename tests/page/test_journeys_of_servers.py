@@ -104,13 +104,15 @@ def test_the_demo_knows_a_guest_and_shows_nothing_else(chromium: Browser, tmp_pa
     with demo(tmp_path) as address, open_context(chromium) as context:
         watched = Watched(context.new_page(), address)
         page = listen(watched)
+        before = watched.last_event()
         page.keyboard.press("4")
-        rating = watched.wait_for_event({})
+        rating = watched.wait_for_event(before)
         assert rating["stars"] == 4
         hush(page)
         expect(page.get_by_role("button", name="Log out")).to_have_count(0)
         way(page, "Settings")
         expect(page.get_by_text("This is a demo")).to_be_visible()
+        expect(page.get_by_text("history is made up")).to_be_visible()
         for name in ("Change password", "Log out everywhere else", "Delete me"):
             expect(page.get_by_role("button", name=name)).to_have_count(0)
         for name in ("People", "Scan"):
@@ -119,6 +121,33 @@ def test_the_demo_knows_a_guest_and_shows_nothing_else(chromium: Browser, tmp_pa
         way(page, "Library")
         expect(page.locator(".song").first).to_be_visible()
         expect(page.get_by_role("link", name="Scan")).to_have_count(0)
+        assert watched.complaints == []
+
+
+def test_the_demo_shows_a_made_up_history_and_starts_afresh(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    with demo(tmp_path) as address, chromium.new_context() as context:
+        watched = Watched(context.new_page(), address)
+        page = listen(watched)
+        hush(page)
+        way(page, "Taste")
+        about = page.get_by_role("complementary", name="About this listener")
+        expect(about).to_contain_text("This listener's history is made up")
+        expect(page.get_by_role("heading", name="The sound you like")).to_be_visible()
+        assert watched.ask("/api/taste")["counts"]["plays"] == 112
+        about.get_by_role("button", name="Start afresh").click()
+        dialog = page.get_by_role("dialog", name="Start afresh?")
+        dialog.get_by_role("button", name="Cancel").click()
+        assert watched.ask("/api/taste")["counts"]["plays"] == 112
+        about.get_by_role("button", name="Start afresh").click()
+        with page.expect_navigation():
+            dialog.get_by_role("button", name="Start afresh").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Taste")
+        expect(about).to_have_count(0)
+        assert watched.ask("/api/taste")["counts"]["plays"] == 0
+        way(page, "Settings")
+        expect(page.get_by_role("button", name="Start afresh")).to_be_visible()
         assert watched.complaints == []
 
 

@@ -55,6 +55,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST /api/admin/users": {"name": "mallory", "password": "let me in at once", "role": "admin"},
     "PATCH /api/admin/users/{user_id}": {"name": "mallory"},
     "DELETE /api/admin/users/{user_id}": {"name": ""},
+    "DELETE /api/demo/history": {"name": ""},
     "POST /api/events": {"key": "mallory", "kind": "rating", "song": "", "stars": 1},
     "POST /api/history/forget": {"from": 0, "to": 2**52},
     "POST /api/playlists": {"name": "mallory", "songs": []},

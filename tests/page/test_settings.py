@@ -125,6 +125,7 @@ def test_the_version_the_keys_and_the_admins_pages_are_found(ben: Watched, ann: 
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="People")).to_have_count(0)
+    expect(page.get_by_role("button", name="Start afresh")).to_have_count(0)
     ann.open("settings").get_by_role("link", name="People").click()
     expect(ann.page.get_by_role("heading", level=1)).to_have_text("People")
 
@@ -138,6 +139,7 @@ def test_the_demos_guest_has_no_password_and_no_devices(ben: Watched) -> None:
     page = ben.open("settings")
     expect(page.get_by_text("This is a demo")).to_be_visible()
     expect(page.get_by_role("link", name="Export my data")).to_be_visible()
+    expect(page.get_by_role("button", name="Start afresh")).to_be_visible()
     for name in ("Change password", "Log out everywhere else", "Delete me"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
 

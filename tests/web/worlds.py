@@ -104,12 +104,12 @@ def make_world(folder: Path, *, guest: bool = False, **settings: Any) -> Iterato
     clock = Clock()
     with open_store(str(folder / "radio.db"), now=clock()) as store:
         songs = fill(store, clock())
-        who = None
-        if guest:
+        who = "Guest" if guest else None
+        if who is not None:
             with store.writing() as connection:
-                who = accounts.create(
-                    connection, name="Guest", role="listener", password_hash=None, now=clock()
-                ).id
+                accounts.create(
+                    connection, name=who, role="listener", password_hash=None, now=clock()
+                )
         wanted = Settings(**settings)
         with on_air(store, wanted, clock=clock, guest=who) as context, asyncio.Runner() as runner:
             app = create_app(context)

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
 
 _LISTENER: Final = "Demo listener"
+# The taste of the made-up history: the stars that a piece of each genre deserves.
+_LIKING: Final = {
+    "Jazz": 4.8,
+    "Folk": 4.5,
+    "String quartet": 4.2,
+    "Ambient": 3.7,
+    "Waltz": 3.4,
+    "Lullaby": 3.1,
+    "March": 2.6,
+    "House": 2.2,
+    "Drum and bass": 1.8,
+    "Chiptune": 1.5,
+}
 
 
 @click.command(short_help="Try the radio with music that it composes itself.")
@@ -33,9 +46,10 @@ _LISTENER: Final = "Demo listener"
 def demo(*, port: int, no_browser: bool) -> None:
     """Try the radio with music that it composes itself.
 
-    The first start composes a few pieces, opens the radio and goes on composing while it plays.
-    Only this computer can reach it, and nobody needs to log in. What was rated is still known the
-    next time.
+    The first start composes twenty pieces, opens the radio and goes on composing while it plays.
+    Its listener begins with a made-up history, so that there is something to see; the page offers
+    to start afresh. Only this computer can reach it, without a login. What was rated is still
+    known the next time.
     """
     # Imported here, so that `bandstand --help` and a wrong option answer at once.
     from bandstand.settings import Settings  # noqa: PLC0415
@@ -99,17 +113,20 @@ def _play(
 
 
 def _listener(store: Store) -> str:
-    """Return the account that rates in the demo, made when there is none; it has no password."""
+    """Return the name of the account that rates in the demo; at first it gets a history."""
+    import numpy as np  # noqa: PLC0415
+
     from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand.radio.made_up_history import start_with_history  # noqa: PLC0415
     from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store.songs import songs  # noqa: PLC0415
 
     with store.writing() as connection:
-        known = accounts.by_name(connection, _LISTENER)
-        if known is None:
-            known = accounts.create(
-                connection, name=_LISTENER, role="listener", password_hash=None, now=system_clock()
-            )
-    return known.id
+        if accounts.by_name(connection, _LISTENER) is None:
+            there = sorted(songs.present(connection), key=lambda song: song.path)
+            now, rng = system_clock(), np.random.default_rng(1)
+            start_with_history(connection, _LISTENER, there, _LIKING, now=now, rng=rng)
+    return _LISTENER
 
 
 def _open_browser(address: str) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("bandstand.demo")
 
-_FIRST: Final = 3  # pieces
+_FIRST: Final = 20  # pieces: two of each style
 _SCAN_EVERY: Final = 10  # pieces
 _NICENESS: Final = 10
 _PATIENCE: Final = 5.0  # seconds in which composing must have stopped
@@ -54,11 +54,10 @@ class DemoMusic:
             is_ready = files.counts(connection).songs >= _FIRST
         if is_ready and self._folder.is_dir():
             return
-        click.echo("Composing a few pieces; more follow while they play …", err=True)
+        click.echo("Composing the first pieces; more follow while they play …", err=True)
         demo_library(self._folder, at_least=_FIRST)
         seen = sample_files(library_roots([self._folder]), rng=np.random.default_rng(1))
-        # One child: to start another takes as long as all these pieces.
-        with LocalAnalyser(workers=1) as analyser:
+        with LocalAnalyser() as analyser:
             first_look(store, seen, analyser, now=clock)
         refreshed(store, now=clock())
 

@@ -64,7 +64,7 @@ class Context:
     sessions: SessionCache
     throttle: Throttle
     setup: SetupToken
-    # The account that a request without a cookie acts as: only where a demo serves this computer.
+    # Where a demo serves this computer: the name of the account that acts for strangers.
     guest: str | None = None
     scanner: Scanner | None = None
     media: Media | None = None

@@ -41,7 +41,7 @@ async def visitor(request: Request, context: ContextDep) -> Account | None:
 
 def _guest(context: Context) -> Account | None:
     with context.store.reading() as connection:
-        account = accounts.get(connection, str(context.guest))
+        account = accounts.by_name(connection, str(context.guest))
     return None if account is None or account.disabled else account
 
 

@@ -46,7 +46,8 @@ def on_air(
 ) -> Iterator[Context]:
     """Give the context of a server with everything in it; the scanner waits to be started.
 
-    `guest` is the account that acts for whoever is not logged in: for a demo on this computer.
+    `guest` is the name of the account that acts for whoever is not logged in: for a demo on this
+    computer.
     """
     with ExitStack() as parts:
         radio = Radio(store, clock=clock, listener_cache_mb=settings.listener_cache_mb)

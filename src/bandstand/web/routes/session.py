@@ -7,6 +7,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
+from bandstand.radio import made_up_history
 from bandstand.radio.passwords import checked_password
 from bandstand.store import accounts, sessions
 from bandstand.store.accounts import Account
@@ -60,10 +61,12 @@ async def log_in(
 async def session(context: ContextDep, me: Me) -> Response:
     """Tell who is logged in, and whether there is a study to take part in."""
     membership = await context.looks.run(context.study.membership, me.id)
+    is_guest = context.guest == me.name
     return JSONResponse(
         {
             **person(me),
-            "guest": context.guest == me.id,
+            "guest": is_guest,
+            "made_up": is_guest and await context.looks.run(_is_made_up, context, me.id),
             "study": membership_json(membership),
         }
     )
@@ -190,6 +193,11 @@ def _create_first(connection: Connection, context: Context, name: str, kept: str
     return accounts.create(
         connection, name=name, role="admin", password_hash=kept, now=context.clock()
     )
+
+
+def _is_made_up(context: Context, account: str) -> bool:
+    with context.store.reading() as connection:
+        return made_up_history.is_made_up(connection, account)
 
 
 def _devices(context: Context, account: str, token: str | None) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ async def leave(
     request: Request, context: ContextDep, me: Me, body: Annotated[Farewell, JsonBody(Farewell)]
 ) -> Response:
     """Remove one's own account with everything that is known of it, for good."""
-    if me.id == context.guest:
+    if me.name == context.guest:
         raise Problem(403, "forbidden", "the demo's listener cannot be removed")
     proof = await confirm(context, request.state.address, me, body.password)
 

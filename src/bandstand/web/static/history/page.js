@@ -1,12 +1,13 @@
 // Everything that was told to the radio, by day, and how to take it back.
 
-import { h, icon } from "../app/dom.js";
+import { fill, h, icon } from "../app/dom.js";
 import { notice, problem } from "../app/notices.js";
 import { tell } from "../app/outbox.js";
 import { link, rename, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { announce } from "../app/tabs.js";
 import { radio } from "../player/radio.js";
+import { madeUp } from "../settings/afresh.js";
 import { forgetPeriod } from "./forget.js";
 import { days, focusOn, redraw } from "./list.js";
 import { Log } from "./log.js";
@@ -24,7 +25,7 @@ const FILTERS = [
   ["undone", "Undone", ["retract"]],
 ];
 
-export async function show(main, { params, signal }) {
+export async function show(main, { params, person, signal }) {
   const log = new Log(signal);
   const list = h("div.days");
   let [name, , kinds] = FILTERS.find(([known]) => known === params.query.get("show")) ?? FILTERS[0];
@@ -65,7 +66,7 @@ export async function show(main, { params, signal }) {
     return start();
   }
 
-  main.append(head(forget), filters(name, choose), list, foot());
+  fill(main, head(forget), madeUp(person), filters(name, choose), list, foot());
   // Another song is next: something was told. If it cannot be asked what, nothing is lost.
   radio.addEventListener("upcoming", () => renew().catch(() => {}), { signal });
   await start();

@@ -10,6 +10,7 @@ import { announce } from "../app/tabs.js";
 import { date } from "../app/words.js";
 import { passwordField } from "../doors/form.js";
 import { newPassword, sayPassword } from "../doors/new_password.js";
+import { madeUp, startAfresh } from "./afresh.js";
 import { deviceName } from "./devices.js";
 import { dialogForm, saved } from "./pieces.js";
 
@@ -23,6 +24,7 @@ export function account(person, { signal }) {
         "This is a demo: whoever opens it on this computer listens as its guest, without a " +
           "password. What you rate is still known the next time.",
       ),
+      madeUp(person) ?? h("div", {}, startAfresh(person)),
       takeAlong(),
     ];
   }

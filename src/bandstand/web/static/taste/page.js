@@ -5,6 +5,7 @@ import { fill, h } from "../app/dom.js";
 import { link } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { radio } from "../player/radio.js";
+import { madeUp } from "../settings/afresh.js";
 import { certainty } from "./certainty.js";
 import { facts, summary } from "./facts.js";
 import { favourites } from "./favourites.js";
@@ -15,9 +16,9 @@ import { songsThatComeBack } from "./repeats.js";
 
 export const title = "Taste";
 
-export async function show(main, { signal }) {
+export async function show(main, { person, signal }) {
   const place = h("div.stack.loose", {});
-  fill(main, h("div.stack.loose.taste", {}, h("h1", {}, title), place));
+  fill(main, h("div.stack.loose.taste", {}, h("h1", {}, title), madeUp(person), place));
   const page = { place, signal, shown: null, drawing: null, isLate: false };
   await load(
     place,
