@@ -5,14 +5,18 @@ since 1970 are decimal numbers here: as floats, two moments a second apart would
 second give or take 2e-7.
 """
 
+from __future__ import annotations
+
 import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from numbers import Real
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import Minutes
+
+if TYPE_CHECKING:
+    from bandstand.types import Minutes  # which loads numpy, and --help waits for nothing heavy
 
 Moment: TypeAlias = float | str | datetime | Decimal
 
@@ -41,7 +45,7 @@ def minutes_between(earlier: Decimal, later: Decimal) -> Minutes:
     >>> minutes_between(seconds_of("2026-01-01T10:00:00.1Z"), seconds_of("2026-01-01T11:30:00.1Z"))
     90.0
     """
-    return Minutes(float(later - earlier) / 60)
+    return cast("Minutes", float(later - earlier) / 60)
 
 
 def _from_text(text: str) -> Decimal:
