@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bandstand._util.timestamps import minutes_between, seconds_of
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -137,9 +138,6 @@ def _check_level(level: float | None) -> None:
 
 
 def _moment(text: str | None) -> Decimal | None:
-    # Imported here: `--help` does without numpy.
-    from bandstand._util.timestamps import seconds_of  # noqa: PLC0415
-
     try:
         return None if text is None else seconds_of(text)
     except InvalidInputError as problem:
@@ -149,8 +147,6 @@ def _moment(text: str | None) -> Decimal | None:
 
 def _check_order(history: Sequence[HistoryRow], at: Decimal | None, shown: str | None) -> None:
     if history and at is not None and at < history[-1].time:
-        from bandstand._util.timestamps import minutes_between  # noqa: PLC0415
-
         early = minutes_between(at, history[-1].time)
         msg = (
             f"--at must not be before the last row of the history, got {shown!r}, "
