@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 from tests.page.playing import title
 from tests.page.silence import give_silence
 from tests.page.visiting import DESK, visit
+from tests.web.live import wait_for_frame
 from tests.web.serving import serving
 
 if TYPE_CHECKING:
@@ -217,6 +218,7 @@ class Tabs:
         """Return the tab that is in this state now."""
         server = self._new if state.is_empty else self._radio
         tab = self._tab(state, server)
+        wait_for_frame(tab.page)
         tab.page.emulate_media(color_scheme="light")
         tab.page.set_viewport_size(size)  # type: ignore[arg-type]
         tab.page.keyboard.press("Escape")  # what the state before has opened

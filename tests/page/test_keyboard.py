@@ -70,10 +70,13 @@ def ann(chromium: Browser, radio: Server) -> Iterator[Watched]:
 
 
 def settle(page: Page) -> None:
-    """Let nothing change under the keyboard: neither by a song's end nor by a later question."""
+    """Let nothing change under the keyboard: neither by a song's end nor by a later question.
+
+    The first timer stays: it is the one that looks for frames (`tests.web.live`).
+    """
     page.evaluate(
         "for (const one of document.querySelectorAll('audio')) one.pause();"
-        "for (let timer = setTimeout(() => {}); timer > 0; timer -= 1) clearTimeout(timer);"
+        "for (let timer = setTimeout(() => {}); timer > 1; timer -= 1) clearTimeout(timer);"
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bandstand.web import cookies
 from bandstand.web.access import Access
-from tests.web.live import PATIENCE, open_context
+from tests.web.live import PATIENCE, open_context, wait_for_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -167,7 +167,9 @@ def visit(
         context.add_init_script(STAY)
         if name is not None:
             log_in(context, server, name)
-        yield Watched(context.new_page(), server.address)
+        page = context.new_page()
+        wait_for_frame(page)
+        yield Watched(page, server.address)
 
 
 def log_in(context: BrowserContext, server: Server, name: str) -> None:

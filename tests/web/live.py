@@ -3,8 +3,8 @@
 Playwright clicks once an element has stood still for two animation frames. All tabs get theirs from
 one process, which Chromium calls the GPU process although it draws on the CPU. When that process
 hangs, the pages still run and answer, but every click waits until its time is up. So each page
-looks for frames itself, and when none come its GPU process is killed: Chromium starts another one,
-the click goes on, and the page keeps its state.
+looks for frames itself, and when none come the GPU process is killed: Chromium starts another one,
+the click goes on, and the page keeps its state. No visit begins before there was a frame.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.programs import require_program
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 # What a browser without a window has no use for: the first two are pages of its own that each tab
 # draws behind its address bar, which takes longer than to draw ours. The others are what Playwright
@@ -68,6 +68,10 @@ _WATCH: Final = f"""if (window === top) {{
 # Places in /proc/…/stat after the name of the process, and the unit of the times there.
 _PARENT, _BORN = 1, 19
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_FRAME: Final = """(patience) => new Promise((resolve) => {
+  requestAnimationFrame(() => resolve(true));
+  setTimeout(() => resolve(false), patience);
+})"""
 
 
 @contextmanager
@@ -100,6 +104,11 @@ def open_context(
     context.on("console", restart_frames)
     context.add_init_script(_WATCH.replace("SECONDS", str(stalled_seconds)))
     return context
+
+
+def wait_for_frame(page: Page) -> None:
+    """Wait until a page gets a frame, so that no test begins with a browser that has stalled."""
+    assert page.evaluate(_FRAME, PATIENCE), "the page must get a frame, and got none"
 
 
 def gpu_processes(*, min_age_seconds: float = 0) -> list[int]:
