@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from bandstand._util.parallel import run_tasks
-from bandstand.algorithms.recommender import Recommender
-from bandstand.domain import Songs
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.songs import Songs
+from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.model.allowed import Allowed
-from bandstand.model.priors import paper_prior, radio_prior
-from bandstand.model.ranking import best_rows
 from bandstand.types import MONTH
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Question:
 
     level: float
     count: int
-    allowed: Allowed
+    allowed: CandidateSet
 
     @classmethod
     def drawn(cls, songs: int, rng: np.random.Generator) -> Question:
@@ -120,7 +120,7 @@ class Walk:
             scores = radio.policy.scores(
                 prediction, step=radio.step + place, rng=np.random.default_rng(0)
             )
-            question = Question(level=0.5, count=1, allowed=Allowed.everything(self.songs))
+            question = Question(level=0.5, count=1, allowed=CandidateSet.everything(self.songs))
             yield compared(np.array([row]), scores, question)._replace(kind="playlist")
             belief = radio.engine.plan(belief, songs.take([row]))
             ended_at[row] = now + _SONG_MINUTES
@@ -220,11 +220,11 @@ def _drawn_features(rng: np.random.Generator) -> AnyArray:
     return np.asarray(features, dtype=np.float32 if rng.random() < 0.5 else np.float64)
 
 
-def _drawn_allowed(songs: int, rng: np.random.Generator) -> Allowed:
-    everything = Allowed.everything(songs)
+def _drawn_allowed(songs: int, rng: np.random.Generator) -> CandidateSet:
+    everything = CandidateSet.everything(songs)
     kind = rng.integers(4)
     if kind == 1:
-        return Allowed.only(rng.integers(songs, size=max(1, songs // 4)), songs)
+        return CandidateSet.only(rng.integers(songs, size=max(1, songs // 4)), songs)
     if kind == 2:
         return everything.without(rng.integers(songs, size=songs // 4))
     if kind == 3:

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.radio.passwords import hashed
 from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
+from bandstand.web.security.passwords import hashed
 from benchmarks.fixtures.songs import add_listeners, add_songs, stars_by_song
 from benchmarks.load import LoadScript, Outcome, p99
 from benchmarks.program import child, measure_parts, require_at_least, run_as_program

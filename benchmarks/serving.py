@@ -31,12 +31,12 @@ from sqlalchemy import update
 
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import InvalidInputError
-from bandstand.radio.passwords import hashed
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.schema import ACCOUNT
 from bandstand.store.events import events
+from bandstand.web.security.passwords import hashed
 from benchmarks.fixtures.songs import add_listeners, add_songs, stars_by_song
 from benchmarks.load import LoadScript, Offered, Outcome, p99
 from benchmarks.program import answer_order, child

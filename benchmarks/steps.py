@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from bandstand.algorithms.recommender import Answer, Recommender
-from bandstand.domain import Songs
+from bandstand.core.model.songs import Songs
+from bandstand.core.recommender import Answer, Recommender
 from bandstand.types import MONTH
 from bandstand_lab.speed.timing import timed, undisturbed
 from bandstand_lab.speed.world import PAPER, STARS
@@ -31,7 +31,7 @@ from bandstand_lab.speed.world import PAPER, STARS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bandstand.domain import History
+    from bandstand.core.model.history import History
     from bandstand.types import AnyArray, Indices, Vector
     from bandstand_lab.speed.world import World
     from benchmarks.program import OnRun

@@ -162,7 +162,7 @@ def test_the_core_is_refused_screens_figures_and_storage(tree: Path, library: st
     (tree / "policies" / "new.py").write_text(f"import {library}\n", encoding="utf-8")
     code, text = lint(tree)
     assert code == 1
-    assert f"bandstand.policies.new -> {library} (l.1)" in text
+    assert f"bandstand.core.policies.new -> {library} (l.1)" in text
 
 
 def test_a_part_without_a_place_in_the_layers_is_refused(tree: Path) -> None:

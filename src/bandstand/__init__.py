@@ -17,42 +17,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bandstand.algorithms.estimators import (
+    from bandstand.core.estimator_files import load, save
+    from bandstand.core.estimators import (
         ExactModel,
         LeastSquaresModel,
         McmcModel,
         RidgeModel,
         VariationalModel,
     )
-    from bandstand.algorithms.recommender import Answer, PlannedSong, Recommender
-    from bandstand.algorithms.registry import ALGORITHMS
-    from bandstand.algorithms.saving import load, save
-    from bandstand.domain import History, Songs
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior, paper_prior, radio_prior
+    from bandstand.core.model.songs import Songs
+    from bandstand.core.recommender import Answer, PlannedSong, Recommender
+    from bandstand.core.registry import ALGORITHMS
     from bandstand.errors import BandstandError, InvalidInputError, NotFittedError
-    from bandstand.model.priors import ListenerPrior, paper_prior, radio_prior
 
 __version__: Final = "0.1.0"
 
 _HOMES: Final = {
-    "ALGORITHMS": "bandstand.algorithms.registry",
-    "Answer": "bandstand.algorithms.recommender",
+    "ALGORITHMS": "bandstand.core.registry",
+    "Answer": "bandstand.core.recommender",
     "BandstandError": "bandstand.errors",
-    "ExactModel": "bandstand.algorithms.estimators",
-    "History": "bandstand.domain",
+    "ExactModel": "bandstand.core.estimators",
+    "History": "bandstand.core.model.history",
     "InvalidInputError": "bandstand.errors",
-    "LeastSquaresModel": "bandstand.algorithms.estimators",
-    "ListenerPrior": "bandstand.model.priors",
-    "McmcModel": "bandstand.algorithms.estimators",
+    "LeastSquaresModel": "bandstand.core.estimators",
+    "ListenerPrior": "bandstand.core.model.priors",
+    "McmcModel": "bandstand.core.estimators",
     "NotFittedError": "bandstand.errors",
-    "PlannedSong": "bandstand.algorithms.recommender",
-    "Recommender": "bandstand.algorithms.recommender",
-    "RidgeModel": "bandstand.algorithms.estimators",
-    "Songs": "bandstand.domain",
-    "VariationalModel": "bandstand.algorithms.estimators",
-    "load": "bandstand.algorithms.saving",
-    "paper_prior": "bandstand.model.priors",
-    "radio_prior": "bandstand.model.priors",
-    "save": "bandstand.algorithms.saving",
+    "PlannedSong": "bandstand.core.recommender",
+    "Recommender": "bandstand.core.recommender",
+    "RidgeModel": "bandstand.core.estimators",
+    "Songs": "bandstand.core.model.songs",
+    "VariationalModel": "bandstand.core.estimators",
+    "load": "bandstand.core.estimator_files",
+    "paper_prior": "bandstand.core.model.priors",
+    "radio_prior": "bandstand.core.model.priors",
+    "save": "bandstand.core.estimator_files",
 }
 
 __all__ = [

@@ -13,7 +13,7 @@ import pytest
 from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from benchmarks.audio import librosa_ratio, measure_folder
-from tests.cli.running import assert_refused, run, run_apart
+from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 
 if TYPE_CHECKING:
     from pathlib import Path

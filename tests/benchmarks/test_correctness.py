@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.algorithms.recommender import Recommender
+from bandstand.core.engines.exact.prediction import ExactPrediction
+from bandstand.core.engines.variational.prediction import FactorPrediction
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.inference.exact_prediction import ExactPrediction
-from bandstand.inference.factor_prediction import FactorPrediction
-from bandstand.model.allowed import Allowed
 from benchmarks.correctness import ENGINES, Question, compared, measure_correctness
 
 VALUES = np.array([1.0, 3.0, 3.0, 2.0])
@@ -76,18 +76,18 @@ def test_equal_songs_may_change_places_and_others_may_not(
     right: bool,  # noqa: FBT001  (a value of the table above)
     same: bool,  # noqa: FBT001
 ) -> None:
-    question = Question(level=0.9, count=2, allowed=Allowed.everything(4))
+    question = Question(level=0.9, count=2, allowed=CandidateSet.everything(4))
     outcome = compared(np.array(found), VALUES, question)
     assert (outcome.right, outcome.same_rows) == (right, same)
 
 
 def test_a_song_that_is_not_allowed_is_wrong() -> None:
-    question = Question(level=0.9, count=1, allowed=Allowed.everything(4).without([1]))
+    question = Question(level=0.9, count=1, allowed=CandidateSet.everything(4).without([1]))
     assert not compared(np.array([1]), VALUES, question).right
     assert compared(np.array([2]), VALUES, question).right
 
 
 def test_without_quantiles_nothing_may_be_found() -> None:
-    question = Question(level=0.9, count=1, allowed=Allowed.everything(4))
+    question = Question(level=0.9, count=1, allowed=CandidateSet.everything(4))
     assert compared(np.empty(0, dtype=np.intp), None, question).right
     assert not compared(np.array([1]), None, question).right

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.domain import History
+from bandstand.core.engines.ridge import Ridge
+from bandstand.core.model.history import History
 from bandstand.errors import InvalidInputError
-from bandstand.inference.ridge import Ridge
 from bandstand_lab.speed.world import PAPER, STARS
 from benchmarks import scale, speed
 from benchmarks.scale import PARTS, ScaleRequest, request_of

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.files import Files
+from tests.fixtures.cli.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path

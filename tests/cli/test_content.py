@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.cli.running import Outcome, assert_refused, run, run_apart
+from tests.fixtures.cli.run_command import Outcome, assert_refused, run, run_apart
 
 if TYPE_CHECKING:
     from pathlib import Path

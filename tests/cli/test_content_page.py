@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
+from tests.fixtures.cli.run_command import run
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "content.md").read_text(encoding="utf-8")
 

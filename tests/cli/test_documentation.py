@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import pytest
 
-from bandstand.algorithms.registry import ALGORITHMS
 from bandstand.cli import COMMANDS, bandstand
 from bandstand.cli.recommend import recommend
-from tests.cli.running import run
+from bandstand.core.registry import ALGORITHMS
+from tests.fixtures.cli.run_command import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,10 +17,10 @@ from bandstand.cli import main
 from bandstand.cli.features import features
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.descriptors.summary import describe
-from tests.children import PATIENCE
-from tests.cli.running import assert_refused, environment, run, run_apart
-from tests.music.audio.audio_files import make
-from tests.music.audio.sound_checks import read_file
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
+from tests.fixtures.music.audio_files import make
+from tests.fixtures.music.sound_checks import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

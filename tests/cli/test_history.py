@@ -12,8 +12,8 @@ import click
 import pytest
 
 from bandstand_lab.cli.history import history
-from tests.cli.running import assert_refused, run, run_apart
-from tests.lab.histories import exports
+from tests.fixtures.cli.run_command import assert_refused, run, run_apart
+from tests.fixtures.lab import history_exports as exports
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "history.md").read_text(encoding="utf-8")
 

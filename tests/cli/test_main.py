@@ -12,13 +12,13 @@ import bandstand.cli
 from bandstand import __version__
 from bandstand.cli import COMMANDS
 from bandstand.errors import ConvergenceError, InvalidInputError, NotFittedError
-from tests.children import PATIENCE, started
-from tests.cli.running import assert_refused, environment, run, run_apart
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.cli.files import Files
+    from tests.fixtures.cli.files import Files
 
 
 def run_python(program: str, **variables: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.running import assert_refused, run
+from tests.fixtures.cli.run_command import assert_refused, run
 
 if TYPE_CHECKING:
     from pathlib import Path

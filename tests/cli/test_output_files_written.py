@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bandstand.cli.output_files import check_place, replace_file
+from bandstand.cli._output_files import check_place, replace_file
 from bandstand.errors import InvalidInputError
 
 

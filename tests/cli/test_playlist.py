@@ -8,8 +8,8 @@ import pytest
 
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import songs
-from tests.cli.running import Outcome, assert_refused, run
-from tests.web.serving import fill
+from tests.fixtures.cli.run_command import Outcome, assert_refused, run
+from tests.fixtures.web.servers import fill
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.cli import progress
-from bandstand.cli.progress import counting
-from tests.children import PATIENCE
-from tests.cli.running import environment
+from bandstand.cli import _progress as progress
+from bandstand.cli._progress import counting
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +129,7 @@ def test_a_line_about_nothing_done_is_no_error(
 
 def test_rich_is_not_imported_without_a_terminal() -> None:
     program = (
-        "import sys; from bandstand.cli.progress import counting\n"
+        "import sys; from bandstand.cli._progress import counting\n"
         "with counting('x') as told: told(1, 2)\n"
         "print('rich' in sys.modules)"
     )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.cli.ranking_table import elapsed_in_words, in_columns
-from tests.children import started
-from tests.cli.running import environment
+from bandstand.cli._ranking_table import elapsed_in_words, in_columns
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import environment
 
 if TYPE_CHECKING:
-    from tests.cli.files import Files
+    from tests.fixtures.cli.files import Files
 
 
 def test_the_table_says_for_each_item_what_the_json_says(files: Files) -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.radio.log.ledger_bytes import VERSION
 from bandstand.radio.log.rebuild import check, rebuild
+from bandstand.radio.log.snapshot_bytes import VERSION
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import snapshots
-from tests.children import PATIENCE
-from tests.cli.running import Outcome, assert_refused, environment, run
-from tests.programs import require_program
-from tests.radio.listeners import stored
-from tests.radio.test_ledger_anywhere import YEARS, ZONES, calendar_log
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
+from tests.fixtures.programs import require_program
+from tests.fixtures.radio.listeners import stored
+from tests.radio.log.test_fold_anywhere import YEARS, ZONES, calendar_log
 
 if TYPE_CHECKING:
     from pathlib import Path

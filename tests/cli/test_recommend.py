@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bandstand.algorithms.registry import ALGORITHMS
-from tests.cli.brute_force import MONTH, Rating, integrate
-from tests.cli.files import HISTORY, ITEMS, Files
-from tests.cli.running import run_apart
+from bandstand.core.registry import ALGORITHMS
+from tests.fixtures.cli.brute_force import MONTH, Rating, integrate
+from tests.fixtures.cli.files import HISTORY, ITEMS, Files
+from tests.fixtures.cli.run_command import run_apart
 
 KEYS = ["id", "elapsed_minutes", "mean", "sd", "quantile", "score"]
 DRAWS = ("random", "thompson-cn-x", "optimistic-cn-x")

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.files import HISTORY, ITEMS, Files
-from tests.cli.running import assert_refused, run, run_apart
+from tests.fixtures.cli.files import HISTORY, ITEMS, Files
+from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from bandstand_lab import paper as studies
 from bandstand_lab.report import registry
 from bandstand_lab.report.registry import all_studies
 from bandstand_lab.report.study import Plan
-from tests.cli.running import assert_refused, run
-from tests.lab.report.small_study import Jobs, SmallStudy, job
+from tests.fixtures.cli.run_command import assert_refused, run
+from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Study

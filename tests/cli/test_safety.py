@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, update
 
-from bandstand.radio.log.ledger_bytes import VERSION
-from bandstand.radio.study.frozen import to_bytes
+from bandstand.radio.log.snapshot_bytes import VERSION
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location
@@ -22,9 +21,10 @@ from bandstand.store.database.schema import STUDY
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.events import snapshots
 from bandstand.study.records import FrozenSongs
-from tests.children import PATIENCE
-from tests.cli.running import assert_refused, environment, run, run_apart
-from tests.store.sample_store import Life, add_life
+from bandstand.study.song_snapshot import to_bytes
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
+from tests.fixtures.store.sample_store import Life, add_life
 
 
 @pytest.fixture

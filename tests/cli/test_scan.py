@@ -21,9 +21,9 @@ from bandstand.music.library.walk import library_roots
 from bandstand.store.database import connection
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import files, projections
-from tests.children import started
-from tests.cli.running import Outcome, assert_refused, environment, run
-from tests.music.library.scanned_library import Reader, song, tagged
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
+from tests.fixtures.music.scanned_library import Reader, song, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ import pytest
 from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
-from bandstand.web.exposure import listening_socket
-from tests.cli.running import assert_refused, run, run_apart
-from tests.music.library.short_sounds import encoded, piece
-from tests.web.serving import PASSWORD, Server, serving
+from bandstand.web.security.bind_checks import listening_socket
+from tests.fixtures.cli.run_command import assert_refused, run, run_apart
+from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.save_analysis import record_analyses, record_problem
-from tests.cli.running import Outcome, assert_refused, run
-from tests.music.audio.descriptor_tables import library
-from tests.store.examples import analysis
+from tests.fixtures.cli.run_command import Outcome, assert_refused, run
+from tests.fixtures.music.descriptor_tables import library
+from tests.fixtures.store.examples import analysis
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,10 @@ from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_lab.report.figures import ALGORITHM_LOOKS
 from bandstand_lab.simulation.experiment import Experiment, run_experiment
 from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
-from tests.cli.running import assert_refused, run, run_apart
-from tests.music.audio.descriptor_tables import library
-from tests.music.library.dask_cluster import cluster
-from tests.store.examples import analysis
+from tests.fixtures.cli.run_command import assert_refused, run, run_apart
+from tests.fixtures.music.dask_cluster import cluster
+from tests.fixtures.music.descriptor_tables import library
+from tests.fixtures.store.examples import analysis
 
 SMALL = ("simulate", "--songs", "20", "--features", "3", "--steps", "8", "--runs", "3")
 PAIR = ("--algorithm", "random", "--algorithm", "bayes-ucb-cn-x")

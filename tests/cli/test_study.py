@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from bandstand.radio.choice.shelf import load_shelf
-from bandstand.radio.passwords import check
-from bandstand.radio.study.opening import open_study
+from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.study.design import Design
 from bandstand.study.design_file import read_design
-from tests.children import PATIENCE, started
-from tests.cli.running import Outcome, assert_refused, environment, run
-from tests.lab.user_study.reported import all_files
-from tests.music.library.short_sounds import encoded, piece
-from tests.radio.study.sitting import add_songs
+from bandstand.study.opening import open_study
+from bandstand.web.security.passwords import check
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
+from tests.fixtures.lab.study_reports import all_files
+from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.study.participants import add_songs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

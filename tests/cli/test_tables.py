@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.cli.tables import HistoryRow, read_history, read_items
-from tests.cli.files import HISTORY, ITEMS
+from bandstand.cli._ratings_table import HistoryRow, read_history, read_items
+from tests.fixtures.cli.files import HISTORY, ITEMS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.cli.files import Files
+    from tests.fixtures.cli.files import Files
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bandstand.radio.passwords import check
 from bandstand.store import accounts, sessions
 from bandstand.store.database.connection import open_store
-from tests.children import PATIENCE, started
-from tests.cli.running import Outcome, assert_refused, environment, run
+from bandstand.web.security.passwords import check
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
 
 SECRET = "correct horse battery"  # noqa: S105
 OTHER = "another staple entirely"

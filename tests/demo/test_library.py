@@ -17,7 +17,7 @@ from bandstand_demo import PIECES, demo_library, library, render, writing
 from bandstand_demo.library import MARKER, VERSION
 from bandstand_demo.sound import RATE
 from bandstand_demo.styles import STYLES
-from tests.children import started
+from tests.fixtures.child_processes import started
 
 if TYPE_CHECKING:
     from pathlib import Path

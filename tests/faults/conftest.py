@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.store.postgres_server import PostgresServer
+from tests.fixtures.store.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.loading import Asker, Listeners, problems, tell, wait_until
-from tests.faults.servers import NAMES, harmed, song_ids
-from tests.faults.stracing import failing
-from tests.programs import require_program
+from tests.fixtures.faults.load import Asker, Listeners, problems, tell, wait_until
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.faults.strace import failing
+from tests.fixtures.programs import require_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.web.serving import Server
+    from tests.fixtures.web.servers import Server
 
 # After room was made the next rating is stored within a second; a busy machine may take longer.
 LONGEST_RECOVERY = 10.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.loading import Acknowledged, Listeners, problems, tell
-from tests.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.faults.load import Acknowledged, Listeners, problems, tell
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

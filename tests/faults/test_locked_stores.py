@@ -6,10 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from bandstand.store.database.connection import LOCK_SECONDS
-from tests.cli.running import run_apart
-from tests.faults.loading import Asker, Listeners, problems, tell
-from tests.faults.servers import NAMES, harmed, song_ids
-from tests.store.lock_process import held_elsewhere
+from tests.fixtures.cli.run_command import run_apart
+from tests.fixtures.faults.load import Asker, Listeners, problems, tell
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
     from pathlib import Path

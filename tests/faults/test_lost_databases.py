@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
-from tests.faults.cutting import Line
-from tests.faults.loading import Asker, Listeners, problems, tell
-from tests.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.faults.cut_connections import Line
+from tests.fixtures.faults.load import Asker, Listeners, problems, tell
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.store.postgres_server import PostgresServer
-    from tests.web.serving import Server
+    from tests.fixtures.store.postgres_server import PostgresServer
+    from tests.fixtures.web.servers import Server
 
 # It takes less than five seconds; a busy machine may take longer.
 LONGEST_RECOVERY = 20.0

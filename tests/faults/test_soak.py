@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.faults.loading import Asker, Listeners, problems, tell
-from tests.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.faults.load import Asker, Listeners, problems, tell
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 
 MINUTES = 3.0
 PACE = 20.0  # ratings in a second

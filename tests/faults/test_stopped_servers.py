@@ -11,15 +11,15 @@ import numpy as np
 
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import songs
-from tests.faults.loading import Listeners, problems, tell, wait_until
-from tests.faults.servers import NAMES, harmed, song_ids
-from tests.music.library.short_sounds import encoded, piece
+from tests.fixtures.faults.load import Listeners, problems, tell, wait_until
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.music.short_sounds import encoded, piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.web.serving import Server
+    from tests.fixtures.web.servers import Server
 
 LONGEST_STOP = 10.0  # seconds; it is asked for, and there is nothing tight about it
 

@@ -6,16 +6,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bandstand.radio.log.ledger import fold
+from bandstand.radio.log.fold import fold
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
-from tests.faults.loading import PATIENCE, Answer, Asker
-from tests.faults.servers import NAMES, harmed, song_ids
+from tests.fixtures.faults.load import PATIENCE, Answer, Asker
+from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.web.serving import Server
+    from tests.fixtures.web.servers import Server
 
 TABS = 8
 ROUNDS = 10

@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 
-from bandstand.radio.log.ledger import fold
-from tests.children import PATIENCE
+from bandstand.radio.log.fold import fold
 from tests.conftest import ROOT
-from tests.radio.play_apart import ALGORITHMS, play
-from tests.radio.shelving import model, rated, shelf
-from tests.radio.test_learning import SHELF, followed
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.radio.catalogues import model, rated, shelf
+from tests.fixtures.radio.play_in_process import ALGORITHMS, play
+from tests.radio.selection.test_training_data import SHELF, followed
 
 
 def played_elsewhere(order: str, hash_seed: str, threads: str) -> object:
@@ -24,7 +24,7 @@ def played_elsewhere(order: str, hash_seed: str, threads: str) -> object:
         "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.radio.play_apart", order],
+        [sys.executable, "-m", "tests.fixtures.radio.play_in_process", order],
         env=environment,
         cwd=ROOT,
         capture_output=True,

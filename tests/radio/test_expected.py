@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.radio.choice.shelf import shelf_of
-from tests.radio.shelving import features, matrix, model, rated, record, shelf, song_id
+from bandstand.core.registry import ALGORITHMS
+from bandstand.music.catalogue.catalogue import shelf_of
+from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 
 SHELF = shelf(30)
 QUICK = [name for name in ALGORITHMS if not name.endswith(("-cn", "-v"))]

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.radio import stock
-from bandstand.radio.choice.choosing import Model
-from bandstand.radio.choice.shelf import load_shelf
-from bandstand.radio.choice.wishes import Wish
+from bandstand.radio.selection.listener_recommender import ListenerRecommender
+from bandstand.radio.selection.stations import Wish
 from bandstand.radio.service import Radio
 from bandstand.store.songs import files, scans, songs
-from tests.children import PATIENCE
+from tests.fixtures.child_processes import PATIENCE
 from tests.radio.test_service import SONGS, Clock, add_songs, somebody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.radio.choice.shelf import Shelf
+    from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.store.database.connection import Store
 
 SHORT = 2.0  # seconds for an answer that never comes
@@ -37,7 +37,7 @@ class Gate:
         self.is_reached, self.is_open = threading.Event(), threading.Event()
         monkeypatch.setattr(stock, "load_shelf", self)
 
-    def __call__(self, *arguments: Any) -> Shelf:
+    def __call__(self, *arguments: Any) -> Catalogue:
         self.is_reached.set()
         assert self.is_open.wait(PATIENCE)
         return load_shelf(*arguments)
@@ -215,14 +215,14 @@ def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
     radio = Radio(store, clock=Clock())
     ann, before = somebody(radio, Clock()), weakref.ref(radio.shelf)
     is_asked, go_on = threading.Event(), threading.Event()
-    choose = Model.choose
+    choose = ListenerRecommender.choose
 
-    def slowly(model: Model, **asked: Any) -> Any:
+    def slowly(model: ListenerRecommender, **asked: Any) -> Any:
         is_asked.set()
         assert go_on.wait(PATIENCE)
         return choose(model, **asked)
 
-    monkeypatch.setattr(Model, "choose", slowly)
+    monkeypatch.setattr(ListenerRecommender, "choose", slowly)
     with ThreadPoolExecutor(2) as pool:
         answer = pool.submit(ann.next)
         assert is_asked.wait(PATIENCE)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.algorithms.registry import ALGORITHMS
-from bandstand.radio.choice.shelf import shelf_of
-from tests.radio.logs import DAY, HOUR, Log
-from tests.radio.shelving import features, matrix, model, rated, record, song_id
-from tests.radio.test_learning import assert_same
+from bandstand.core.registry import ALGORITHMS
+from bandstand.music.catalogue.catalogue import shelf_of
+from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
+from tests.fixtures.radio.logs import DAY, HOUR, Log
+from tests.radio.selection.test_training_data import assert_same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bandstand.radio.choice.choosing import Model
-    from bandstand.radio.choice.shelf import Shelf
+    from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.radio.selection.listener_recommender import ListenerRecommender
     from bandstand.types import AnyArray, Vector
 
 SOUNDS = features(80)
@@ -26,7 +26,7 @@ ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]
 BY_SHELF = "bayes-ucb-cnd-v"
 
 
-def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Shelf:
+def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Catalogue:
     """Return a shelf of some of eighty songs."""
     ids = [song_id(number) for number in numbers]
     return shelf_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
@@ -36,11 +36,11 @@ def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
     return {song: SOUNDS[int(song, 16)].astype(np.float64) for song in ids}
 
 
-def listener(numbers: Sequence[int], log: Log, **options: Any) -> Model:
+def listener(numbers: Sequence[int], log: Log, **options: Any) -> ListenerRecommender:
     return model(shelf_with(numbers), log, features_of=features_of, **options)
 
 
-def moved(one: Model, to: Shelf, log: Log) -> Model | None:
+def moved(one: ListenerRecommender, to: Catalogue, log: Log) -> ListenerRecommender | None:
     return one.moved(to, model(to, log).ledger, features_of)
 
 

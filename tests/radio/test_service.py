@@ -10,16 +10,16 @@ import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.radio.choice.choosing import Model
-from bandstand.radio.choice.wishes import Wish
-from bandstand.radio.log.ledger import fold
-from bandstand.radio.log.ledger_bytes import VERSION
+from bandstand.radio.log.fold import fold
+from bandstand.radio.log.snapshot_bytes import VERSION
+from bandstand.radio.selection.listener_recommender import ListenerRecommender
+from bandstand.radio.selection.stations import Wish
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.store.examples import analysis
+from tests.fixtures.store.examples import analysis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -292,7 +292,7 @@ def test_after_a_refresh_nothing_is_learnt_anew(
     add_songs(store, SONGS + 20)
     radio.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(Model, "begin", refused)
+        patch.setattr(ListenerRecommender, "begin", refused)
         assert ann.next().seq == 12
         assert radio.view(ann.account, heard[3]).expected == pytest.approx(expected, rel=1e-12)
         ann.listens(5)
@@ -314,7 +314,7 @@ def test_after_another_projection_all_is_learnt_anew(
     refreshed(store, now=0, refit=True)
     radio.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(Model, "begin", refused)
+        patch.setattr(ListenerRecommender, "begin", refused)
         with pytest.raises(pytest.fail.Exception, match="carried over"):
             ann.next()
     kept = ann.next()
@@ -343,15 +343,15 @@ def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock
 def test_beliefs_are_made_ready_behind_the_answers(
     ann: Listener, radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[Model] = []
-    prepare = Model.prepared
+    found: list[ListenerRecommender] = []
+    prepare = ListenerRecommender.prepared
 
-    def prepared(model: Model) -> Model | None:
+    def prepared(model: ListenerRecommender) -> ListenerRecommender | None:
         ready = prepare(model)
         found.extend([] if ready is None else [ready])
         return ready
 
-    monkeypatch.setattr(Model, "prepared", prepared)
+    monkeypatch.setattr(ListenerRecommender, "prepared", prepared)
     for _ in range(60):
         ann.listens(1)
         radio.prepared()

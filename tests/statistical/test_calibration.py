@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.statistical import mutants
-from tests.statistical.checks import SMALLEST_ESS, calibration, independence, passes
-from tests.statistical.factor_world import GibbsWorld
-from tests.statistical.worlds import CollapsedWorld, MetropolisWorld, Sampled
+from tests.fixtures.statistical import mutants
+from tests.fixtures.statistical.checks import SMALLEST_ESS, calibration, independence, passes
+from tests.fixtures.statistical.factor_world import GibbsWorld
+from tests.fixtures.statistical.worlds import CollapsedWorld, MetropolisWorld, Sampled
 
 # Samplers that are not collapsed need thousands of steps for 99 independent draws.
 QUICK_WORLDS = {"engine": CollapsedWorld()}

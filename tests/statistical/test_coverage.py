@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstand.domain import History
-from bandstand.inference.mcmc import Mcmc
-from tests.statistical import mutants
-from tests.statistical.checks import FAILURE_RATE
-from tests.statistical.worlds import PRIOR, PROBE, ExactWorld, Listener, expected_ratings
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.model.history import History
+from tests.fixtures.statistical import mutants
+from tests.fixtures.statistical.checks import FAILURE_RATE
+from tests.fixtures.statistical.worlds import PRIOR, PROBE, ExactWorld, Listener, expected_ratings
 
 SEED = 20130703
 DRAWS = 200

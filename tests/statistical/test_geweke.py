@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.statistical import mutants
-from tests.statistical.checks import geweke, passes
-from tests.statistical.factor_world import GibbsWorld
-from tests.statistical.worlds import CollapsedWorld, Stepped
+from tests.fixtures.statistical import mutants
+from tests.fixtures.statistical.checks import geweke, passes
+from tests.fixtures.statistical.factor_world import GibbsWorld
+from tests.fixtures.statistical.worlds import CollapsedWorld, Stepped
 
 WORLDS = {"collapsed chain": CollapsedWorld(), "Gibbs sampler": GibbsWorld()}
 SEED = 20130701

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.statistical import factor_joint, joint
+from tests.fixtures.statistical import factor_joint, joint
 
 POINTS = 1_000
 RELATIVE_ERROR = 1e-9

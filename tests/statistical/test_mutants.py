@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.statistical.mutants import MUTANTS, Mutant
+from tests.fixtures.statistical.mutants import MUTANTS, Mutant
 
 SEED = 20130704
 LONG_EFFORT = 3.0

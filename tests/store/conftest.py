@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.store.database.connection import Store, open_store
-from tests.store.postgres_server import PostgresServer
+from tests.fixtures.store.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

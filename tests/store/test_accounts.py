@@ -20,8 +20,8 @@ from bandstand.store.database.schema import (
     SNAPSHOT,
 )
 from bandstand.store.events import events
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_store import NOW, add_account, add_life
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_store import NOW, add_account, add_life
 
 if TYPE_CHECKING:
     from collections.abc import Callable

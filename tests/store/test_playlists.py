@@ -6,8 +6,8 @@ import pytest
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import playlists
-from tests.store.examples import discarded
-from tests.store.sample_store import NOW, add_account, add_songs
+from tests.fixtures.store.examples import discarded
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

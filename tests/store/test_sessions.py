@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store import accounts, sessions
 from bandstand.store.database.connection import Store, open_store
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_store import NOW, add_account
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_store import NOW, add_account
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,17 @@ from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, St
 from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.studies import NewArm, ParticipantRow
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_store import NOW, add_account
-from tests.store.sample_study import ARMS, CATALOGUE, DESIGN, add_study, begun, joined, play
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_store import NOW, add_account
+from tests.fixtures.store.sample_study import (
+    ARMS,
+    CATALOGUE,
+    DESIGN,
+    add_study,
+    begun,
+    joined,
+    play,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

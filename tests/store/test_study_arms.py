@@ -13,9 +13,9 @@ from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import studies
 from bandstand.store.events import events
 from bandstand.store.studies import ArmRow, PendingRow, SongRow
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_store import NOW, add_account, add_songs
-from tests.store.sample_study import ARMS, add_study, begun, joined, play
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs
+from tests.fixtures.store.sample_study import ARMS, add_study, begun, joined, play
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

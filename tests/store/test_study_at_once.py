@@ -16,10 +16,10 @@ from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.verify import verify
-from tests.children import PATIENCE
-from tests.store.sample_store import NOW, add_account
-from tests.store.sample_store import rate as rate_in_log
-from tests.store.sample_study import add_study, begun, joined
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.store.sample_store import NOW, add_account
+from tests.fixtures.store.sample_store import rate as rate_in_log
+from tests.fixtures.store.sample_study import add_study, begun, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
-    from tests.store.postgres_server import PostgresServer
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}
 

@@ -17,8 +17,8 @@ from bandstand.store.studies import NewArm
 from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.verify import verify
-from tests.store.sample_store import NOW, add_account, add_songs, rate
-from tests.store.sample_study import add_study, begun, joined, play
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
+from tests.fixtures.store.sample_study import add_study, begun, joined, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

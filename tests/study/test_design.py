@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design, differences
 

@@ -24,7 +24,7 @@ from bandstand.study.protocol import (
     may_rate_at,
     standing,
 )
-from tests.study.playing import World, audit
+from tests.fixtures.study.playing import World, audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

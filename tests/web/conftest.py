@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.web.worlds import World, make_world
+from tests.fixtures.web.worlds import World, make_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

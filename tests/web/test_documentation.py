@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from bandstand.study.protocol import Code
-from bandstand.web.problems import _HTTP_CODES, _KINDS
+from bandstand.web.http.problems import _HTTP_CODES, _KINDS
 from tests.conftest import ROOT
-from tests.web.studies import begin_study
-from tests.web.walking import operations
-from tests.web.worlds import PASSWORD
+from tests.fixtures.web.studies import begin_study
+from tests.fixtures.web.walking import operations
+from tests.fixtures.web.worlds import PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.web.worlds import World
+    from tests.fixtures.web.worlds import World
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"```http\n(\w+) (\S+)\n(?:(\{.*?\})\n)?(\d{3}) ?(.*?)\n```", re.DOTALL)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.web.cookies import NAME
-from tests.web.walking import operations
+from bandstand.web.security.cookies import NAME
+from tests.fixtures.web.walking import operations
 
 if TYPE_CHECKING:
-    from tests.web.worlds import World
+    from tests.fixtures.web.worlds import World
 
 SECRET = "planted-secret-7f3a"  # noqa: S105
 # As docs/security.md gives it to fail2ban, whose <HOST> is an address.

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreFailedError
-from bandstand.web.page_files import FOLDER_MARK, MEDIA_TYPES, PRELOAD_MARK, read_page_files
+from bandstand.web.http.page_files import FOLDER_MARK, MEDIA_TYPES, PRELOAD_MARK, read_page_files
 from bandstand.web.routes.page import PAGE
 from tests.conftest import ROOT
-from tests.web.worlds import make_world
+from tests.fixtures.web.worlds import make_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.web.asking import Answer
-    from tests.web.worlds import World
+    from tests.fixtures.web.requests import Answer
+    from tests.fixtures.web.worlds import World
 
 STATIC = ROOT / "src" / "bandstand" / "web" / "static"
 HEAVIEST = 200_000  # bytes over the wire, for all that there is to load

@@ -10,19 +10,19 @@ from fastapi import APIRouter, Depends
 from starlette.routing import Route
 
 from bandstand.store import accounts
-from bandstand.web import guards
 from bandstand.web.app import create_app, find_routers
-from bandstand.web.cookies import NAME, SECURE_NAME
-from bandstand.web.guards import ADMIN, LISTENER, PUBLIC
-from tests.web.asking import Client
-from tests.web.walking import Operation, operations
+from bandstand.web.requests import guards
+from bandstand.web.requests.guards import ADMIN, LISTENER, PUBLIC
+from bandstand.web.security.cookies import NAME, SECURE_NAME
+from tests.fixtures.web.requests import Client
+from tests.fixtures.web.walking import Operation, operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import FastAPI
 
-    from tests.web.worlds import World
+    from tests.fixtures.web.worlds import World
 
 PUBLIC_LIST = {
     "GET /",

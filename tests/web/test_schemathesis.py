@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.radio.choice.shelf import load_shelf
-from bandstand.radio.clock import system_clock
-from bandstand.radio.study.opening import open_study
+from bandstand._util.clock import system_clock
+from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
-from tests.children import PATIENCE
-from tests.web.serving import Server, prepared
+from bandstand.study.opening import open_study
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.web.servers import Server, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bandstand.web.patience import SECONDS
-from tests.web.serving import PASSWORD, Server, serving
+from bandstand.web.http.http_timeouts import SECONDS
+from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

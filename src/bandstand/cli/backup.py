@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
 
 
 @click.command()

@@ -74,7 +74,7 @@ def demo(*, port: int, no_browser: bool) -> None:
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
     from bandstand.errors import BandstandError  # noqa: PLC0415
-    from bandstand.web.exposure import listening_socket  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import listening_socket  # noqa: PLC0415
 
     try:
         return listening_socket(settings.listen, settings.port)
@@ -85,10 +85,10 @@ def _listening(settings: Settings) -> socket.socket:
 def _play(
     settings: Settings, listening: socket.socket, folder: Path, *, opens_browser: bool
 ) -> None:
-    from bandstand.cli.demo_music import DemoMusic  # noqa: PLC0415
-    from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand._util.clock import system_clock  # noqa: PLC0415
+    from bandstand.cli._demo_music import DemoMusic  # noqa: PLC0415
     from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.exposure import shown_address  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import shown_address  # noqa: PLC0415
     from bandstand.web.server import on_air, serve  # noqa: PLC0415
 
     address = shown_address(listening)
@@ -116,8 +116,8 @@ def _listener(store: Store) -> str:
     """Return the name of the account that rates in the demo; at first it gets a history."""
     import numpy as np  # noqa: PLC0415
 
-    from bandstand.radio.clock import system_clock  # noqa: PLC0415
-    from bandstand.radio.made_up_history import start_with_history  # noqa: PLC0415
+    from bandstand._util.clock import system_clock  # noqa: PLC0415
+    from bandstand.radio.demo_history import start_with_history  # noqa: PLC0415
     from bandstand.store import accounts  # noqa: PLC0415
     from bandstand.store.songs import songs  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
 from bandstand.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _account(store: Store, name: str) -> str:
 @contextmanager
 def _written(file: str) -> Iterator[BinaryIO]:
     """Give what to write to: a file that appears when it is complete, or standard output."""
-    from bandstand.cli.output_files import check_place  # noqa: PLC0415
+    from bandstand.cli._output_files import check_place  # noqa: PLC0415
     from bandstand.store.database.sqlite_copy import written_beside  # noqa: PLC0415
 
     check_place(file, option="FILE")

@@ -14,7 +14,7 @@ from bandstand.errors import InvalidInputError, UnreadableAudioError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from bandstand.cli.progress import Progress
+    from bandstand.cli._progress import Progress
     from bandstand.types import Analysis
 
 # So few are done before a bar has been drawn.
@@ -38,8 +38,8 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
     the exit code is 2; the same if OUT cannot be written. OUT is replaced at the end, at once.
     """
     # Here, so that --help does not wait for numpy.
-    from bandstand.cli.feature_table import as_csv, show  # noqa: PLC0415
-    from bandstand.cli.output_files import check_place, replace_file  # noqa: PLC0415
+    from bandstand.cli._feature_table import as_csv, show  # noqa: PLC0415
+    from bandstand.cli._output_files import check_place, replace_file  # noqa: PLC0415
 
     for name in files:
         _check_file(name)
@@ -104,7 +104,7 @@ def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
 def _progress(total: int) -> AbstractContextManager[Progress]:
     if total <= _FEW:
         return nullcontext(lambda _done, _total: None)
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
 
     return counting("Describing")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bandstand.cli.options import opened_store, store_option
+from bandstand.cli._options import opened_store, store_option
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
-from bandstand.cli.output_files import check_place, replace_file
+from bandstand.cli._options import opened_store, require_store, store_option
+from bandstand.cli._output_files import check_place, replace_file
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from bandstand.radio.choice.wishes import Wish
+    from bandstand.radio.selection.stations import Wish
     from bandstand.radio.service import Radio
     from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
@@ -64,8 +64,8 @@ def playlist(
     check_place(out, option="--out")
     chosen = form or _form_of(out)
     # Imported here, so that other commands start without it.
-    from bandstand.radio.clock import system_clock  # noqa: PLC0415
-    from bandstand.radio.media.playlist_formats import by_path, write  # noqa: PLC0415
+    from bandstand._util.clock import system_clock  # noqa: PLC0415
+    from bandstand.media.playlist_formats import by_path, write  # noqa: PLC0415
     from bandstand.radio.service import Radio  # noqa: PLC0415
 
     with opened_store(store) as opened:
@@ -117,8 +117,8 @@ def _wish(
     genre: str | None,
     years: tuple[int | None, int | None],
 ) -> Wish:
-    from bandstand.radio.choice.wishes import Wish  # noqa: PLC0415
-    from bandstand.radio.choice.years import Years  # noqa: PLC0415
+    from bandstand.music.catalogue.years import Years  # noqa: PLC0415
+    from bandstand.radio.selection.stations import Wish  # noqa: PLC0415
     from bandstand.store.songs import songs  # noqa: PLC0415
 
     if song is not None:

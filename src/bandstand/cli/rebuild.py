@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bandstand._util.words import counted
-from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
 
 if TYPE_CHECKING:
     from bandstand.radio.log.rebuild import Rebuilt
@@ -25,7 +25,7 @@ def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
     on every machine.
     """
     # Imported here, so that other commands start without it.
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand.radio.log.rebuild import rebuild as rebuild_all  # noqa: PLC0415
 
     require_store(store)

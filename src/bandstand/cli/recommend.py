@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from bandstand.cli.ranking import Ranking
-    from bandstand.cli.tables import HistoryRow
+    from bandstand.cli._ranking import Ranking
+    from bandstand.cli._ratings_table import HistoryRow
 
 _FILE = click.Path(path_type=Path)
 
@@ -82,12 +82,12 @@ def recommend(
     which item was rated when. The minutes since an item's previous rating are derived from it.
     """
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.algorithms.registry import algorithm_named  # noqa: PLC0415
-    from bandstand.cli.ranking import rank  # noqa: PLC0415
-    from bandstand.cli.ranking_table import show  # noqa: PLC0415
-    from bandstand.cli.tables import read_history, read_items  # noqa: PLC0415
-    from bandstand.domain import FEATURE_LIMIT  # noqa: PLC0415
-    from bandstand.model.scaling import LARGEST_FEATURE  # noqa: PLC0415
+    from bandstand.cli._ranking import rank  # noqa: PLC0415
+    from bandstand.cli._ranking_table import show  # noqa: PLC0415
+    from bandstand.cli._ratings_table import read_history, read_items  # noqa: PLC0415
+    from bandstand.core.model.checks import FEATURE_LIMIT  # noqa: PLC0415
+    from bandstand.core.model.scaling import LARGEST_FEATURE  # noqa: PLC0415
+    from bandstand.core.registry import algorithm_named  # noqa: PLC0415
 
     algorithm_named(algorithm)  # refused before anything is read
     _check_level(level)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bandstand.cli.options import store_option
+from bandstand.cli._options import store_option
 
 
 @click.command()

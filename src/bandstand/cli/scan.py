@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bandstand._util.words import counted
-from bandstand.cli.options import opened_store, store_exists, store_option
+from bandstand.cli._options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
-    from bandstand.music.catalogue.matrix import Catalogue
+    from bandstand.music.catalogue.matrix import FeatureMatrix
     from bandstand.music.library.analysers import Analyser, ClusterAnalyser, LocalAnalyser
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.scans import ScanCounts
@@ -87,7 +87,7 @@ def _check_options(
 
 
 def _demo_folder() -> str:
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand.store.database.location import user_data_folder  # noqa: PLC0415
     from bandstand_demo import demo_library  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def _demo_folder() -> str:
 
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
     """Return how many files each folder has for us."""
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand.music.library.walk import walk  # noqa: PLC0415
 
     totals = dict.fromkeys(roots, 0)
@@ -159,7 +159,7 @@ def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | Clu
 def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand.music.library.scan import scan as scan_library  # noqa: PLC0415
 
     with counting("Scanning") as progress:
@@ -173,7 +173,7 @@ def _scanned(
         )
 
 
-def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> Catalogue | None:
+def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> FeatureMatrix | None:
     from bandstand.music.catalogue.refresh import refreshed  # noqa: PLC0415
 
     return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
@@ -187,7 +187,7 @@ def _report(
     store: Store,
     roots: tuple[bytes, ...],
     counts: ScanCounts,
-    catalogue: Catalogue | None,
+    catalogue: FeatureMatrix | None,
     seconds: float,
 ) -> dict[str, Any]:
     from bandstand.music.library.walk import shown  # noqa: PLC0415

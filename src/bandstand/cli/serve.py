@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.options import store_option
+from bandstand.cli._options import store_option
 
 if TYPE_CHECKING:
     import socket
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
-    from bandstand.web.context import Context
+    from bandstand.web.requests.context import Context
 
 LOG: Final = logging.getLogger("bandstand.store")
 
@@ -73,7 +73,7 @@ def run_server(settings: Settings) -> None:
     # Imported here, so that `bandstand --help` and a wrong option answer at once.
     from bandstand.store.database.location import parse_location  # noqa: PLC0415
     from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.exposure import check_public_url, listening_socket  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
 
     check_public_url(settings)
     location = parse_location(settings.store)
@@ -83,11 +83,11 @@ def run_server(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, listening: socket.socket) -> None:
-    from bandstand.cli.scan_display import showing  # noqa: PLC0415
-    from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand._util.clock import system_clock  # noqa: PLC0415
+    from bandstand.cli._scan_display import showing  # noqa: PLC0415
     from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.exposure import check_exposure, shown_address  # noqa: PLC0415
     from bandstand.web.logs import set_up_logging  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import check_exposure, shown_address  # noqa: PLC0415
     from bandstand.web.server import on_air  # noqa: PLC0415
     from bandstand.web.server import serve as serve_app  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ def _check_folders(settings: Settings, store: Store) -> None:
 
 
 def _warn(settings: Settings) -> None:
-    from bandstand.web.exposure import is_loopback  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import is_loopback  # noqa: PLC0415
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.options import opened_store, store_exists, store_option
+from bandstand.cli._options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 
 from bandstand.cli._lazy_group import Command, LazyGroup
-from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
+from bandstand.cli._study_invite import invite
+from bandstand.cli._study_store import named_study, same_study
 from bandstand.cli.serve import run_server, server_options
-from bandstand.cli.study_invite import invite
-from bandstand.cli.study_store import named_study, same_study
 from bandstand.errors import InvalidInputError
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
@@ -66,7 +66,7 @@ def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any
     study; without a folder those that the store has. Later starts take the same FILE; one that
     says something else is refused.
     """
-    from bandstand.cli.study_opening import opened_for  # noqa: PLC0415
+    from bandstand.cli._study_opening import opened_for  # noqa: PLC0415
     from bandstand.settings import load_settings  # noqa: PLC0415
     from bandstand.study.design_file import read_design  # noqa: PLC0415
 
@@ -81,7 +81,7 @@ def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any
 @store_option
 def status(*, file: Path, store: str | None) -> None:
     """Say how far everybody is; participants have numbers here, not names."""
-    from bandstand.cli.study_status import status_lines  # noqa: PLC0415
+    from bandstand.cli._study_status import status_lines  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened, opened.reading() as connection:
@@ -95,7 +95,7 @@ def status(*, file: Path, store: str | None) -> None:
 @store_option
 def close(*, file: Path, yes: bool, store: str | None) -> None:
     """End the study: nobody can rate any more, everything is kept."""
-    from bandstand.radio.clock import system_clock  # noqa: PLC0415
+    from bandstand._util.clock import system_clock  # noqa: PLC0415
     from bandstand.store import studies  # noqa: PLC0415
 
     require_store(store)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_exists, store_option
+from bandstand.cli._options import opened_store, require_store, store_exists, store_option
 from bandstand.errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _named(connection: Connection, name: str) -> Account:
 
 def _hashed(name: str, *, from_input: bool) -> str:
     """Return the hash of a password that is asked for, and that is good enough for `name`."""
-    from bandstand.radio.passwords import checked_password, hashed  # noqa: PLC0415
+    from bandstand.web.security.passwords import checked_password, hashed  # noqa: PLC0415
 
     given = _from_standard_input() if from_input else _asked()
     return hashed(checked_password(given, name=name))

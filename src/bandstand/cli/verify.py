@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
 from bandstand.errors import StoreError
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def verify(*, backup: Path | None, as_json: bool, store: str | None) -> None:
 
 def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
     from bandstand.radio.log.rebuild import check  # noqa: PLC0415
-    from bandstand.radio.study.reading import unreadable_studies  # noqa: PLC0415
     from bandstand.store.transfer.verify import verify as examine  # noqa: PLC0415
+    from bandstand.study.verify import unreadable_studies  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.algorithms.registry import ALGORITHMS, DEFAULT
+from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import NotFoundError
-from bandstand.radio.reasons.why import explain
+from bandstand.radio.explain.why import explain
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bandstand.music.audio.projection import Projection
-    from bandstand.radio.choice.choosing import Model
-    from bandstand.radio.choice.chosen import Chosen
-    from bandstand.radio.reasons.why import Why
+    from bandstand.radio.explain.why import Why
+    from bandstand.radio.selection.chosen import Chosen
+    from bandstand.radio.selection.listener_recommender import ListenerRecommender
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
 
@@ -54,7 +54,10 @@ class SongView:
 
 
 def offered(
-    store: Store, model: Model, choose: Callable[[], list[Chosen]], projection: Projection | None
+    store: Store,
+    model: ListenerRecommender,
+    choose: Callable[[], list[Chosen]],
+    projection: Projection | None,
 ) -> list[Offer]:
     """Return what `choose` has chosen by a model, once all of it can be played."""
     for _ in range(_CHOICES):
@@ -78,7 +81,7 @@ def _records(store: Store, ids: Iterable[str]) -> dict[str, SongRecord]:
 
 
 def _offer(
-    model: Model, chosen: Chosen, record: SongRecord, projection: Projection | None
+    model: ListenerRecommender, chosen: Chosen, record: SongRecord, projection: Projection | None
 ) -> Offer:
     return Offer(
         song=record,

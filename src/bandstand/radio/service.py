@@ -14,13 +14,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bandstand.algorithms.registry import algorithm_named
+from bandstand.core.registry import algorithm_named
 from bandstand.errors import NotFoundError, TakesLongError
-from bandstand.radio.catching_up import Standing, bring_along, caught_up, stands
+from bandstand.radio.background import Preparing
+from bandstand.radio.listener_cache import Ready, Seat, Seats
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
 from bandstand.radio.offers import Offer, SongView, offered
-from bandstand.radio.preparing import Preparing
-from bandstand.radio.seats import Ready, Seat, Seats
+from bandstand.radio.replay import Standing, bring_along, caught_up, stands
 from bandstand.radio.stock import load_stock
 from bandstand.store import accounts
 from bandstand.store.database.writer import GroupWriter
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.radio.choice.choosing import Model
-    from bandstand.radio.choice.chosen import Chosen
-    from bandstand.radio.choice.shelf import Shelf
-    from bandstand.radio.choice.wishes import Wish
-    from bandstand.radio.clock import Clock
-    from bandstand.radio.log.ledger import Ledger
-    from bandstand.radio.reasons.taste import Taste
+    from bandstand._util.clock import Clock
+    from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.radio.explain.taste import Taste
+    from bandstand.radio.log.fold import Ledger
+    from bandstand.radio.selection.chosen import Chosen
+    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.stations import Wish
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Appended, Event, NewEvent
 
@@ -67,7 +67,7 @@ class Radio:
     # ── The library ──────────────────────────────────────────────────────────────────────
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> Catalogue:
         """The songs that can be played."""
         return self._stock.shelf
 
@@ -229,7 +229,7 @@ class Radio:
     def taste(self, account: str, *, only_quick: bool = False) -> Taste:
         """Return what has been learnt about a listener."""
         # Imported here: only this page needs it.
-        from bandstand.radio.reasons.taste import taste_of  # noqa: PLC0415
+        from bandstand.radio.explain.taste import taste_of  # noqa: PLC0415
 
         with self._seats.taken(account) as seat:
             model, _ = self._caught_up(seat, only_quick=only_quick)
@@ -248,7 +248,7 @@ class Radio:
     def _asked(
         self,
         account: str,
-        ask: Callable[[Model, ListenerSettings], list[Chosen]],
+        ask: Callable[[ListenerRecommender, ListenerSettings], list[Chosen]],
         *,
         only_quick: bool,
     ) -> list[Offer]:
@@ -261,7 +261,9 @@ class Radio:
             self._preparing.soon(account)
         return offers
 
-    def _caught_up(self, seat: Seat, *, only_quick: bool) -> tuple[Model, ListenerSettings]:
+    def _caught_up(
+        self, seat: Seat, *, only_quick: bool
+    ) -> tuple[ListenerRecommender, ListenerSettings]:
         """Return the listener's model as of this moment's log, library and settings."""
         standing = self._stands(seat)
         algorithm = algorithm_named(standing.settings.algorithm)
@@ -289,7 +291,7 @@ class Radio:
         self._seats.count(seat)
 
 
-def _is_ready(seat: Seat, model: Model) -> bool:
+def _is_ready(seat: Seat, model: ListenerRecommender) -> bool:
     return seat.ready is not None and seat.ready.model is model
 
 

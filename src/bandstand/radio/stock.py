@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bandstand.radio.choice.learning import nothing_known
-from bandstand.radio.choice.shelf import Shelf, load_shelf
-from bandstand.radio.sound import Sound, load_sound
+from bandstand.music.catalogue.catalogue import Catalogue, load_shelf
+from bandstand.music.catalogue.projected import Sound, load_sound
+from bandstand.radio.selection.training_data import nothing_known
 
 if TYPE_CHECKING:
     from bandstand.music.audio.projection import Projection
-    from bandstand.radio.choice.learning import FeaturesOf
+    from bandstand.radio.selection.training_data import FeaturesOf
     from bandstand.store.database.connection import Store
 
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Stock:
     """The songs that can be played, and the projection that their features were made with."""
 
-    shelf: Shelf
+    shelf: Catalogue
     sound: Sound | None
 
     @property
@@ -27,7 +27,7 @@ class Stock:
         """What gives the features of songs that are not on the shelf."""
         return nothing_known if self.sound is None else self.sound.features
 
-    def projection(self, shelf: Shelf) -> Projection | None:
+    def projection(self, shelf: Catalogue) -> Projection | None:
         """Return what a shelf's features were made with, unless it is another one than this."""
         return None if self.sound is None or shelf is not self.shelf else self.sound.projection
 

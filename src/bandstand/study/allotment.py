@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from bandstand.study.orders import order
+from bandstand.study.latin_square import order
 
 if TYPE_CHECKING:
     from bandstand.study.design import Design

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

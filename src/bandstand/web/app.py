@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI
 
-from bandstand.web import gate, openapi, problems, routes
-from bandstand.web.guards import check_policies
+from bandstand.web import openapi, routes
+from bandstand.web.http import problems
+from bandstand.web.requests import middleware as gate
+from bandstand.web.requests.guards import check_policies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.web.context import Context
+    from bandstand.web.requests.context import Context
 
 
 def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> FastAPI:
@@ -41,8 +43,12 @@ def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> 
 
 
 def find_routers() -> list[APIRouter]:
-    """Return the router of every module in `routes`, in the order of their names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(routes.__path__))
+    """Return the router of every module in `routes`, in the order of their names.
+
+    Modules whose name starts with "_" are helpers.
+    """
+    every = sorted(module.name for module in pkgutil.iter_modules(routes.__path__))
+    names = [name for name in every if not name.startswith("_")]
     modules = [importlib.import_module(f"{routes.__name__}.{name}") for name in names]
     found = [getattr(module, "router", None) for module in modules]
     for name, router in zip(names, found, strict=True):

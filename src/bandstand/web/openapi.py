@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from bandstand.web import cookies
-from bandstand.web.guards import policy_of
-from bandstand.web.strict_json import BodyReader
+from bandstand.web.http.strict_json import BodyReader
+from bandstand.web.requests.guards import policy_of
+from bandstand.web.security import cookies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
+from bandstand._util.process_memory import return_large_blocks
+from bandstand.media.media import Media
 from bandstand.music.library.scanner import Scanner, reachable
-from bandstand.radio.media.media import Media
+from bandstand.radio.catalogue_watcher import Watching
 from bandstand.radio.service import Radio
-from bandstand.radio.watching import Watching
 from bandstand.store import sessions
 from bandstand.web.app import create_app
-from bandstand.web.context import make_context
-from bandstand.web.exposure import BACKLOG
-from bandstand.web.memory import return_large_blocks
-from bandstand.web.patience import protocol
+from bandstand.web.http.http_timeouts import protocol
+from bandstand.web.requests.context import make_context
+from bandstand.web.security.bind_checks import BACKLOG
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from bandstand.radio.clock import Clock
+    from bandstand._util.clock import Clock
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
-    from bandstand.web.context import Context
+    from bandstand.web.requests.context import Context
 
 _SECONDS_TO_ANSWER: Final = 4  # what was asked before the server was told to stop
 _OTHER_FILES: Final = 256  # the store, logs, children

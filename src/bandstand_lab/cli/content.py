@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bandstand.cli.output_files import check_outputs, json_option, plot_option
+from bandstand.cli._output_files import check_outputs, json_option, plot_option
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def content(
     """
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.cli.output_files import replace_file  # noqa: PLC0415
+    from bandstand.cli._output_files import replace_file  # noqa: PLC0415
     from bandstand_lab.content.comparison import described  # noqa: PLC0415
     from bandstand_lab.content.ratings import Scale, read_rated_items  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def content(
 def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> Comparison:
     """Return the errors of all raters, in the order of the file."""
     from bandstand._util.parallel import run_tasks  # noqa: PLC0415
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand_lab.content.comparison import Comparison  # noqa: PLC0415
     from bandstand_lab.content.validation import Task, rater_errors  # noqa: PLC0415
 

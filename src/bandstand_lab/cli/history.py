@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand.cli.output_files import check_outputs, json_option, plot_option, replace_file
-from bandstand.cli.progress import counting
+from bandstand.cli._output_files import check_outputs, json_option, plot_option, replace_file
+from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
     from bandstand_lab.histories.findings import Findings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand.cli.progress import counting
+from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
     from bandstand_lab.report.page import Report

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
-from bandstand.cli.output_files import check_outputs, json_option, plot_option
+from bandstand.cli._options import opened_store, require_store, store_option
+from bandstand.cli._output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix
@@ -178,7 +178,7 @@ def _experiment(
 
 
 def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
-    from bandstand.algorithms.registry import ALGORITHMS  # noqa: PLC0415
+    from bandstand.core.registry import ALGORITHMS  # noqa: PLC0415
 
     if asked == ("all",):
         return tuple(ALGORITHMS)
@@ -187,7 +187,7 @@ def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> Outcome:
-    from bandstand.cli.progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand_lab.simulation.experiment import run_experiment  # noqa: PLC0415
 
     with counting("Simulating", lasting=False, of="runs") as progress:
@@ -196,7 +196,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
 
 
 def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
-    from bandstand.cli.output_files import replace_file  # noqa: PLC0415
+    from bandstand.cli._output_files import replace_file  # noqa: PLC0415
     from bandstand_lab.simulation.report import print_report  # noqa: PLC0415
 
     if json_file is not None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand.cli.options import opened_store, require_store, store_option
-from bandstand.cli.progress import counting
-from bandstand.cli.study_store import named_study
+from bandstand.cli._options import opened_store, require_store, store_option
+from bandstand.cli._progress import counting
+from bandstand.cli._study_store import named_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ def _data(
     store: str | None,
 ) -> StudyData:
     if export is not None:
-        from bandstand.study.exchange import read_export  # noqa: PLC0415
+        from bandstand.study.study_files import read_export  # noqa: PLC0415
 
         return read_export(export)
     if people is not None:
@@ -115,7 +115,7 @@ def _data(
     if file is None:  # pragma: no cover  # `_places` asks for one
         msg = "a study's FILE must be given"
         raise click.UsageError(msg)
-    from bandstand.radio.study.gather import study_data  # noqa: PLC0415
+    from bandstand.study.export import study_data  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened:

@@ -35,15 +35,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from bandstand.domain import History, Songs
-from bandstand.inference.exact import Exact
-from bandstand.model.priors import paper_prior, radio_prior
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.songs import Songs
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.model.priors import ListenerPrior
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Matrix, Vector
 
 # λ for each rating; at the upper end standardised features have no say any more.

@@ -17,8 +17,8 @@ from bandstand._util.csv_tables import (
     refuse,
     shown,
 )
+from bandstand.core.model.scaling import LARGEST_FEATURE, Standardiser
 from bandstand.errors import InvalidInputError
-from bandstand.model.scaling import LARGEST_FEATURE, Standardiser
 from bandstand.types import frozen
 
 if TYPE_CHECKING:

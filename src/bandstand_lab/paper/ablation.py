@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.recommender import Recommender
-from bandstand.model.novelty import novelty
-from bandstand.model.priors import paper_prior
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import paper_prior
+from bandstand.core.recommender import Recommender
 from bandstand.types import frozen
 from bandstand_lab.paper import ordering_tests as tests
 from bandstand_lab.paper.additive_model import Additive
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.domain import Songs
-    from bandstand.inference.engine import Engine
+    from bandstand.core.engines.engine import Engine
+    from bandstand.core.model.songs import Songs
     from bandstand.types import Features, Matrix, Vector
     from bandstand_lab.report.study import Finding, Json, Plan
     from bandstand_lab.simulation.listener import Listener

@@ -23,17 +23,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand.inference.engine import Summary
-from bandstand.model import student_mixture
-from bandstand.model.allowed import allowed_of
-from bandstand.model.novelty import novelty
-from bandstand.model.ranking import best_rows
+from bandstand.core.engines.engine import Summary
+from bandstand.core.model import student_mixture
+from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.ranking import best_rows
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.domain import History, Songs
-    from bandstand.model.allowed import Choice
-    from bandstand.model.priors import ListenerPrior
+    from bandstand.core.model.candidates import Choice
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior
+    from bandstand.core.model.songs import Songs
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
@@ -58,8 +59,8 @@ class AdditiveBelief:
 class Additive:
     """The exact engine of the sum; `prior` is of θ with b as its last entry, of s and of τ.
 
-    >>> from bandstand.domain import History, Songs
-    >>> from bandstand.model.priors import paper_prior
+    >>> from bandstand import History, Songs
+    >>> from bandstand.core.model.priors import paper_prior
     >>> history = History.of(features=[[1.0], [1.0], [2.0]], elapsed=43_200, ratings=[3, 3.1, 4])
     >>> engine = Additive(prior=paper_prior(2))
     >>> belief = engine.fit(history)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand.algorithms.recommender import Answer, Recommender
+    from bandstand.core.recommender import Answer, Recommender
     from bandstand.types import Matrix
     from bandstand_lab.report.study import Finding, Json, Plan
     from bandstand_lab.simulation.worlds import Meeting

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from scipy.optimize import brentq
 
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.piecewise_linear import PAPER_BASIS
 from bandstand.errors import InvalidInputError
-from bandstand.model.novelty import novelty
-from bandstand.model.piecewise_linear import PAPER_BASIS
 from bandstand.types import MONTH, frozen
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, plain

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand.domain import Songs
-from bandstand.inference.factor_equations import triangular_inverse
-from bandstand.model.novelty import novelty
+from bandstand.core.engines.variational.equations import triangular_inverse
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import TRUTH, look_of, plain
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.inference.variational import VariationalBelief
+    from bandstand.core.engines.variational.engine import VariationalBelief
     from bandstand.types import Vector
     from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.statistics.summaries import MeanEstimate

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.recommender import Answer
-from bandstand.inference.mcmc import Mcmc
-from bandstand.model.novelty import novelty
-from bandstand.model.priors import paper_prior
-from bandstand.model.rank_frequency import plays_by_rank
+from bandstand._util.rank_frequency import plays_by_rank
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import paper_prior
+from bandstand.core.recommender import Answer
 from bandstand.types import MONTH
 from bandstand_lab.report.study import Job
 from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
@@ -26,7 +26,7 @@ from bandstand_lab.simulation.worlds import GaussianWorld
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from bandstand.algorithms.recommender import Recommender
+    from bandstand.core.recommender import Recommender
     from bandstand.types import Indices, Vector
     from bandstand_lab.report.study import Json, Plan
     from bandstand_lab.simulation.clock import Clock

@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 from scipy.special import ndtri
 
-from bandstand.inference.variational import Variational
-from bandstand.model import factors
-from bandstand.model.novelty import novelty
-from bandstand.model.piecewise_linear import PAPER_BASIS
-from bandstand.model.priors import PreferencePrior
-from bandstand.policies import BayesUcb, Greedy
-from bandstand.policies.policy import ScorePolicy
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model import factors
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.piecewise_linear import PAPER_BASIS
+from bandstand.core.model.priors import PreferencePrior
+from bandstand.core.policies import BayesUcb, Greedy
+from bandstand.core.policies.policy import ScorePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.algorithms.recommender import Recommender
-    from bandstand.domain import History
-    from bandstand.inference.engine import Engine
-    from bandstand.inference.factor_prediction import FactorPrediction
-    from bandstand.inference.variational import VariationalBelief
-    from bandstand.model.factors import FactorModel
-    from bandstand.model.prediction import Prediction
+    from bandstand.core.engines.engine import Engine
+    from bandstand.core.engines.variational.engine import VariationalBelief
+    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.model.factors import FactorModel
+    from bandstand.core.model.history import History
+    from bandstand.core.model.prediction import Prediction
+    from bandstand.core.recommender import Recommender
     from bandstand.types import Vector
     from bandstand_lab.simulation.worlds import Meeting
 

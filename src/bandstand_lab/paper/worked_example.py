@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.algorithms.registry import algorithm_named
-from bandstand.domain import History, Songs
-from bandstand.inference.exact import Exact
-from bandstand.model.priors import radio_prior
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import radio_prior
+from bandstand.core.model.songs import Songs
+from bandstand.core.registry import algorithm_named
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, draw_curve, look_of
 from bandstand_lab.report.study import Chapter, Job, Verdict
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand.inference.exact import ExactBelief
+    from bandstand.core.engines.exact.engine import ExactBelief
     from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Cell, Finding, Json, Plan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand.model.priors import require_positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

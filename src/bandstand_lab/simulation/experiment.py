@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bandstand._util.parallel import run_tasks
-from bandstand.algorithms.registry import algorithm_named
+from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
 from bandstand_lab.simulation.session import follow

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from scipy.special import ndtr
 
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand.model.novelty import novelty
-from bandstand.model.priors import require_positive
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.domain import Songs
+    from bandstand.core.model.songs import Songs
     from bandstand.types import Features, Vector
 
 SHORTEST_RECOVERY: Final = 100.0
@@ -63,7 +63,7 @@ class Listener(Protocol):
 class SimulatedListener:
     """A listener of the paper: U = θ'x · (1 − exp(−t/s)) plus Gaussian noise, (1) to (4).
 
-    >>> from bandstand.domain import Songs
+    >>> from bandstand import Songs
     >>> listener = SimulatedListener(
     ...     preference=np.array([2.0, 1.0]), recovery_time=300.0, noise_standard_deviation=0.5
     ... )

@@ -14,9 +14,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bandstand.algorithms.registry import DEFAULT
+from bandstand._util.slopes import second_half_slopes
+from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError
-from bandstand.model.slopes import second_half_slopes
 from bandstand_lab.speed.machine import machine
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate

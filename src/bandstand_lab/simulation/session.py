@@ -13,7 +13,7 @@ from bandstand_lab.simulation.streams import stream
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.algorithms.recommender import Recommender, Song
+    from bandstand.core.recommender import Recommender, Song
     from bandstand_lab.simulation.clock import Clock
     from bandstand_lab.simulation.listener import Listener
 

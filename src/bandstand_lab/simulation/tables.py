@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand._util.csv_tables import check_columns, number, read_items, read_table, refuse, shown
-from bandstand.model.scaling import LARGEST_FEATURE
+from bandstand.core.model.scaling import LARGEST_FEATURE
 from bandstand.types import frozen
 from bandstand_lab.simulation.worlds import HIGHEST_LIKING, LOWEST_LIKING
 

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from bandstand.algorithms.recommender import Recommender
-from bandstand.domain import checked_features
+from bandstand.core.model.checks import checked_features
+from bandstand.core.model.priors import require_positive
+from bandstand.core.model.scaling import Standardiser
+from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.model.priors import require_positive
-from bandstand.model.scaling import Standardiser
 from bandstand.types import frozen
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener, drawn_recovery_time
 from bandstand_lab.simulation.streams import stream
 
 if TYPE_CHECKING:
-    from bandstand.model.priors import ListenerPrior
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Matrix, Vector
     from bandstand_lab.simulation.listener import Listener
 

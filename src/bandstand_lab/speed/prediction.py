@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.registry import algorithm_named
-from bandstand.domain import Songs
-from bandstand.inference.exact import Exact
-from bandstand.inference.mcmc import Mcmc
-from bandstand.inference.variational import Variational
-from bandstand.model import product_normal_many
-from bandstand.model.factors import content_novelty
-from bandstand.policies import BayesUcb
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model import product_normal_many
+from bandstand.core.model.factors import content_novelty
+from bandstand.core.model.songs import Songs
+from bandstand.core.policies import BayesUcb
+from bandstand.core.registry import algorithm_named
 from bandstand.types import MONTH
 from bandstand_lab.speed.timing import in_turn, timed_again, undisturbed
 from bandstand_lab.speed.world import PAPER
@@ -31,10 +31,10 @@ from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, qua
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bandstand.domain import History
-    from bandstand.inference.engine import Engine
-    from bandstand.inference.exact import ExactBelief
-    from bandstand.inference.factor_prediction import FactorPrediction
+    from bandstand.core.engines.engine import Engine
+    from bandstand.core.engines.exact.engine import ExactBelief
+    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.model.history import History
     from bandstand.types import Vector
     from bandstand_lab.report.study import Json
 

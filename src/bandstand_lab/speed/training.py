@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.inference import metropolis
-from bandstand.inference.exact import Exact
-from bandstand.inference.least_squares import LeastSquares
-from bandstand.inference.mcmc import Mcmc
-from bandstand.inference.ridge import Ridge
-from bandstand.inference.squared_error import plain
-from bandstand.inference.variational import Variational
-from bandstand.model.factors import content_novelty, content_novelty_diversity
-from bandstand.model.slopes import straight_line
+from bandstand._util.slopes import straight_line
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.least_squares import LeastSquares
+from bandstand.core.engines.mcmc import metropolis
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.engines.ridge import Ridge
+from bandstand.core.engines.squared_error import plain
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty, content_novelty_diversity
 from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed_again, undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bandstand.domain import History
-    from bandstand.model.priors import ListenerPrior
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Vector
     from bandstand_lab.speed.world import World
 

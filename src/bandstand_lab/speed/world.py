@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.domain import History, Songs
-from bandstand.model.priors import paper_prior, radio_prior
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.model.priors import ListenerPrior
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Matrix
     from bandstand_lab.simulation.listener import Listener
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.exchange import STUDY_FILE, write_export
+from bandstand.study.study_files import STUDY_FILE, write_export
 from bandstand_lab.report.folder import write_whole
 from bandstand_lab.report.page import write_chapter
 from bandstand_lab.user_study.analysis import analyse

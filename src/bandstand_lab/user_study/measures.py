@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.algorithms.recommender import Answer, Recommender
-from bandstand.domain import Songs
+from bandstand._util.rank_frequency import plays_by_rank, repeat_share, zipf
+from bandstand.core.model.priors import radio_prior
+from bandstand.core.model.songs import Songs
+from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.model.priors import radio_prior
-from bandstand.model.rank_frequency import plays_by_rank, repeat_share, zipf
 from bandstand.types import MONTH, frozen
 from bandstand_lab.statistics.concentration import effective_songs
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
@@ -35,7 +35,7 @@ from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand.model.rank_frequency import Zipf
+    from bandstand._util.rank_frequency import Zipf
     from bandstand.study.records import FrozenSongs, Record, StudyData
     from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.statistics.rank_laws import Ranking

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.orders import order
+from bandstand.study.latin_square import order
 from bandstand.study.protocol import DAY, HOUR, SECOND
 from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.model.novelty import novelty
-from bandstand.model.priors import (
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
     NoisePrior,

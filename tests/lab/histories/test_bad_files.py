@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand_lab import histories
-from tests.lab.histories import exports
+from tests.fixtures.lab import history_exports as exports
 
 if TYPE_CHECKING:
     from pathlib import Path

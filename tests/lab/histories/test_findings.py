@@ -22,7 +22,7 @@ from bandstand_lab.histories import Histories, History, examine
 from bandstand_lab.histories.findings import gaps_before, summarise
 from bandstand_lab.histories.recovery import PairCounts, pair_counts, recovery
 from bandstand_lab.histories.skips import is_heard, is_skip, skip_rates
-from tests.lab.histories.simulated import simulated
+from tests.fixtures.lab.simulated_histories import simulated
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bandstand_lab import histories
-from tests.lab.histories import exports
+from tests.fixtures.lab import history_exports as exports
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,20 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.domain import History, Songs
-from bandstand.model.novelty import novelty
-from bandstand.model.priors import (
+from bandstand.core.model.history import History
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
     NoisePrior,
     PreferencePrior,
     paper_prior,
 )
+from bandstand.core.model.songs import Songs
 from bandstand_lab.paper.ablation import PRODUCT, STUDY, SUM, AddingListener, play
 from bandstand_lab.paper.additive_model import Additive
 from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.simulation.listener import SimulatedListener
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=3)
 TIMES = np.geomspace(5.0, 5_000.0, 97)

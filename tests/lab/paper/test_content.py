@@ -23,7 +23,7 @@ from bandstand_lab.paper.content import (
 )
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.statistics.paired import PairedDifference
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

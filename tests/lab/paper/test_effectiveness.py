@@ -22,7 +22,7 @@ from bandstand_lab.paper.effectiveness import (
 )
 from bandstand_lab.paper.variational_variants import VARIANTS
 from bandstand_lab.report.study import Chapter, Plan, Verdict
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=3)
 # Regret after n songs is level · n^power: an order as in the paper.

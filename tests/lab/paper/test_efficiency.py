@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.model.slopes import Line
+from bandstand._util.slopes import Line
 from bandstand_lab.paper.efficiency import (
     STUDY,
     EfficiencyStudy,
@@ -23,7 +23,7 @@ from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Finding, Plan, Verdict
 from bandstand_lab.speed.evidence import Estimate, growth, in_order_of_time, power, ratios
 from bandstand_lab.speed.training import LABELS, METHODS, TrainingRun, TrainingStudy, study_of
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

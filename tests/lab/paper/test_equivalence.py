@@ -11,7 +11,7 @@ from bandstand_lab.paper.equivalence import EXACT, MCMC, STUDY, Design, regrets,
 from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=3)
 REGRET, TIME = 0, 1

@@ -20,7 +20,7 @@ from bandstand_lab.paper.histories import (
     shuffled_within_days,
 )
 from bandstand_lab.report.study import Plan, Verdict
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.piecewise_linear import PAPER_BASIS
 from bandstand.errors import InvalidInputError
-from bandstand.model.novelty import novelty
-from bandstand.model.piecewise_linear import PAPER_BASIS
 from bandstand_lab.paper.novelty_curves import (
     RECOVERY_TIMES,
     STUDY,
@@ -22,7 +22,7 @@ from bandstand_lab.paper.novelty_curves import (
     widest_gap,
 )
 from bandstand_lab.report.study import Plan, Verdict
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from bandstand.types import Vector

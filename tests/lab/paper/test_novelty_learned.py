@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.domain import History, Songs
-from bandstand.inference.variational import Variational
-from bandstand.model.factors import content_novelty
-from bandstand.model.novelty import novelty
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty
+from bandstand.core.model.history import History
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper.novelty_learned import (
     SITTING,
@@ -23,7 +24,7 @@ from bandstand_lab.paper.novelty_learned import (
     places,
 )
 from bandstand_lab.report.study import Plan, Verdict
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=1)
 

@@ -11,7 +11,7 @@ from bandstand_lab.paper.prediction_time import STUDY, PredictionTimeStudy, accu
 from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.speed.prediction import KEPT, LABELS, MOMENTS, SAMPLED, SEARCHED, SOLVED
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Chapter

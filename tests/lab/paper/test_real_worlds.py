@@ -12,7 +12,7 @@ from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.tables import read_feature_table
 from bandstand_lab.simulation.worlds import TableWorld
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

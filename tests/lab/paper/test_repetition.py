@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.model.novelty import novelty
+from bandstand.core.model.novelty import novelty
 from bandstand_lab.paper.repeated_plays import (
     Person,
     Played,
@@ -44,7 +44,7 @@ from bandstand_lab.report.figures import new_figure
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.clock import Clock
 from bandstand_lab.statistics.rank_laws import Shape
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:
     from bandstand.types import Vector

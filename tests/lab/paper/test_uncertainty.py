@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.domain import History, Songs
-from bandstand.inference.exact import Exact
-from bandstand.model.priors import paper_prior
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import paper_prior
+from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper.uncertainty import (
     STUDY,
@@ -28,7 +29,7 @@ from bandstand_lab.simulation.clock import PAPER_CLOCK
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld
 from bandstand_lab.statistics.paired import PairedDifference
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 WORLD = GaussianWorld(songs=30, features=3)
 MOMENTS = (5, 10, 20, 50, 100)

@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 import pytest
 
-from bandstand.domain import History, Songs
-from bandstand.inference.variational import Variational
-from bandstand.model.factors import content_novelty
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty
+from bandstand.core.model.history import History
+from bandstand.core.model.songs import Songs
 from bandstand_lab.paper import variational_variants as variants
 from bandstand_lab.paper.effectiveness import play, trace_of
 from bandstand_lab.simulation.experiment import run_one

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.inference.exact import Exact
+from bandstand.core.engines.exact.engine import Exact
 from bandstand_lab.paper.worked_example import (
     BAYES_UCB,
     BELIEVED,
@@ -25,7 +25,7 @@ from bandstand_lab.paper.worked_example import (
     student_density,
 )
 from bandstand_lab.report.study import Plan, Verdict
-from tests.lab.paper.drawn import assert_whole
+from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=1)
 

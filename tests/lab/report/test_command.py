@@ -16,8 +16,8 @@ import pytest
 from bandstand.errors import InvalidInputError
 from bandstand_lab.report.command import reproduce
 from bandstand_lab.report.study import Chapter, Drawing, Plan, Study
-from tests.children import started
-from tests.lab.report.small_study import Jobs, SmallStudy, job
+from tests.fixtures.child_processes import started
+from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from bandstand_lab.report.command import reproduce
 from bandstand_lab.report.study import Plan
-from tests.lab.report.small_study import SmallStudy
+from tests.fixtures.lab.small_study import SmallStudy
 study = SmallStudy(counts={COUNTS}, seconds=0.05)
 reproduce(Path(sys.argv[1]), Plan(size="quick", seed=5), [study], workers=2)
 """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.algorithms.registry import ALGORITHMS, DEFAULT
+from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.errors import InvalidInputError
 from bandstand_lab.report.figures import (
     ALGORITHM_LOOKS,

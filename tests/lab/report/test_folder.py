@@ -13,7 +13,7 @@ import pytest
 from bandstand.errors import ConflictError, InvalidInputError
 from bandstand_lab.report.folder import claimed, options, write_whole
 from bandstand_lab.report.study import Plan
-from tests.children import started
+from tests.fixtures.child_processes import started
 
 PLAN = Plan(size="quick", seed=3)
 

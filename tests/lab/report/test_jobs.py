@@ -15,9 +15,9 @@ from bandstand.errors import InvalidInputError
 from bandstand_lab.report.folder import Folder
 from bandstand_lab.report.jobs import StudyJob, execute, fingerprint, kept, run_jobs
 from bandstand_lab.report.study import Job
-from tests.children import started
-from tests.lab.report.small_study import job
-from tests.music.library.dask_cluster import cluster
+from tests.fixtures.child_processes import started
+from tests.fixtures.lab.small_study import job
+from tests.fixtures.music.dask_cluster import cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ def test_the_longest_begin_first(folder: Folder, tmp_path: Path) -> None:
 
 def test_what_runs_by_itself_ends_with_whoever_started_it(tmp_path: Path) -> None:
     file = tmp_path / "process"
-    order = ("tests.lab.report.small_study:waiting", {"file": str(file)})
+    order = ("tests.fixtures.lab.small_study:waiting", {"file": str(file)})
     code = f"from bandstand_lab.report.jobs import run_apart\nrun_apart({order!r})\n"
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": paths}
@@ -235,7 +235,7 @@ def test_the_record_says_how_it_was_made(folder: Folder) -> None:
 
 
 def test_a_result_is_the_same_in_any_process() -> None:
-    name, arguments = "tests.lab.report.small_study:mean_of_draws", {"seed": 1, "count": 9}
+    name, arguments = "tests.fixtures.lab.small_study:mean_of_draws", {"seed": 1, "count": 9}
     assert execute((name, arguments))["text"] == execute((name, arguments))["text"]
 
 

@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 
 from bandstand_lab.report.command import reproduce
 from bandstand_lab.report.study import Chapter, Finding, Plan, Study, Table, Verdict
-from tests.lab.report.small_study import Jobs, SmallStudy, job
-from tests.web.live import browser
+from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
+from tests.fixtures.web.chromium import browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
 from bandstand_lab.simulation.clock import EVERYDAY, Clock
@@ -20,7 +20,7 @@ from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experim
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.trace import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
-from tests.music.library.dask_cluster import cluster
+from tests.fixtures.music.dask_cluster import cluster
 
 if TYPE_CHECKING:
     from bandstand.types import Vector

@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bandstand.algorithms.recommender import Recommender
+from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
 from bandstand_lab.simulation.clock import EVERYDAY, Clock
 from bandstand_lab.simulation.session import Step, follow
-from tests.lab.simulation.worlds import paper_world, star_world
+from tests.fixtures.lab.worlds import paper_world, star_world
 
 
 def steps_of(algorithm: str = "bayes-ucb-cn-x", *, steps: int = 25, seed: int = 0) -> list[Step]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.inference.least_squares import LeastSquares
-from bandstand.model.priors import paper_prior
+from bandstand.core.engines.least_squares import LeastSquares
+from bandstand.core.model.priors import paper_prior
 from bandstand_lab.speed.timing import Spread
 from bandstand_lab.speed.training import (
     ITERATIONS,

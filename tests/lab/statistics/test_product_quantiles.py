@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.model import product_normal
+from bandstand.core.model import product_normal
 from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, quadrature_quantile
 
 # A right Monte Carlo quantile is further off than the test allows about once in a million seeds.

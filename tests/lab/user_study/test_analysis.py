@@ -25,7 +25,7 @@ from bandstand_lab.user_study.analysis import (
     usual_first_step,
 )
 from bandstand_lab.user_study.simulated import simulated_study
-from tests.study.small import ONE, OTHER, THIRD, drawn_stars, study
+from tests.fixtures.study.small import ONE, OTHER, THIRD, drawn_stars, study
 
 RNG = np.random.default_rng(0)  # never used by studies of at most 15 people
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.exchange import read_export
+from bandstand.study.study_files import read_export
 from bandstand_lab.user_study.command import write_report
-from tests.lab.user_study.reported import all_files, first_only, real, simulated, uneven
+from tests.fixtures.lab.study_reports import all_files, first_only, real, simulated, uneven
 
 if TYPE_CHECKING:
     from pathlib import Path

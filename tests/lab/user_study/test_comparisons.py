@@ -13,9 +13,9 @@ from bandstand_lab.report.study import Verdict
 from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR, Analysis, analyse
 from bandstand_lab.user_study.chapters import comparisons_chapter, rating_findings, ratings_chapter
 from bandstand_lab.user_study.page import answer
-from tests.lab.paper.drawn import assert_whole
-from tests.lab.user_study.reported import real, simulated, uneven
-from tests.study.small import ONE, OTHER, study
+from tests.fixtures.lab.drawn_figures import assert_whole
+from tests.fixtures.lab.study_reports import real, simulated, uneven
+from tests.fixtures.study.small import ONE, OTHER, study
 
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData

@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from bandstand import Recommender, radio_prior
-from bandstand.domain import Songs
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
-from bandstand.model.novelty import novelty
 from bandstand.study.records import FrozenSongs
 from bandstand.types import MONTH
 from bandstand_lab.statistics.rank_laws import Shape
@@ -25,7 +25,7 @@ from bandstand_lab.user_study.measures import (
     uncertainty,
     uncertainty_along,
 )
-from tests.study.small import ONE, OTHER, drawn_stars, record, study
+from tests.fixtures.study.small import ONE, OTHER, drawn_stars, record, study
 
 if TYPE_CHECKING:
     from bandstand.study.records import Record, StudyData

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand_lab.user_study.chapters import novelty_chapter
+from tests.fixtures.study.small import ONE
 from tests.lab.user_study.test_measures import bored_listener, untiring_listener
-from tests.study.small import ONE
 
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData

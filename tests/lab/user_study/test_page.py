@@ -13,8 +13,8 @@ from bandstand_lab.report.page import Written
 from bandstand_lab.report.study import Chapter
 from bandstand_lab.user_study.page import StudyReport, commands, page
 from bandstand_lab.user_study.simulated import simulated_study
+from tests.fixtures.lab.study_reports import real, simulated
 from tests.lab.report.test_page import EVIL, LONG, Tags, tags_of
-from tests.lab.user_study.reported import real, simulated
 
 
 def report(text: str) -> StudyReport:

@@ -12,8 +12,8 @@ from bandstand_lab.report.study import Cell, Verdict
 from bandstand_lab.user_study.analysis import analyse
 from bandstand_lab.user_study.page import answer
 from bandstand_lab.user_study.participation import broken_rules, participation_chapter
-from tests.lab.paper.drawn import assert_whole
-from tests.lab.user_study.reported import real, simulated
+from tests.fixtures.lab.drawn_figures import assert_whole
+from tests.fixtures.lab.study_reports import real, simulated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

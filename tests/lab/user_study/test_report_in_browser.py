@@ -8,8 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from bandstand_lab.user_study.command import write_report
-from tests.lab.user_study.reported import simulated
-from tests.web.live import browser
+from tests.fixtures.lab.study_reports import simulated
+from tests.fixtures.web.chromium import browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError, RefusedError
 from bandstand.study.design import Design
 from bandstand_lab.user_study.simulated import simulated_study
-from tests.study.playing import World, audit
-from tests.study.small import ONE, OTHER, THIRD, catalogue
+from tests.fixtures.study.playing import World, audit
+from tests.fixtures.study.small import ONE, OTHER, THIRD, catalogue
 
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData

@@ -8,8 +8,8 @@ import pytest
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.picture_size import media_type
 from bandstand.music.audio.pictures import MAX_COVER_BYTES, embedded_cover
-from tests.music.audio.audio_files import apic, id3, make, picture
-from tests.music.audio.sound_checks import read_file
+from tests.fixtures.music.audio_files import apic, id3, make, picture
+from tests.fixtures.music.sound_checks import read_file
 
 if TYPE_CHECKING:
     from pathlib import Path

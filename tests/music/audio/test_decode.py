@@ -10,8 +10,13 @@ import pytest
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES
 from bandstand.music.audio.duration import claimed_length, counted_length
 from bandstand.music.audio.source import Source, tag_size
-from tests.music.audio.audio_files import FILMS, FORMATS, chunk, make, melody, wav
-from tests.music.audio.sound_checks import loudness, read_bytes, read_file, seconds_into_the_melody
+from tests.fixtures.music.audio_files import FILMS, FORMATS, chunk, make, melody, wav
+from tests.fixtures.music.sound_checks import (
+    loudness,
+    read_bytes,
+    read_file,
+    seconds_into_the_melody,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

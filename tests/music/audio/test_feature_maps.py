@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import chdtr, chdtrc, ndtr
 
 from bandstand.music.audio.feature_maps import Fourier, fitted, median_distance
-from tests.music.audio.descriptor_tables import seeds
+from tests.fixtures.music.descriptor_tables import seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.types import frozen
-from tests.music.audio.descriptor_tables import WIDTH, library, real_library, seeds
+from tests.fixtures.music.descriptor_tables import WIDTH, library, real_library, seeds
 
 if TYPE_CHECKING:
     from pathlib import Path

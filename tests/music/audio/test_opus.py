@@ -10,7 +10,7 @@ import pytest
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.opus import codec_of, opus_chunks
 from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
-from tests.music.audio.audio_files import FORMATS, make, wav
+from tests.fixtures.music.audio_files import FORMATS, make, wav
 from tests.music.audio.test_tracker_support import protracker
 
 if TYPE_CHECKING:

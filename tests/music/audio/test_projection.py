@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.music.audio.projection import Projection, fit
-from tests.music.audio.descriptor_tables import WIDTH, embedded, library, real_library, seeds
+from tests.fixtures.music.descriptor_tables import WIDTH, embedded, library, real_library, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

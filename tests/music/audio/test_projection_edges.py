@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import fit
-from tests.music.audio.descriptor_tables import WIDTH, embedded, library, seeds
+from tests.fixtures.music.descriptor_tables import WIDTH, embedded, library, seeds
 
 MAPS = ("identity", "fourier")
 

@@ -16,7 +16,7 @@ from bandstand._util.array_archive import packed, unpacked
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.feature_maps import Fourier
 from bandstand.music.audio.projection import Projection, fit
-from tests.music.audio.descriptor_tables import library, seeds
+from tests.fixtures.music.descriptor_tables import library, seeds
 
 if TYPE_CHECKING:
     from bandstand.types import AnyArray

@@ -14,7 +14,7 @@ import pytest
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.decode import read
 from bandstand.music.audio.pictures import embedded_cover
-from tests.music.audio.audio_files import (
+from tests.fixtures.music.audio_files import (
     FORMATS,
     apic,
     huge_png,
@@ -24,7 +24,7 @@ from tests.music.audio.audio_files import (
     picture,
     wav,
 )
-from tests.music.audio.sound_checks import read_bytes
+from tests.fixtures.music.sound_checks import read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

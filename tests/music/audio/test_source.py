@@ -7,7 +7,7 @@ import pytest
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.decode import read
 from bandstand.music.audio.source import Source
-from tests.music.audio.audio_files import wav
+from tests.fixtures.music.audio_files import wav
 
 
 class Broken(io.BytesIO):

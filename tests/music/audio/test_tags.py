@@ -8,7 +8,7 @@ import pytest
 
 from bandstand.music.audio.tags import clean, read_tags
 from bandstand.types import Tags
-from tests.music.audio.audio_files import chunk, id3, make, wav
+from tests.fixtures.music.audio_files import chunk, id3, make, wav
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bandstand.music.audio.descriptors import tempo
 from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from bandstand.music.audio.descriptors.summary import describe
-from tests.music.audio.synthetic_drums import PATTERNS, Playing, clicks, drums, human
+from tests.fixtures.music.synthetic_drums import PATTERNS, Playing, clicks, drums, human
 
 if TYPE_CHECKING:
     from bandstand.types import Vector

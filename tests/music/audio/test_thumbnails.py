@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.picture_size import checked_picture, claimed_size, media_type
 from bandstand.music.audio.pictures import thumbnail
-from tests.music.audio.audio_files import huge_png, picture
-from tests.music.library.handmade_tags import jpeg
+from tests.fixtures.music.audio_files import huge_png, picture
+from tests.fixtures.music.handmade_tags import jpeg
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

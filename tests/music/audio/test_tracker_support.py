@@ -10,8 +10,8 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio import ffmpeg
 from bandstand.music.audio.ffmpeg import ffmpeg_with
 from bandstand.music.audio.tracker_support import NeedsProgramError, is_module
-from tests.music.audio.audio_files import make, picture, wav
-from tests.music.audio.sound_checks import read_bytes, read_file
+from tests.fixtures.music.audio_files import make, picture, wav
+from tests.fixtures.music.sound_checks import read_bytes, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as arrays
 from bandstand.errors import InvalidInputError
 from bandstand.music.catalogue.matrix import open_latest, write
 from bandstand.music.catalogue.neighbours import nearest
-from tests.music.catalogue.small_catalogues import COLUMNS, chunks, ids, mark, write_marked
+from tests.fixtures.music.small_catalogues import COLUMNS, chunks, ids, mark, write_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,15 +9,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bandstand.music.catalogue.matrix import open_latest
-from tests.children import PATIENCE, started
-from tests.music.catalogue.small_catalogues import mark, write_marked
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.music.small_catalogues import mark, write_marked
 
-HERE = Path(__file__).parent
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "music"
 WRITERS, TIMES = 3, 12
 
 
 def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    script = HERE / "crash_everywhere.py"
+    script = FIXTURES / "crash_everywhere.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path],
         check=True,
@@ -35,7 +35,7 @@ def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -
 def test_processes_that_write_at_once_never_show_a_reader_a_mixture(tmp_path: Path) -> None:
     write_marked(tmp_path, 1.0, 3)
     values = [1_000 * (number + 1) for number in range(WRITERS)]
-    script, seen = HERE / "write_often.py", set()
+    script, seen = FIXTURES / "write_often.py", set()
     with ExitStack() as ending:
         writers = [
             ending.enter_context(

@@ -23,18 +23,18 @@ from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import note_song_change as count
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.music.audio.descriptor_tables import library
-from tests.store.examples import analysis
-from tests.store.library_changes import events, happen
+from tests.fixtures.music.descriptor_tables import library
+from tests.fixtures.store.examples import analysis
+from tests.fixtures.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.music.catalogue.matrix import Catalogue
+    from bandstand.music.catalogue.matrix import FeatureMatrix
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.projections import ProjectionRecord
     from bandstand.types import Matrix
-    from tests.store.library_changes import Event
+    from tests.fixtures.store.library_changes import Event
 
 DESCRIPTORS = library(1, 1_000)
 
@@ -58,7 +58,7 @@ def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
         record_analyses(connection, found, scan=1, now=1)
 
 
-def made(store: Store, **options: Any) -> Catalogue:
+def made(store: Store, **options: Any) -> FeatureMatrix:
     found = refreshed(store, now=2, **options)
     assert found is not None
     return found
@@ -78,7 +78,7 @@ def raw(store: Store) -> tuple[list[str], Matrix]:
     return [song for song, _ in rows], np.array([vector for _, vector in rows])
 
 
-def assert_projected(store: Store, found: Catalogue) -> None:
+def assert_projected(store: Store, found: FeatureMatrix) -> None:
     """Check that a catalogue holds the present songs, projected by what is stored."""
     ids, descriptors = raw(store)
     assert [found.id_of(row) for row in range(len(found))] == ids
@@ -374,7 +374,7 @@ def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(songs, "descriptors", refuse)
 
 
-def built_again(store: Store) -> Catalogue:
+def built_again(store: Store) -> FeatureMatrix:
     """Return the catalogue as it is made where there is none."""
     matrix.discard(store.location.data_folder)
     return made(store)

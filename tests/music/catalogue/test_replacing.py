@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bandstand.music.catalogue import refresh
 from bandstand.music.catalogue.array_file import release_pages
-from bandstand.music.catalogue.matrix import Catalogue, open_latest, write
+from bandstand.music.catalogue.matrix import FeatureMatrix, open_latest, write
 from bandstand.music.catalogue.refresh import Replaced
-from tests.music.catalogue.small_catalogues import ids, write_marked
+from tests.fixtures.music.small_catalogues import ids, write_marked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,10 +24,12 @@ MOST = 20
 some_ids = st.sets(st.sampled_from(ids(MOST)))
 
 
-def catalogue(names: list[str], mark: float) -> Catalogue:
+def catalogue(names: list[str], mark: float) -> FeatureMatrix:
     rows = features(names, mark)
     table = np.column_stack([rows, np.ones(len(names))]).astype(np.float32)
-    return Catalogue(ids=np.array([name.encode() for name in names], "S16"), table=table, stamp={})
+    return FeatureMatrix(
+        ids=np.array([name.encode() for name in names], "S16"), table=table, stamp={}
+    )
 
 
 def features(names: list[str], mark: float) -> AnyArray:

@@ -18,7 +18,7 @@ from bandstand.music.library.analyse import analyse, checked, request
 from bandstand.music.library.analysers import LocalAnalyser, judged
 from bandstand.music.sandbox import Answer, Failure
 from bandstand.types import Analysis, Tags
-from tests.music.audio.audio_files import make
+from tests.fixtures.music.audio_files import make
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from bandstand.music.audio.decode import read
 from bandstand.music.library import analyse
 from bandstand.music.library.content import fingerprint, open_file
-from tests.music.library.scanned_library import Shelf, song
+from tests.fixtures.music.scanned_library import ScannedFolder, song
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path)
+def shelf(tmp_path: Path) -> ScannedFolder:
+    shelf = ScannedFolder(tmp_path)
     shelf.put("a.wav", song(1))
     shelf.put("album/b.wav", song(2))
     return shelf
 
 
-def test_a_file_replaced_after_the_walk_is_known_as_what_was_read(shelf: Shelf) -> None:
+def test_a_file_replaced_after_the_walk_is_known_as_what_was_read(shelf: ScannedFolder) -> None:
     path = bytes(shelf.library / "a.wav")
     shelf.scan(meddle=lambda: _ignore(shelf.put("a.wav", song(3) + song(4))))
     after = shelf.scan()
@@ -33,7 +33,9 @@ def test_a_file_replaced_after_the_walk_is_known_as_what_was_read(shelf: Shelf) 
     assert after.contents.songs[path].fingerprint == _fingerprint(path)
 
 
-def test_a_file_that_vanishes_after_the_walk_is_reported_and_then_missing(shelf: Shelf) -> None:
+def test_a_file_that_vanishes_after_the_walk_is_reported_and_then_missing(
+    shelf: ScannedFolder,
+) -> None:
     path = shelf.library / "a.wav"
     scan = shelf.scan(meddle=path.unlink)
     assert "gone" in scan.contents.problems[bytes(path)]
@@ -42,7 +44,9 @@ def test_a_file_that_vanishes_after_the_walk_is_reported_and_then_missing(shelf:
 
 
 @pytest.mark.parametrize("swapped", ["a.wav", "album"])
-def test_a_link_that_appears_after_the_walk_is_not_followed(shelf: Shelf, swapped: str) -> None:
+def test_a_link_that_appears_after_the_walk_is_not_followed(
+    shelf: ScannedFolder, swapped: str
+) -> None:
     scan = shelf.scan(meddle=lambda: _lead_outside(shelf, swapped))
     assert _outside_marks(shelf).isdisjoint(s.fingerprint for s in scan.contents.songs.values())
     assert len(scan.contents.problems) == 1
@@ -52,7 +56,7 @@ def test_a_link_that_appears_after_the_walk_is_not_followed(shelf: Shelf, swappe
 
 @pytest.mark.parametrize("swapped", ["a.wav", "album"])
 def test_a_careless_analysis_would_follow_the_link(
-    shelf: Shelf, swapped: str, monkeypatch: pytest.MonkeyPatch
+    shelf: ScannedFolder, swapped: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analyse, "open_beneath", lambda _, path: open_file(path))
     scan = shelf.scan(meddle=lambda: _lead_outside(shelf, swapped))
@@ -61,7 +65,7 @@ def test_a_careless_analysis_would_follow_the_link(
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_a_file_that_becomes_something_else_is_reported(
-    shelf: Shelf, make: Callable[[Path], None]
+    shelf: ScannedFolder, make: Callable[[Path], None]
 ) -> None:
     path = shelf.library / "a.wav"
 
@@ -75,7 +79,7 @@ def test_a_file_that_becomes_something_else_is_reported(
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: ScannedFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = bytes(shelf.library / "a.wav")
 
@@ -95,7 +99,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
 
 
 def test_a_file_that_is_cut_while_it_is_read_is_reported(
-    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    shelf: ScannedFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = shelf.library / "a.wav"
 
@@ -108,7 +112,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_reported(
     assert scan.contents.problems[bytes(path)]
 
 
-def _lead_outside(shelf: Shelf, swapped: str) -> None:
+def _lead_outside(shelf: ScannedFolder, swapped: str) -> None:
     """Swap a name in the library for a link to its like outside."""
     outside = shelf.library.with_name("outside")
     (outside / "album").mkdir(parents=True)
@@ -118,7 +122,7 @@ def _lead_outside(shelf: Shelf, swapped: str) -> None:
     (shelf.library / swapped).symlink_to(outside / swapped)
 
 
-def _outside_marks(shelf: Shelf) -> set[str]:
+def _outside_marks(shelf: ScannedFolder) -> set[str]:
     outside = shelf.library.with_name("outside")
     return {_fingerprint(bytes(path)) for path in outside.rglob("*.wav")}
 

@@ -20,11 +20,11 @@ from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library import analysers
 from bandstand.music.library.analyse import request
 from bandstand.music.library.analysers import ClusterAnalyser, LocalAnalyser, analyse_batch
-from tests.children import PATIENCE
-from tests.cli.running import environment
-from tests.music.library.dask_cluster import Cluster, children_of, cluster, lonely_scheduler
-from tests.music.library.scan_command import contents, matrix, scanned
-from tests.music.library.scanned_library import song, tagged
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.music.dask_cluster import Cluster, children_of, cluster, lonely_scheduler
+from tests.fixtures.music.scan_command import contents, matrix, scanned
+from tests.fixtures.music.scanned_library import song, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

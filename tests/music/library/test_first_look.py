@@ -12,8 +12,8 @@ from bandstand.music.library import first_look as looking
 from bandstand.music.library.first_look import first_look, is_needed, sample_files
 from bandstand.music.library.walk import library_roots, walk
 from bandstand.store.database.connection import open_store
-from tests.music.library.fake_analyser import BAD, Inventor, Library
-from tests.statistical.checks import FAILURE_RATE
+from tests.fakes.analyser import BAD, Inventor, Library
+from tests.fixtures.statistical.checks import FAILURE_RATE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.music.library.leftovers import adopting, children, orphans, picture_of
-from tests.music.library.mutations import mutated, seeds
-from tests.music.library.plain_words import is_clean, is_plain
-from tests.music.library.scan_command import Contents, contents, scanned
+from tests.fixtures.music.leftovers import adopting, children, orphans, picture_of
+from tests.fixtures.music.mutations import mutated, seeds
+from tests.fixtures.music.plain_words import is_clean, is_plain
+from tests.fixtures.music.scan_command import Contents, contents, scanned
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,17 +13,17 @@ import pytest
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.library.content import fingerprint
 from bandstand.music.library.walk import shown
-from tests.music.library.hostile_folder import Hostile, build
-from tests.music.library.leftovers import adopting, children, orphans, picture_of
-from tests.music.library.plain_words import is_clean, is_plain
-from tests.music.library.scan_command import Contents, contents, scan_apart, scanned
+from tests.fixtures.music.hostile_folder import Hostile, build
+from tests.fixtures.music.leftovers import adopting, children, orphans, picture_of
+from tests.fixtures.music.plain_words import is_clean, is_plain
+from tests.fixtures.music.scan_command import Contents, contents, scan_apart, scanned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.cli.running import Outcome
-    from tests.music.library.leftovers import Trace
+    from tests.fixtures.cli.run_command import Outcome
+    from tests.fixtures.music.leftovers import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.music.library.killed_scans import FILES, end_scans, make_library, rearrange
-from tests.music.library.scan_command import contents, matrix, scanned
-from tests.music.library.scanned_library import Shelf, song
+from tests.fixtures.music.killed_scans import FILES, end_scans, make_library, rearrange
+from tests.fixtures.music.scan_command import contents, matrix, scanned
+from tests.fixtures.music.scanned_library import ScannedFolder, song
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_hundred_kills_do_no_harm(tmp_path: Path, world: str, seed: int) -> No
 
 
 def test_a_catalogue_that_differs_in_anything_would_be_noticed(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = ScannedFolder(tmp_path)
     shelf.put("one/a.wav", song(1))
     shelf.put("two/b.wav", song(2))
     states = [shelf.scan(shelf.library / "one").contents.facts, shelf.scan().contents.facts]

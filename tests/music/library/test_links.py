@@ -7,7 +7,7 @@ import pytest
 
 from bandstand.errors import BandstandError
 from bandstand.music.library.content import open_beneath
-from tests.music.library.link_swapper import (
+from tests.fixtures.music.link_swapper import (
     INSIDE,
     OUTSIDE,
     careless,
@@ -20,7 +20,7 @@ from tests.music.library.link_swapper import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.music.library.link_swapper import Opener
+    from tests.fixtures.music.link_swapper import Opener
 
 BLOCK, QUICK, MANY = 1_000, 10_000, 200_000
 PATIENCE = 1_000_000  # tries in which a careless opener must have been caught

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.music.library.plain_words import is_plain
-from tests.music.library.scan_command import contents, scan_apart, scanned
-from tests.music.library.scanned_library import song
+from tests.fixtures.music.plain_words import is_plain
+from tests.fixtures.music.scan_command import contents, scan_apart, scanned
+from tests.fixtures.music.scanned_library import song
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.music.library.scanned_library import Scan, Shelf, song
+from tests.fixtures.music.scanned_library import Scan, ScannedFolder, song
 
 BROKEN = -1
 PLACES = ("a.wav", "b.wav", "c.wav", "d/a.wav", "d/e.wav")
@@ -25,7 +25,7 @@ stories = st.lists(st.lists(deeds, min_size=1, max_size=3), min_size=1, max_size
 class Owner:
     """A user who changes the files of a library, and knows what is where."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: ScannedFolder) -> None:
         self.shelf = shelf
         self.there: dict[str, int] = {}  # place: number of the song, or BROKEN
         self._lost: list[int] = []
@@ -105,7 +105,7 @@ def test_songs_follow_their_content_through_many_stories(
 
 def _assert_songs_follow(story: list[list[tuple[str, str, str]]]) -> None:
     with TemporaryDirectory() as folder:
-        owner = Owner(Shelf(Path(folder)))
+        owner = Owner(ScannedFolder(Path(folder)))
         ids: dict[int, str] = {}  # of songs that were somewhere, and only there
         known: frozenset[str] = frozenset()
         for chapter in story:

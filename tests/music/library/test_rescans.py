@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.music.library.scan_command import scan_apart, scanned
-from tests.music.library.scanned_library import Shelf, song, tagged
+from tests.fixtures.music.scan_command import scan_apart, scanned
+from tests.fixtures.music.scanned_library import ScannedFolder, song, tagged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path)
+def shelf(tmp_path: Path) -> ScannedFolder:
+    return ScannedFolder(tmp_path)
 
 
-def test_a_second_scan_reads_nothing(shelf: Shelf) -> None:
+def test_a_second_scan_reads_nothing(shelf: ScannedFolder) -> None:
     good, bad = shelf.put("a.wav", song(1)), shelf.put("b.mp3", b"no music")
     first = shelf.scan()
     assert sorted(first.asked) == [good, bad]
@@ -30,7 +30,7 @@ def test_a_second_scan_reads_nothing(shelf: Shelf) -> None:
     assert second.contents.facts == first.contents.facts
 
 
-def test_a_file_that_failed_is_read_again_when_asked_for(shelf: Shelf) -> None:
+def test_a_file_that_failed_is_read_again_when_asked_for(shelf: ScannedFolder) -> None:
     shelf.put("a.wav", song(1))
     bad = shelf.put("b.mp3", b"no music")
     first = shelf.scan()
@@ -40,7 +40,7 @@ def test_a_file_that_failed_is_read_again_when_asked_for(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("new", ["b.wav", "folder/a.wav", "deep/er/b.wav"])
-def test_a_moved_file_keeps_its_song(shelf: Shelf, new: str) -> None:
+def test_a_moved_file_keeps_its_song(shelf: ScannedFolder, new: str) -> None:
     old = shelf.put("a.wav", song(1))
     shelf.put("other.wav", song(2))
     before = shelf.scan()
@@ -54,7 +54,7 @@ def test_a_moved_file_keeps_its_song(shelf: Shelf, new: str) -> None:
     assert shelf.scan().changes == {}
 
 
-def test_a_renamed_folder_keeps_its_songs(shelf: Shelf) -> None:
+def test_a_renamed_folder_keeps_its_songs(shelf: ScannedFolder) -> None:
     old = [shelf.put(f"old/{seed}.wav", song(seed)) for seed in range(5)]
     before = shelf.scan()
     (shelf.library / "old").rename(shelf.library / "new")
@@ -66,7 +66,9 @@ def test_a_renamed_folder_keeps_its_songs(shelf: Shelf) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_file_moved_to_another_root_keeps_its_song(shelf: Shelf, *, together: bool) -> None:
+def test_a_file_moved_to_another_root_keeps_its_song(
+    shelf: ScannedFolder, *, together: bool
+) -> None:
     old = shelf.put("one/a.wav", song(1))
     shelf.put("one/b.wav", song(2))
     shelf.put("two/c.wav", song(3))
@@ -80,7 +82,7 @@ def test_a_file_moved_to_another_root_keeps_its_song(shelf: Shelf, *, together: 
     assert after.ids[bytes(new)] == before.ids[old]
 
 
-def test_files_that_change_places_keep_their_songs(shelf: Shelf) -> None:
+def test_files_that_change_places_keep_their_songs(shelf: ScannedFolder) -> None:
     paths = [shelf.put(f"{seed}.wav", song(seed)) for seed in range(4)]
     before = shelf.scan()
     _rotate(paths)
@@ -90,7 +92,9 @@ def test_files_that_change_places_keep_their_songs(shelf: Shelf) -> None:
     assert shelf.scan().changes == {}
 
 
-def test_a_file_moved_over_another_keeps_its_song_and_the_other_is_missing(shelf: Shelf) -> None:
+def test_a_file_moved_over_another_keeps_its_song_and_the_other_is_missing(
+    shelf: ScannedFolder,
+) -> None:
     one, two = shelf.put("1.wav", song(1)), shelf.put("2.wav", song(2))
     before = shelf.scan()
     os.rename(two, one)  # noqa: PTH104 - bytes
@@ -102,7 +106,7 @@ def test_a_file_moved_over_another_keeps_its_song_and_the_other_is_missing(shelf
     assert shelf.scan().ids == {one: before.ids[two], back: before.ids[one]}
 
 
-def test_a_copy_is_a_song_of_its_own(shelf: Shelf) -> None:
+def test_a_copy_is_a_song_of_its_own(shelf: ScannedFolder) -> None:
     one = shelf.put("1.wav", song(1))
     before = shelf.scan()
     two = shelf.put("2.wav", song(1))
@@ -112,7 +116,7 @@ def test_a_copy_is_a_song_of_its_own(shelf: Shelf) -> None:
     assert after.changes == {"added": 1}
 
 
-def test_a_file_with_new_tags_keeps_its_song(shelf: Shelf) -> None:
+def test_a_file_with_new_tags_keeps_its_song(shelf: ScannedFolder) -> None:
     path = shelf.put("a.mp3", tagged(1, "Before"))
     before = shelf.scan()
     shelf.put("a.mp3", tagged(1, "After"))
@@ -124,7 +128,7 @@ def test_a_file_with_new_tags_keeps_its_song(shelf: Shelf) -> None:
     assert after.contents.songs[path].tags.title == "After"
 
 
-def test_a_replaced_file_keeps_its_song_and_is_described_anew(shelf: Shelf) -> None:
+def test_a_replaced_file_keeps_its_song_and_is_described_anew(shelf: ScannedFolder) -> None:
     path = shelf.put("a.wav", song(1))
     before = shelf.scan()
     shelf.put("a.wav", song(2))
@@ -132,7 +136,7 @@ def test_a_replaced_file_keeps_its_song_and_is_described_anew(shelf: Shelf) -> N
     assert after.changes == {"changed": 1}
     assert after.ids == before.ids
     assert after.contents.facts != before.contents.facts
-    fresh = Shelf(_made(shelf.library.parent / "fresh"))
+    fresh = ScannedFolder(_made(shelf.library.parent / "fresh"))
     same = fresh.put("a.wav", song(2))
     expected = fresh.scan().contents
     assert (
@@ -141,7 +145,7 @@ def test_a_replaced_file_keeps_its_song_and_is_described_anew(shelf: Shelf) -> N
     )
 
 
-def test_a_touched_file_is_read_again_and_has_not_changed(shelf: Shelf) -> None:
+def test_a_touched_file_is_read_again_and_has_not_changed(shelf: ScannedFolder) -> None:
     path = shelf.put("a.wav", song(1))
     before = shelf.scan()
     shelf.put("a.wav", song(1))
@@ -152,7 +156,7 @@ def test_a_touched_file_is_read_again_and_has_not_changed(shelf: Shelf) -> None:
     assert shelf.scan().asked == []
 
 
-def test_a_file_that_breaks_and_is_mended_keeps_its_song(shelf: Shelf) -> None:
+def test_a_file_that_breaks_and_is_mended_keeps_its_song(shelf: ScannedFolder) -> None:
     path = shelf.put("a.wav", song(1))
     before = shelf.scan()
     shelf.put("a.wav", b"broken")
@@ -163,7 +167,7 @@ def test_a_file_that_breaks_and_is_mended_keeps_its_song(shelf: Shelf) -> None:
     assert shelf.scan().ids == before.ids
 
 
-def test_a_library_that_disappears_is_kept_and_returns_unread(shelf: Shelf) -> None:
+def test_a_library_that_disappears_is_kept_and_returns_unread(shelf: ScannedFolder) -> None:
     paths = [shelf.put(f"{seed}.wav", song(seed)) for seed in range(3)]
     bad = shelf.put("bad.mp3", b"no music")
     before = shelf.scan()
@@ -182,7 +186,7 @@ def test_a_library_that_disappears_is_kept_and_returns_unread(shelf: Shelf) -> N
     assert sorted(back.ids) == paths
 
 
-def test_the_command_keeps_a_library_that_disappears(shelf: Shelf) -> None:
+def test_the_command_keeps_a_library_that_disappears(shelf: ScannedFolder) -> None:
     shelf.put("1.wav", song(1))
     shelf.put("2.wav", song(2))
     assert scanned(shelf.library, store=shelf.store)["added"] == 2

@@ -13,7 +13,7 @@ from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import PASSING
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import scans
-from tests.music.library.fake_analyser import (
+from tests.fakes.analyser import (
     BAD,
     REASON,
     Inventor,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.store.songs.scans import ScanCounts
-    from tests.music.library.fake_analyser import Scanned
+    from tests.fakes.analyser import Scanned
 
 AHEAD = [1, 3, 1_000]  # files that an analyser has taken before it answers
 
@@ -326,7 +326,7 @@ def test_what_may_have_passed_is_tried_again_although_nothing_shows(
     """A file that may be read by now has neither another size nor another time."""
     path = library.put("a.mp3", 1)
     with monkeypatch.context() as patched:
-        patched.setattr("tests.music.library.fake_analyser.invented", lambda _: reason)
+        patched.setattr("tests.fakes.analyser.invented", lambda _: reason)
         assert library.scan().problems == {path: reason}
     mended = library.scan()
     assert mended.asked == [path]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from tests.cli.running import environment
-from tests.music.audio.audio_files import wav
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.music.audio_files import wav
 
 if TYPE_CHECKING:
     from pathlib import Path

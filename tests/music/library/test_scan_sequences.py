@@ -22,10 +22,10 @@ from hypothesis.stateful import (
 
 from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import fingerprint
-from tests.music.library.fake_analyser import BAD, Inventor, Library, StopError
+from tests.fakes.analyser import BAD, Inventor, Library, StopError
 
 if TYPE_CHECKING:
-    from tests.music.library.fake_analyser import Scanned
+    from tests.fakes.analyser import Scanned
 
 names = st.sampled_from(
     [f"{folder}{name}.mp3" for folder in ("", "a/", "z/") for name in ("1", "2", "3")]

@@ -14,7 +14,7 @@ from bandstand.music.library import scanner as scanner_module
 from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs import files, projections, songs
-from tests.music.library.short_sounds import encoded, piece
+from tests.fixtures.music.short_sounds import encoded, piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -281,7 +281,7 @@ def test_a_scan_is_stopped_in_the_middle_and_goes_on_later(store: Store, music: 
 def test_whoever_reads_a_file_for_a_long_time_is_ended(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysers, "TASK", "tests.music.sandbox.tasks:sleep")
+    monkeypatch.setattr(analysers, "TASK", "tests.fixtures.music.sandbox_tasks:sleep")
     for module in (first_look, scan):
         monkeypatch.setattr(module, "request", lambda *_, **__: {"seconds": 60})
     with scanning(store, music) as made:

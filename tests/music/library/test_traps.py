@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import av
 import pytest
 
-from tests.music.library.hostile_tags import playlists
-from tests.music.library.leftovers import adopting, children, orphans, picture_of
-from tests.music.library.short_sounds import encoded, piece
+from tests.fixtures.music.hostile_tags import playlists
+from tests.fixtures.music.leftovers import adopting, children, orphans, picture_of
+from tests.fixtures.music.short_sounds import encoded, piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ import subprocess
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from tests.children import started
-from tests.cli.running import environment
-from tests.music.library.killed_scans import make_library
-from tests.music.library.scan_command import command, contents, matrix, scanned
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.music.killed_scans import make_library
+from tests.fixtures.music.scan_command import command, contents, matrix, scanned
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.music.sandbox import Limits
-from tests.music.sandbox.child_processes import outcome, outcomes, pool, value
-from tests.music.sandbox.escape_attempts import ATTEMPTS
+from tests.fixtures.music.escape_attempts import ATTEMPTS
+from tests.fixtures.music.sandbox_children import outcome, outcomes, pool, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.music.sandbox import Pool
 
-ATTEMPT = "tests.music.sandbox.escape_attempts:attempt"
+ATTEMPT = "tests.fixtures.music.escape_attempts:attempt"
 PROGRAMS = Limits(may_start_programs=True)
 # What else those can do who may start programs.
 FREE_WITH_PROGRAMS = {"fork", "start a program", "become a program"}
@@ -148,7 +148,7 @@ def test_a_file_is_read_by_any_name(tmp_path: Path) -> None:
     names = [b"plain", b"\xff\xfe", "ü".encode(), b"new\nline", b"-rf", "\u202e".encode()]
     for number, name in enumerate(names):
         (tmp_path / os.fsdecode(name)).write_text(str(number))
-    with pool("tests.music.sandbox.tasks:read") as made:
+    with pool("tests.fixtures.music.sandbox_tasks:read") as made:
         jobs = (
             (number, {"path": str(tmp_path / os.fsdecode(name))})
             for number, name in enumerate(names)

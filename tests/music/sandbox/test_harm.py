@@ -14,7 +14,7 @@ import pytest
 from bandstand.music.sandbox import Answer, Failure, Limits
 from bandstand.music.sandbox.confinement import OWN_ALARM_SECONDS
 from bandstand.music.sandbox.messages import encoded
-from tests.music.sandbox.child_processes import (
+from tests.fixtures.music.sandbox_children import (
     eventually,
     failure,
     living,

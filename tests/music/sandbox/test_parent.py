@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import PATIENCE, started
-from tests.music.sandbox.child_processes import eventually, living
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.music.sandbox_children import eventually, living
 
 # Starts a child that would sleep for ever, tells its number, and waits with it.
 PARENT = """

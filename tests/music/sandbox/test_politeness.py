@@ -12,7 +12,7 @@ import pytest
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
-from tests.music.sandbox.child_processes import eventually, outcomes, pool, value
+from tests.fixtures.music.sandbox_children import eventually, outcomes, pool, value
 
 if TYPE_CHECKING:
     from bandstand.music.sandbox.outcomes import Outcome

@@ -9,7 +9,7 @@ import pytest
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.sandbox import Answer, Limits, Pool
 from bandstand.music.sandbox import pool as pool_module
-from tests.music.sandbox.child_processes import (
+from tests.fixtures.music.sandbox_children import (
     eventually,
     failure,
     living,
@@ -182,7 +182,7 @@ def test_a_pool_has_at_least_one_worker() -> None:
     ("task", "words"),
     [
         ("no.such:module", "No module named 'no'"),
-        ("tests.music.sandbox.tasks:nothing", "has no attribute 'nothing'"),
+        ("tests.fixtures.music.sandbox_tasks:nothing", "has no attribute 'nothing'"),
         ("ends_when_imported:task", "3 in a row were lost.*status 7"),
     ],
 )

@@ -18,12 +18,12 @@ from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
-from tests.children import PATIENCE
-from tests.cli.running import environment
-from tests.programs import require_program
-from tests.store.postgres_server import PostgresServer
-from tests.store.sample_log import account_and_songs, adding, rating
-from tests.store.send_events import prepare
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.programs import require_program
+from tests.fixtures.store.postgres_server import PostgresServer
+from tests.fixtures.store.sample_log import account_and_songs, adding, rating
+from tests.fixtures.store.send_events import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ SECONDS = 60
 def kill(place: str, count: int, seed: int) -> int:
     """Return how many events were acknowledged by processes that were killed, none of them lost."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.store.kill_writers", place, str(count), str(seed)],
+        [sys.executable, "-m", "tests.fixtures.store.kill_writers", place, str(count), str(seed)],
         env=environment(),
         capture_output=True,
         text=True,
@@ -72,7 +72,14 @@ def send_with_fault(folder: Path, fault: str, *, each: int) -> tuple[list[list[s
     prepare(place, THREADS)
     strace = require_program("strace")
     command = [strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-P", f"{place}-wal"]
-    command += ["-e", f"inject={fault}", sys.executable, "-m", "tests.store.send_events", place]
+    command += [
+        "-e",
+        f"inject={fault}",
+        sys.executable,
+        "-m",
+        "tests.fixtures.store.send_events",
+        place,
+    ]
     command += [str(each), "--threads", str(THREADS)]
     done = subprocess.run(
         command, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE

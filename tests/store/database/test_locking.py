@@ -15,8 +15,8 @@ from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import claim, identity
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.store.examples import analysis
-from tests.store.lock_process import held_elsewhere
+from tests.fixtures.store.examples import analysis
+from tests.fixtures.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.migrate import MIGRATIONS, Migration
 from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
 from bandstand.store.songs.changes import identity
-from tests.children import PATIENCE, started
-from tests.cli.running import environment
-from tests.store.kill_migrations import LAST, RELEASED, ROWS
+from tests.fixtures.child_processes import PATIENCE, started
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.store.kill_migrations import LAST, RELEASED, ROWS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect
@@ -140,7 +140,15 @@ def test_a_step_is_taken_once(place: str) -> None:
 def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
     """Return the versions that were left by the kills, each checked to be whole."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.store.kill_migrations", "kill", place, str(count), str(seed)],
+        [
+            sys.executable,
+            "-m",
+            "tests.fixtures.store.kill_migrations",
+            "kill",
+            place,
+            str(count),
+            str(seed),
+        ],
         env=environment(),
         capture_output=True,
         text=True,
@@ -170,7 +178,7 @@ def test_a_hundred_kills_in_migrations_leave_one_version_or_the_next(place: str)
 
 
 def test_processes_that_open_a_new_store_at_once_share_it(place: str) -> None:
-    command = [sys.executable, "-m", "tests.store.kill_migrations", "open", place]
+    command = [sys.executable, "-m", "tests.fixtures.store.kill_migrations", "open", place]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     answers = []
     with ExitStack() as running:

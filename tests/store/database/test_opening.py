@@ -16,7 +16,7 @@ from bandstand.store.database.migrate import MIGRATIONS, Migration
 from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
-from tests.store.unprivileged import nobody_special, public_folder
+from tests.fixtures.store.unprivileged import nobody_special, public_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,8 @@ from sqlalchemy import event, text, update
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists, sessions
 from bandstand.store.database.schema import PLAYLIST
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_store import NOW, add_account, add_songs
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ import pytest
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import scans
-from tests.store.postgres_server import PostgresServer
+from tests.fixtures.store.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.programs import require_program
-from tests.store.database.power_cut import (
+from tests.fixtures.programs import require_program
+from tests.fixtures.store.power_cut import (
     MODES,
     STORE,
     THREADS,

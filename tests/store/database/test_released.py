@@ -17,9 +17,9 @@ from bandstand.store.database.migrate import MIGRATIONS
 from bandstand.store.database.sqlite_copy import copy_place
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
-from tests.children import PATIENCE
-from tests.cli.running import environment
-from tests.store.released_stores import load, released, rows
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.store.released_stores import load, released, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,7 @@ def kill_while_upgrading(folder: Path, count: int, seed: int) -> list[int]:
         load(1, path)
     before = rows(paths[0])
     subprocess.run(
-        [sys.executable, "-m", "tests.store.kill_upgrades", str(seed), *paths],
+        [sys.executable, "-m", "tests.fixtures.store.kill_upgrades", str(seed), *paths],
         env=environment(),
         check=True,
         timeout=PATIENCE + 10 * count,

@@ -13,7 +13,7 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.events import events, snapshots
 from bandstand.store.events.events import NewEvent
 from bandstand.store.transfer.backup import backup
-from tests.store.sample_store import NOW, add_account, add_songs, rate
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

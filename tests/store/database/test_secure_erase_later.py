@@ -22,10 +22,10 @@ from bandstand.store.database.sqlite_file import empty_log, rewrite_file
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.verify import verify
-from tests.children import PATIENCE
-from tests.cli.running import environment
+from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.cli.run_command import environment
+from tests.fixtures.store.sample_store import add_account, add_songs
 from tests.store.database.test_secure_erase import PLANTED, found, live
-from tests.store.sample_store import add_account, add_songs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

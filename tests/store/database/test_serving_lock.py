@@ -13,8 +13,8 @@ from bandstand.errors import StoreError, StoreLockedError
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.database.serving_lock import is_served_elsewhere, lock_file, serving_lock
-from tests.children import started
-from tests.cli.running import environment
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import files, projections, scans, songs
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.save_analysis import record_analyses, record_analysis
-from tests.store.examples import analysis
+from tests.fixtures.store.examples import analysis
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,9 +25,9 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
 from bandstand.store.songs import scans
+from tests.fixtures.store.lock_process import held_elsewhere
+from tests.fixtures.store.sample_log import NOBODY, account_and_songs, adding, rating
 from tests.store.database.test_locking import number_of_scans
-from tests.store.lock_process import held_elsewhere
-from tests.store.sample_log import NOBODY, account_and_songs, adding, rating
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

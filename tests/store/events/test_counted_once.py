@@ -17,8 +17,15 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
 from bandstand.store.events.events import Appended, append
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_log import NOW, account_and_songs, adding, new_account, new_songs, rating
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_log import (
+    NOW,
+    account_and_songs,
+    adding,
+    new_account,
+    new_songs,
+    rating,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

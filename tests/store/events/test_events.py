@@ -18,9 +18,9 @@ from bandstand.store.events import append as appending
 from bandstand.store.events import events
 from bandstand.store.events.events import Event, NewEvent, append
 from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, TEN_YEARS_MS
-from tests.store.examples import discarded, some_examples
-from tests.store.examples import text as texts
-from tests.store.sample_log import (
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.examples import text as texts
+from tests.fixtures.store.sample_log import (
     NOBODY,
     NOW,
     account_and_songs,

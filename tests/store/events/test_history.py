@@ -13,8 +13,8 @@ from bandstand.errors import InvalidInputError, KeyReusedError
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent, append
 from bandstand.store.events.values import KINDS, MAX_AGE_MS
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_log import (
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_log import (
     MINUTE,
     NOW,
     account_and_songs,

@@ -12,8 +12,8 @@ from sqlalchemy import text
 from bandstand.errors import StoreError
 from bandstand.store import accounts
 from bandstand.store.events import events
-from tests.store.examples import discarded
-from tests.store.sample_log import NOW, account_and_songs, add, every_kind, new_account
+from tests.fixtures.store.examples import discarded
+from tests.fixtures.store.sample_log import NOW, account_and_songs, add, every_kind, new_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

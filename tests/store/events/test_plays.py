@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent, append
 from bandstand.store.events.plays import HEARD, Kind, is_same_play, since_heard_ms
-from tests.store.examples import discarded, some_examples
-from tests.store.sample_log import MINUTE, NOW, add, new_account, new_songs
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.sample_log import MINUTE, NOW, add, new_account, new_songs
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

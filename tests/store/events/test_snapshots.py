@@ -8,7 +8,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
 from bandstand.store.events import snapshots
 from bandstand.store.events.snapshots import Snapshot
-from tests.store.sample_log import NOBODY, account_and_songs, add, rating
+from tests.fixtures.store.sample_log import NOBODY, account_and_songs, add, rating
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

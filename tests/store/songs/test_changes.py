@@ -21,14 +21,14 @@ from bandstand.store.songs.changes import (
     since_count,
     since_note,
 )
-from tests.store.examples import analysis, discarded, some_examples
-from tests.store.library_changes import PLACES, events, happen, path
+from tests.fixtures.store.examples import analysis, discarded, some_examples
+from tests.fixtures.store.library_changes import PLACES, events, happen, path
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
     from bandstand.store.database.connection import Store
-    from tests.store.library_changes import Event
+    from tests.fixtures.store.library_changes import Event
 
 DESCRIPTORS = np.random.default_rng(1).normal(size=(PLACES, 159))
 

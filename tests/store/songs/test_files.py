@@ -16,7 +16,7 @@ from bandstand.store.songs.save_analysis import (
     record_problem,
     relocate,
 )
-from tests.store.examples import analysis, discarded, paths, some_examples
+from tests.fixtures.store.examples import analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

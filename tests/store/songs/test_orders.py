@@ -13,8 +13,8 @@ from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs.pages import ORDERS, Filter, Heard
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.store.examples import analysis, discarded, some_examples
-from tests.store.sample_log import add, new_account, rating
+from tests.fixtures.store.examples import analysis, discarded, some_examples
+from tests.fixtures.store.sample_log import add, new_account, rating
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

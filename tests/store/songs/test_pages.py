@@ -13,7 +13,7 @@ from bandstand.store.songs import files, songs
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs.pages import Filter
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.store.examples import analysis, discarded, some_examples
+from tests.fixtures.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -7,7 +7,7 @@ import pytest
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import projections
 from bandstand.store.songs.projections import ProjectionRecord
-from tests.store.examples import discarded
+from tests.fixtures.store.examples import discarded
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store

@@ -19,7 +19,7 @@ from bandstand.store.songs.save_analysis import (
     song_id_for,
 )
 from bandstand.types import Analysis, Tags
-from tests.store.examples import analyses, analysis, discarded, paths, some_examples
+from tests.fixtures.store.examples import analyses, analysis, discarded, paths, some_examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,7 +10,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.save_analysis import record_analysis, record_problem
 from bandstand.types import Tags
-from tests.store.examples import analysis, discarded, some_examples, text
+from tests.fixtures.store.examples import analysis, discarded, some_examples, text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
-from tests.store.rating_process import rated_elsewhere
-from tests.store.sample_store import NOW, add_life
+from tests.fixtures.store.rating_process import rated_elsewhere
+from tests.fixtures.store.sample_store import NOW, add_life
 
 if TYPE_CHECKING:
     from pathlib import Path

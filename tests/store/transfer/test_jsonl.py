@@ -21,9 +21,9 @@ from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl import export_lines, import_lines, write_lines
 from bandstand.store.transfer.restore import restore
 from bandstand.store.transfer.verify import verify
-from tests.store import examples
-from tests.store.sample_store import NOW, add_account, add_life
-from tests.store.sample_study import begun, joined, play
+from tests.fixtures.store import examples
+from tests.fixtures.store.sample_store import NOW, add_account, add_life
+from tests.fixtures.store.sample_study import begun, joined, play
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bandstand.store.studies import ArmRow, ParticipantRow, SongRow, StudyRow
     from bandstand.types import Analysis
-    from tests.store.postgres_server import PostgresServer
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 few = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -27,14 +27,14 @@ from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
+from tests.fixtures.store.sample_store import add_life
 from tests.store.database.test_serving_lock import served_elsewhere
-from tests.store.sample_store import add_life
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.postgres_server import PostgresServer
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 FLIPS = 40
 

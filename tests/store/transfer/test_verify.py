@@ -13,8 +13,8 @@ from sqlalchemy import text
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.transfer.verify import Report, verify
-from tests.store.bit_flips import flipped, places_of
-from tests.store.sample_store import add_life
+from tests.fixtures.store.bit_flips import flipped, places_of
+from tests.fixtures.store.sample_store import add_life
 
 if TYPE_CHECKING:
     from pathlib import Path

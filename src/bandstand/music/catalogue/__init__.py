@@ -1,1 +1,1 @@
-"""All songs as one matrix on disk, mapped into memory; the nearest neighbours of a song."""
+"""All songs in memory: the feature matrix, columns, names and neighbours."""

@@ -52,7 +52,7 @@ _LETTER_OR_DIGIT: Final = np.array([bytes([byte]).isalnum() for byte in range(25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class FeatureMatrix:
     """Songs and their features, read-only, mapped from the disk."""
 
     ids: Ids
@@ -82,7 +82,7 @@ class Catalogue:
         raise InvalidInputError(msg)
 
 
-def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any]) -> Catalogue:
+def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any]) -> FeatureMatrix:
     """Write a catalogue, put it in the place of the one before, and return it.
 
     Each chunk is some ids and their features (n, `columns`); ids rise from the first chunk to
@@ -105,7 +105,7 @@ def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any
             shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def open_latest(folder: Path) -> Catalogue | None:
+def open_latest(folder: Path) -> FeatureMatrix | None:
     """Return the newest whole catalogue in `folder`, or None if there is none.
 
     A damaged one counts as absent: it can always be written again.
@@ -159,7 +159,7 @@ def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -
     sync_folder(place)
 
 
-def _put_in_place(unfinished: Path, folder: Path) -> Catalogue:
+def _put_in_place(unfinished: Path, folder: Path) -> FeatureMatrix:
     catalogue = _opened(unfinished)
     if catalogue is None:
         msg = f"expected to read back what was written to {unfinished}, got something else"
@@ -183,13 +183,13 @@ def _finished(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(numbers, reverse=True)]
 
 
-def _opened(place: Path) -> Catalogue | None:
+def _opened(place: Path) -> FeatureMatrix | None:
     try:
         about = json.loads((place / _STAMP).read_bytes())
         songs, columns, stamp = about["songs"], about["columns"], about["stamp"]
         if about["format"] != _FORMAT or not isinstance(stamp, dict):
             return None
-        return Catalogue(
+        return FeatureMatrix(
             ids=mapped(place / _IDS, _ID, (songs,)),
             table=mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
             stamp=stamp,

@@ -26,7 +26,7 @@ from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue.array_file import release_pages
-from bandstand.music.catalogue.matrix import ID_LENGTH, Catalogue, Chunks, open_latest, write
+from bandstand.music.catalogue.matrix import ID_LENGTH, Chunks, FeatureMatrix, open_latest, write
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.changes import claim, identity
@@ -53,7 +53,7 @@ _BLOCKS_PER_RELEASE: Final = 8  # blocks
 class Replaced:
     """A catalogue as it will be: some rows of the one before, and new ones between them."""
 
-    before: Catalogue
+    before: FeatureMatrix
     staying: Indices  # rows of the one before
     new: Ids
     features: Matrix  # of the new ones
@@ -61,7 +61,7 @@ class Replaced:
 
     @classmethod
     def of(
-        cls, before: Catalogue, *, gone: Sequence[str], new: Sequence[str], features: Matrix
+        cls, before: FeatureMatrix, *, gone: Sequence[str], new: Sequence[str], features: Matrix
     ) -> Replaced:
         """Return `before` without the songs `gone`, and with the songs `new`, which rise.
 
@@ -120,7 +120,7 @@ _MAX_CHANGED_SONGS: Final = 50_000  # with more, reading all songs again costs l
 
 def refreshed(
     store: Store, *, now: int, refit: bool = False, feature_map: str | None = None
-) -> Catalogue | None:
+) -> FeatureMatrix | None:
     """Return the catalogue of all songs that are present, made again if it is stale.
 
     For the end of a scan: a projection is fitted where there is none, or none that can serve. A
@@ -140,7 +140,7 @@ def refreshed(
     return current(store)
 
 
-def current(store: Store) -> Catalogue | None:
+def current(store: Store) -> FeatureMatrix | None:
     """Return the catalogue as the stored projection makes it, made again if it is stale.
 
     None where there is no song. The matrix follows from the store's content alone, so two
@@ -150,7 +150,7 @@ def current(store: Store) -> Catalogue | None:
         return current_at(connection, store.location.data_folder)
 
 
-def current_at(connection: Connection, folder: Path) -> Catalogue | None:
+def current_at(connection: Connection, folder: Path) -> FeatureMatrix | None:
     """Return the catalogue of the moment that a connection sees; see `current`."""
     stored = projections.latest(connection)
     if not songs.count_present(connection, VERSION, enough=1):
@@ -235,7 +235,7 @@ def _sample(connection: Connection) -> Matrix:
     return sample
 
 
-def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) -> Catalogue:
+def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) -> FeatureMatrix:
     try:
         return write(folder, rows, columns=columns, stamp=stamp)
     except OSError as problem:
@@ -251,7 +251,7 @@ def _stamp(connection: Connection, version: int) -> dict[str, Any]:
 
 def _merged(
     connection: Connection,
-    before: Catalogue | None,
+    before: FeatureMatrix | None,
     projection: Projection,
     wanted: dict[str, Any],
 ) -> Chunks | None:

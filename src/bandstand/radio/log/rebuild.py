@@ -11,11 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.music.catalogue import matrix
+from bandstand.music.catalogue import columns_file, matrix
 from bandstand.music.catalogue.refresh import current
-from bandstand.radio.choice import columns_file
-from bandstand.radio.log import ledger_store
-from bandstand.radio.log.ledger import Ledger, fold
+from bandstand.radio.log import snapshots as ledger_store
+from bandstand.radio.log.fold import Ledger, fold
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots
 from bandstand.store.songs import projections

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from bandstand import __version__
+from bandstand._util.process_memory import memory_bytes
 from bandstand.errors import ConflictError
 from bandstand.music.library.scanner import Progress
 from bandstand.music.library.walk import shown
@@ -19,11 +20,10 @@ from bandstand.store import accounts
 from bandstand.store.database.location import SqliteLocation
 from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import files
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import ADMIN, visitor
-from bandstand.web.memory import memory_bytes
-from bandstand.web.queries import Whole
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.http.queries import Whole
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import ADMIN, visitor
 
 router = APIRouter(tags=["admin"])
 

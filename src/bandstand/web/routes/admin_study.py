@@ -5,9 +5,9 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import ADMIN, Me
-from bandstand.web.study_json import progress_json
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import ADMIN, Me
+from bandstand.web.routes._study_json import progress_json
 
 router = APIRouter(tags=["admin"])
 

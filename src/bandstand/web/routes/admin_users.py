@@ -7,13 +7,13 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field, model_validator
 from sqlalchemy import Connection
 
-from bandstand.radio.passwords import checked_password
 from bandstand.store import accounts
 from bandstand.store.accounts import Account
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import ADMIN
-from bandstand.web.problems import not_found
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.http.problems import not_found
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import ADMIN
+from bandstand.web.security.passwords import checked_password
 
 router = APIRouter(tags=["admin"])
 

@@ -8,18 +8,18 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.radio.media.conversion import BusyError
-from bandstand.radio.media.media import Audio, Media, MissingFileError
-from bandstand.radio.media.titles import full_title
+from bandstand.media.conversion import BusyError
+from bandstand.media.media import Audio, Media, MissingFileError
+from bandstand.media.titles import full_title
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.download_names import disposition
-from bandstand.web.file_response import FileResponse
-from bandstand.web.guards import LISTENER
-from bandstand.web.problems import Problem, busy, not_found
-from bandstand.web.queries import Text
-from bandstand.web.ranges import Entity, plan
+from bandstand.web.http.download_names import disposition
+from bandstand.web.http.file_response import FileResponse
+from bandstand.web.http.problems import Problem, busy, not_found
+from bandstand.web.http.queries import Text
+from bandstand.web.http.ranges import Entity, plan
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER
 
 router = APIRouter(tags=["songs"])
 

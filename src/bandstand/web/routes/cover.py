@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.radio.media.conversion import BusyError
-from bandstand.radio.media.covers import Picture
+from bandstand.media.conversion import BusyError
+from bandstand.media.covers import Picture
 from bandstand.store.songs.songs import SongRecord
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER
-from bandstand.web.problems import busy, not_found
-from bandstand.web.ranges import Entity, plan
+from bandstand.web.http.problems import busy, not_found
+from bandstand.web.http.ranges import Entity, plan
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER
 from bandstand.web.routes.audio import SongId, found_song, media_of, waited
 
 router = APIRouter(tags=["songs"])

@@ -3,10 +3,10 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from bandstand.radio import made_up_history
-from bandstand.web.context import ContextDep
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.problems import Problem
+from bandstand.radio import demo_history as made_up_history
+from bandstand.web.http.problems import Problem
+from bandstand.web.requests.context import ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
 
 router = APIRouter(tags=["demo"])
 

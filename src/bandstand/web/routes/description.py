@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.web.guards import PUBLIC
+from bandstand.web.requests.guards import PUBLIC
 
 router = APIRouter()
 

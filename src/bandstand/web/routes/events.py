@@ -9,12 +9,12 @@ from pydantic import Field, RootModel
 
 from bandstand.store.accounts import Account
 from bandstand.store.events.events import NewEvent
-from bandstand.web.context import ContextDep
-from bandstand.web.event_json import event_json
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.problems import another_account
-from bandstand.web.queries import Id
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.http.problems import another_account
+from bandstand.web.http.queries import Id
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._event_json import event_json
 
 router = APIRouter(tags=["listening"])
 

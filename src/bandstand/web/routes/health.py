@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.web.context import ContextDep
-from bandstand.web.guards import PUBLIC
+from bandstand.web.requests.context import ContextDep
+from bandstand.web.requests.guards import PUBLIC
 
 router = APIRouter()
 

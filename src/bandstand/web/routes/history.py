@@ -11,11 +11,11 @@ from pydantic import Field
 from bandstand.store.accounts import Account
 from bandstand.store.events import events
 from bandstand.store.events.events import KINDS, Kind
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.event_json import told_json
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.queries import Id, Whole
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.http.queries import Id, Whole
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._event_json import told_json
 
 router = APIRouter(tags=["history"])
 

@@ -4,8 +4,8 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
 from bandstand.music.library.scanner import Progress
-from bandstand.web.context import ContextDep
-from bandstand.web.guards import LISTENER
+from bandstand.web.requests.context import ContextDep
+from bandstand.web.requests.guards import LISTENER
 
 router = APIRouter(tags=["songs"])
 

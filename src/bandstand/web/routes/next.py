@@ -5,14 +5,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.radio.choice.wishes import Wish
-from bandstand.radio.choice.years import Years
+from bandstand.music.catalogue.years import Years
+from bandstand.radio.explain.why import as_json
 from bandstand.radio.offers import Offer
-from bandstand.radio.reasons.why import as_json
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.queries import Id, Text, Year
-from bandstand.web.song_json import song_json
+from bandstand.radio.selection.stations import Wish
+from bandstand.web.http.queries import Id, Text, Year
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._song_json import song_json
 
 router = APIRouter(tags=["listening"])
 

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from bandstand.errors import StoreError
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import PUBLIC, visitor
-from bandstand.web.page_files import MEDIA_TYPES, PageFile, read_page_files, takes_gzip
-from bandstand.web.problems import Problem, not_found
-from bandstand.web.ranges import Entity, plan
+from bandstand.web.http.page_files import MEDIA_TYPES, PageFile, read_page_files, takes_gzip
+from bandstand.web.http.problems import Problem, not_found
+from bandstand.web.http.ranges import Entity, plan
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import PUBLIC, visitor
 
 router = APIRouter(tags=["page"])
 

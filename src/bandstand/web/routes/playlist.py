@@ -6,20 +6,20 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.radio.choice.wishes import Wish
-from bandstand.radio.choice.years import Years
+from bandstand.music.catalogue.years import Years
 from bandstand.radio.offers import Offer
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.leaving import while_here
-from bandstand.web.playlist_answer import (
+from bandstand.radio.selection.stations import Wish
+from bandstand.web.http.disconnect import while_here
+from bandstand.web.http.queries import Id, Whole, Year
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._playlist_file import (
     DESCRIBED,
     Paths,
     PlaylistFormat,
     check_paths,
     playlist_file,
 )
-from bandstand.web.queries import Id, Whole, Year
 from bandstand.web.routes.next import Name, offer_json
 
 router = APIRouter(tags=["playlists"])

@@ -12,19 +12,19 @@ from bandstand.store import playlists
 from bandstand.store.playlists import Playlist, PlaylistSummary
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.playlist_answer import (
+from bandstand.web.http.problems import Problem, not_found
+from bandstand.web.http.queries import Text
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._playlist_file import (
     DESCRIBED,
     Paths,
     PlaylistFormat,
     check_paths,
     playlist_file,
 )
-from bandstand.web.problems import Problem, not_found
-from bandstand.web.queries import Text
-from bandstand.web.song_json import song_json
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.routes._song_json import song_json
 
 router = APIRouter(tags=["playlists"])
 

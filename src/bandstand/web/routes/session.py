@@ -7,17 +7,17 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
-from bandstand.radio import made_up_history
-from bandstand.radio.passwords import checked_password
+from bandstand.radio import demo_history as made_up_history
 from bandstand.store import accounts, sessions
 from bandstand.store.accounts import Account
-from bandstand.web import cookies
-from bandstand.web.authentication import Proof, authenticate, confirm, note_failure
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER, PUBLIC, Me
-from bandstand.web.problems import Problem, not_found, too_many
-from bandstand.web.strict_json import Body, JsonBody
-from bandstand.web.study_json import membership_json
+from bandstand.web.http.problems import Problem, not_found, too_many
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.authentication import Proof, authenticate, confirm, note_failure
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, PUBLIC, Me
+from bandstand.web.routes._study_json import membership_json
+from bandstand.web.security import cookies
+from bandstand.web.security.passwords import checked_password
 
 router = APIRouter(tags=["session"])
 

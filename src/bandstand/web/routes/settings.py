@@ -9,17 +9,17 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from bandstand import __version__
-from bandstand.algorithms.registry import ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.listener_settings import ListenerSettings, as_json
 from bandstand.store import accounts
 from bandstand.store.events import events
-from bandstand.web import cookies
-from bandstand.web.authentication import confirm
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.event_json import told_json
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.problems import Problem
-from bandstand.web.strict_json import Body, JsonBody
+from bandstand.web.http.problems import Problem
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.authentication import confirm
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._event_json import told_json
+from bandstand.web.security import cookies
 
 router = APIRouter(tags=["settings"])
 

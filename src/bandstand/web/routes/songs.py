@@ -13,13 +13,13 @@ from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
 from bandstand.store.songs.names import Name, Of
 from bandstand.store.songs.pages import Filter, Heard, Order
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.event_json import told_json
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.problems import not_found
-from bandstand.web.queries import Text, Whole, Year
+from bandstand.web.http.problems import not_found
+from bandstand.web.http.queries import Text, Whole, Year
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._event_json import told_json
+from bandstand.web.routes._song_json import song_json
 from bandstand.web.routes.audio import SongId
-from bandstand.web.song_json import song_json
 
 router = APIRouter(tags=["songs"])
 

@@ -11,17 +11,17 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import AfterValidator, Field
 
-from bandstand.radio.study.views import Shown, Status
 from bandstand.store.accounts import Account
-from bandstand.web import cookies
-from bandstand.web.context import Context, ContextDep
-from bandstand.web.guards import LISTENER, Me
-from bandstand.web.pacing import paced
-from bandstand.web.queries import Text
+from bandstand.study.views import Shown, Status
+from bandstand.web.http.constant_time import paced
+from bandstand.web.http.listener_queue import Queue
+from bandstand.web.http.queries import Text
+from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.requests.context import Context, ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
+from bandstand.web.routes._study_json import offer_json, status_json
 from bandstand.web.routes.events import Seconds
-from bandstand.web.strict_json import Body, JsonBody
-from bandstand.web.study_json import offer_json, status_json
-from bandstand.web.turns import Queue
+from bandstand.web.security import cookies
 
 # The clock tells whole milliseconds, and the event loop may wake a hair early: an answer must not
 # come before the moment from which its song counts as offered.

@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
-from bandstand.radio.reasons.taste import as_json
-from bandstand.web.context import ContextDep
-from bandstand.web.guards import LISTENER, Me
+from bandstand.radio.explain.taste import as_json
+from bandstand.web.requests.context import ContextDep
+from bandstand.web.requests.guards import LISTENER, Me
 
 router = APIRouter(tags=["listening"])
 

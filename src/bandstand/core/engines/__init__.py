@@ -1,0 +1,1 @@
+"""Engines turn a history into a belief; all implement the protocol in engine.py."""

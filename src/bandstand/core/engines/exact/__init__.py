@@ -1,0 +1,1 @@
+"""The exact engine: quadrature over the recovery time, everything else in closed form."""

@@ -1,0 +1,250 @@
+"""The exact engine: quadrature over the recovery time, everything else in closed form.
+
+Given s the model is conjugate linear regression, so only s has to be integrated
+numerically: (8) to (13). Deterministic, online, and it has no sampling error.
+
+An answer is a rank-one update of every node (14). The grid is placed anew from the
+history when it no longer resolves the posterior, about each time the history doubles. That costs
+N·p², so `prepared` does it ahead of time, for those who can wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+from scipy.special import gammaln
+
+from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
+from bandstand.core.engines.exact.posterior.belief import ExactBelief, Thought
+from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
+from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
+from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
+from bandstand.core.engines.exact.prediction import ExactPrediction
+from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.novelty import novelty
+from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
+
+if TYPE_CHECKING:
+    from bandstand.core.engines.exact.posterior.general_solver import ConditionalGrid
+    from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonGrid
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior
+    from bandstand.core.model.songs import Songs
+    from bandstand.types import Matrix, Vector
+
+__all__ = ["Exact", "ExactBelief"]
+
+# What is smaller than any number is zero, here and below.
+_tiny_is_zero: Final = np.errstate(under="ignore")
+# Rounding grows with every rank-one update; a fresh factorisation now and then removes it.
+_MOST_UPDATES: Final = 512
+# With these shares used up the grid will soon have to move: how well it must resolve the
+# posterior, which one answer may change a good deal, and how many answers it may take.
+_SOON_STRAINED: Final = 0.2
+_SOON_LONG: Final = 0.5
+# Where matrices are not written out each answer since makes every look at a song dearer, and a
+# fresh grid is cheap.
+_MOST_UPDATES_OF_SMALL: Final = 6
+_SOON_MANY: Final = 1
+# A grid that is off by this much tells nothing about where the posterior is.
+_LOST: Final = 100.0
+# An answer that shrinks a variance by more than this factor loses too many digits online.
+_LARGEST_SHRINKAGE: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exact:
+    """The exact engine; its prior may have any mean and covariance.
+
+    >>> from bandstand import History, Songs
+    >>> from bandstand.core.model.priors import paper_prior
+    >>> history = History.of(features=[[1.0], [2.0], [1.5]], elapsed=43_200, ratings=[2, 4, 3.1])
+    >>> engine = Exact(prior=paper_prior(1))
+    >>> belief = engine.fit(history)
+    >>> engine.predict(belief, Songs.of(features=[[1.0]], elapsed=43_200)).mean().round(2)
+    array([1.99])
+    """
+
+    online: ClassVar[bool] = True
+    prior: ListenerPrior
+
+    @_tiny_is_zero
+    def fit(self, history: History, *, rng: np.random.Generator | None = None) -> ExactBelief:
+        """Return the belief after `history`; nothing is drawn, so `rng` is not used."""
+        del rng
+        self._check(history)
+        return _place(self.prior, history)
+
+    @_tiny_is_zero
+    def update(
+        self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
+    ) -> ExactBelief:
+        """Return the belief after one more answer, by a rank-one update of every node (14)."""
+        if len(history) != len(belief.history) + 1 or belief.is_in_thought:
+            return self.fit(history, rng=rng)
+        updated = _absorb(belief, history)
+        if updated is None:
+            return _place(belief.prior, history)
+        return updated if max(_strain(updated), _length(updated)) <= 1 else _replaced(updated)
+
+    @_tiny_is_zero
+    def is_worn(self, belief: ExactBelief) -> bool:
+        """Return whether `prepared` has something to do, which is found out in microseconds."""
+        if belief.is_in_thought or not belief.updates:
+            return False
+        if isinstance(belief.learnt.base, Diagonal) and belief.updates >= _SOON_MANY:
+            return True
+        return _strain(belief) > _SOON_STRAINED or _length(belief) > _SOON_LONG
+
+    @_tiny_is_zero
+    def prepared(self, belief: ExactBelief) -> ExactBelief | None:
+        """Return the same belief on a fresh grid if the present one will soon not serve.
+
+        None if there is nothing to do. A fresh grid takes as long as `fit`, so this is for the
+        time between two answers: the next `update` then need not do it.
+        """
+        return _replaced(belief) if self.is_worn(belief) else None
+
+    def predict(
+        self, belief: ExactBelief, songs: Songs, *, memory: SearchCache | None = None
+    ) -> ExactPrediction:
+        """Return the prediction of `songs`: mixtures of Student t distributions (13)."""
+        if songs.features.shape[1] != self.prior.preference.columns:
+            msg = (
+                f"songs must have {self.prior.preference.columns} features, "
+                f"got {songs.features.shape[1]}"
+            )
+            raise InvalidInputError(msg)
+        return ExactPrediction(belief=belief, songs=songs, memory=memory)
+
+    def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
+        """Return the belief as if `song` had been heard: only Λ grows, what is expected stays."""
+        features = np.asarray(song.features[0], dtype=np.float64)
+        return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
+
+    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
+        """Return room for what one search leaves to the next."""
+        return SearchCache(shared or SongTable.of(songs.features))
+
+    @_tiny_is_zero
+    def summary(self, belief: ExactBelief) -> Summary:
+        """Return mean and standard deviation of the recovery time, and E[σ | D]."""
+        times, share = belief.recovery_times, belief.weights
+        mean = float(share @ times)
+        away = np.abs(times - mean)
+        unit = float(away.max()) or 1.0  # so that no square overflows
+        spread = unit * float(np.sqrt(share @ (away / unit) ** 2))
+        if belief.shape <= 0.5:
+            return Summary(recovery_time_mean=mean, recovery_time_sd=spread)
+        ratio = np.exp(gammaln(belief.shape - 0.5) - gammaln(belief.shape))
+        noise = float(share @ np.sqrt(belief.rates) * ratio)
+        return Summary(recovery_time_mean=mean, recovery_time_sd=spread, noise_sd=noise)
+
+    def _check(self, history: History) -> None:
+        if history.columns != self.prior.preference.columns:
+            msg = (
+                f"the history must have {self.prior.preference.columns} features "
+                f"as the prior has, got {history.columns}"
+            )
+            raise InvalidInputError(msg)
+
+
+def _replaced(belief: ExactBelief) -> ExactBelief:
+    """Return the same belief on a fresh grid; where it lies is mostly known by the old one."""
+    known = None
+    if _strain(belief) < _LOST:
+        known = (belief.grid.log_nodes, belief.log_density - belief.grid.log_stretch)
+    return _place(belief.prior, belief.history, known)
+
+
+def _place(
+    prior: ListenerPrior, history: History, known: tuple[Vector, Vector] | None = None
+) -> ExactBelief:
+    """Return the belief after `history` on a grid that fits it."""
+    shape = conjugate.shape(prior, len(history))
+    density = _Density(prior, _solver(prior, history), shape)
+    grid, resolved = recovery_grid.place(density, prior.recovery.interval(), known)
+    means, spread = density.found.beliefs()
+    return ExactBelief(
+        prior=prior,
+        history=history,
+        shape=shape,
+        grid=grid,
+        means=means,
+        learnt=spread,
+        log_determinants=frozen(density.found.log_determinants),
+        rates=frozen(density.found.rates),
+        resolved=resolved,
+    )
+
+
+def _solver(prior: ListenerPrior, history: History) -> GridSolver | CommonSolver:
+    """Return what conditions on recovery times soonest without losing digits."""
+    common = most_common(history.elapsed)
+    if CommonSolver.suits(history, common):
+        solver = CommonSolver(prior, history, common)
+        if solver.is_safe:
+            return solver
+    return GridSolver(prior, history)
+
+
+class _Density:
+    """The log density of y, up to a constant; it keeps what it found at the last nodes."""
+
+    found: ConditionalGrid | CommonGrid
+
+    def __init__(
+        self, prior: ListenerPrior, solver: GridSolver | CommonSolver, shape: float
+    ) -> None:
+        self._prior, self._solver, self._shape = prior, solver, shape
+
+    def __call__(self, nodes: Vector) -> Vector:
+        self.found = self._solver.at(recovery_grid.times(nodes))
+        return self._prior.recovery.log_density(nodes) + self.found.log_evidence(self._shape)
+
+
+def _strain(belief: ExactBelief) -> float:
+    """Return how badly the grid resolves the posterior; above 1 it has to be placed anew."""
+    return recovery_grid.strain(belief.grid, belief.log_density)
+
+
+def _length(belief: ExactBelief) -> float:
+    """Return how many answers the grid has taken, as a share of all that it may take."""
+    is_small = isinstance(belief.learnt.base, Diagonal)
+    return belief.updates / (_MOST_UPDATES_OF_SMALL if is_small else _MOST_UPDATES)
+
+
+def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
+    """Return the belief after the last answer (14), or None if digits would be lost."""
+    weight, rating = float(history.weights[-1]), float(history.ratings[-1])
+    features = history.features[-1]
+    curve, towards, growth = _direction(belief, features, float(history.elapsed[-1]), weight)
+    # No variance grows with an answer, unless digits are lost already.
+    if not (growth.min() > 0.5 and growth.max() <= _LARGEST_SHRINKAGE):
+        return None
+    error = rating - curve * (belief.means @ features)  # e
+    step = weight * error / growth
+    return replace(
+        belief,
+        history=history,
+        shape=belief.shape + 0.5,
+        means=frozen(belief.means + towards * step[:, np.newaxis]),
+        learnt=belief.learnt.without(towards * np.sqrt(weight / growth)[:, np.newaxis]),
+        log_determinants=frozen(belief.log_determinants + np.log(growth)),
+        rates=frozen(belief.rates + 0.5 * step * error),
+        updates=belief.updates + 1,
+    )
+
+
+def _direction(
+    belief: ExactBelief, features: Vector, elapsed: float, weight: float
+) -> tuple[Vector, Matrix, Vector]:
+    """Return u, a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node, with z = ux."""
+    curve: Vector = novelty(elapsed, belief.grid.nodes)
+    towards = curve[:, np.newaxis] * belief.learnt.times(features)
+    return curve, towards, 1 + weight * curve * (towards @ features)

@@ -1,0 +1,146 @@
+"""What the exact engine believes: the posterior of (θ, s, τ) as a mixture over a grid in log s.
+
+code                    maths   shape      meaning, for each node g of a grid in y = log s
+`grid`                  y_g     (G,)       the nodes, in rising order
+`means`                 m_g     (G, p)     expected preference given s_g
+`learnt`                Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
+`log_determinants`              (G,)       log|Λ_g|
+`rates`                 B_g     (G,)       rate of the noise precision given s_g
+`shape`                 A                  its shape, the same for all nodes
+
+Songs may be heard in thought only (`thought_of`): they make Λ larger, and nothing else changes.
+`spread` is Λ⁻¹ with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bandstand.core.engines.exact.posterior import recovery_grid
+from bandstand.core.model.novelty import novelty
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
+    from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior
+    from bandstand.types import Indices, Matrix, Stack, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Thought:
+    """A song that is heard in thought, so many minutes after it was heard before."""
+
+    features: Vector
+    elapsed: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactBelief:
+    """The posterior of (θ, s, τ) as a mixture over the nodes of a grid in log s."""
+
+    prior: ListenerPrior
+    history: History
+    shape: float
+    grid: RecoveryGrid
+    means: Matrix
+    learnt: CovarianceStack
+    log_determinants: Vector
+    rates: Vector
+    resolved: bool = True  # whether the grid holds the posterior to the promised digits
+    updates: int = 0  # rank-one updates since the last factorisation
+    before: ExactBelief | None = None  # without the last song that was heard in thought
+    thoughts: tuple[Thought, ...] = ()
+
+    def thought_of(self, thought: Thought) -> ExactBelief:
+        """Return the belief as if a song had been heard: only Λ grows, what is expected stays."""
+        after = replace(self, before=self, thoughts=(*self.thoughts, thought))
+        # The evidence is the same, so is what follows from it.
+        after.__dict__.update(log_density=self.log_density, weights=self.weights)
+        return after
+
+    @property
+    def is_in_thought(self) -> bool:
+        """Whether songs are counted that have not been heard in fact."""
+        return self.before is not None
+
+    @cached_property
+    def spread(self) -> CovarianceStack:
+        """Λ⁻¹ of every node, with the songs that were heard in thought."""
+        steps = [self]
+        while steps[-1].before is not None and "spread" not in steps[-1].__dict__:
+            steps.append(steps[-1].before)
+        last = steps.pop()
+        spread = last.spread if last.before is not None else last.learnt
+        for belief in reversed(steps):
+            thought = belief.thoughts[-1]
+            curve = novelty(thought.elapsed, self.grid.nodes)[:, np.newaxis]
+            towards = curve * spread.times(thought.features)
+            growth = 1 + curve * (towards @ thought.features)[:, np.newaxis]
+            spread = spread.without(towards / np.sqrt(growth))
+        return spread
+
+    @cached_property
+    def shortest(self) -> float:
+        """The shortest time after which a song was heard again, or is planned to be; or ∞."""
+        planned = min((each.elapsed for each in self.thoughts), default=np.inf)
+        return min(float(self.history.elapsed.min(initial=np.inf)), planned)
+
+    def learned_at(self, node: int) -> Matrix:
+        """Return Λ⁻¹ of one node without planned plays: (p, p)."""
+        return np.array(self.learnt.at([node])[0])
+
+    @cached_property
+    def log_density(self) -> Vector:
+        """The logarithm of the posterior density at the nodes, up to a constant: (12).
+
+        It is a density of v, in which the grid is even.
+        """
+        prior = self.prior.recovery.log_density(self.grid.log_nodes)
+        evidence = -0.5 * self.log_determinants - self.shape * np.log(self.rates)
+        return np.asarray(prior + evidence + self.grid.log_stretch)
+
+    @cached_property
+    def weights(self) -> Vector:
+        """The weight of each node in the mixture: (G,), they sum to one."""
+        return recovery_grid.weights(self.log_density)
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of every component, 2A."""
+        return 2 * self.shape
+
+    @property
+    def log_recovery_times(self) -> Vector:
+        """The nodes y = log s: (G,)."""
+        return self.grid.log_nodes
+
+    @property
+    def recovery_times(self) -> Vector:
+        """The recovery time of each node in minutes: (G,)."""
+        return self.grid.nodes
+
+    @property
+    def covariances(self) -> Stack:
+        """Λ_g⁻¹ of every node written out, (G, p, p), which is more than most need."""
+        return self.spread.dense
+
+    def covariances_of(self, nodes: Indices | Sequence[int]) -> Stack:
+        """Return Λ_g⁻¹ of some nodes: (n, p, p)."""
+        return self.spread.at(nodes)
+
+    def variances_of(self, features: Matrix) -> Matrix:
+        """Return x'Λ_g⁻¹x of each row x of `features` at each node: (n, G)."""
+        return self.spread.variances_of(features)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what grows with the features; the history is not counted."""
+        thoughts = sum(each.features.nbytes for each in self.thoughts)
+        return self.learnt.nbytes + self.means.nbytes + thoughts

@@ -1,0 +1,345 @@
+"""The exact engine's prediction: one mixture of Student t distributions per song (13).
+
+code         maths              shape   meaning
+`content`    x'm_g              (S, G)  expected liking of the content given s_g
+`variance`   x'Λ_g⁻¹x           (S, G)  its variance in units of the noise variance
+`location`   u_g x'm_g          (S, G)  centre of each component
+`scale`      u_g √(B_g/A · …)   (S, G)  width of each component
+
+Where the data fix the preferences but not the recovery time, the components are narrower
+than their distance and the mixture would be a comb. The functions of s between the nodes
+are smooth, so such songs are predicted on a finer grid by interpolation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from bandstand.core.engines.exact.posterior import recovery_grid
+from bandstand.core.engines.exact.posterior import spiky_mixture as comb
+from bandstand.core.engines.exact.search.top_k import search
+from bandstand.core.engines.tie_breaking import best_of
+from bandstand.core.model import interpolation, student_mixture
+from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.novelty import novelty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.core.engines.exact.engine import ExactBelief
+    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.model.candidates import Choice
+    from bandstand.core.model.songs import Songs
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
+
+# Far from its centre a density may be smaller than any number: then it is zero.
+_tiny_is_zero: Final = np.errstate(under="ignore")
+# So few songs are looked at one by one sooner than what they have in common is worked out.
+_FEW: Final = 64
+# What a tail may be off by, and more.
+_HAIR: Final = 1e-7
+# Songs taken at a time, so that memory does not grow with the catalogue.
+_CHUNK: Final = 512
+_BLOCK: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Components:
+    """The mixtures of some songs: (S, G) each, weights (G,)."""
+
+    locations: Matrix
+    scales: Matrix
+    weights: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactPrediction:
+    """p(U | D) of each song under the exact model."""
+
+    belief: ExactBelief
+    songs: Songs
+    memory: SearchCache | None = None
+
+    def __len__(self) -> int:
+        return len(self.songs)
+
+    @_tiny_is_zero
+    def mean(self) -> Vector | None:
+        """Return E[U | D], which exists from the first rating on."""
+        if self.belief.freedom <= 1:
+            return None
+        # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
+        share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
+        means = self._product(share @ self.belief.means)
+        for rows in _chunks(self.songs.heard):
+            means[rows] = self._mean_of(rows)
+        return means
+
+    @_tiny_is_zero
+    def standard_deviation(self) -> Vector | None:
+        """Return the standard deviation of p(U | D), which exists from the second rating on."""
+        if self.belief.freedom <= 2:
+            return None
+        if len(self) <= _FEW:
+            return self._deviation_of(np.arange(len(self)))
+        deviations = np.empty(len(self))
+        longest = self.songs.longest
+        pooled = self._pooled_covariance(longest)
+        for rows in _chunks(np.arange(len(self))):
+            deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
+        for rows in _chunks(self.songs.heard):
+            deviations[rows] = self._deviation_of(rows)
+        return deviations
+
+    def quantile(self, level: float) -> Vector | None:
+        """Return the quantile of p(U | D) of each song."""
+        return self._quantiles(np.arange(len(self)), level)
+
+    @_tiny_is_zero
+    def quantile_of(self, rows: Indices, level: float) -> Vector | None:
+        """Return the quantile of the songs in `rows` alone.
+
+        A distribution too wide to have a mean has no quantile worth naming either: before the
+        first rating under the paper's prior it would be a number of hundreds of digits.
+        """
+        if self.belief.freedom <= 1:
+            return None
+        return self.quantile_given(*self._given_recovery(rows), self.songs.elapsed_of(rows), level)
+
+    @_tiny_is_zero
+    def quantile_given(
+        self, content: Matrix, variance: Matrix, elapsed: Vector, level: float
+    ) -> Vector | None:
+        """Return the quantiles of songs of which x'm and x'Λ⁻¹x are known at all nodes: (n, G)."""
+        values = np.empty(len(elapsed))
+        for part, some in self._mixtures(content, variance, elapsed):
+            found = student_mixture.quantile(
+                level, some.locations, some.scales, some.weights, self.belief.freedom
+            )
+            if found is None:
+                return None
+            values[part] = found
+        return values
+
+    @_tiny_is_zero
+    def may_reach(
+        self, value: float, content: Matrix, variance: Matrix, elapsed: Vector, level: float
+    ) -> AnyArray:
+        """Return which of such songs have a quantile that is not below `value`, to a hair: (n,)."""
+        reached = np.ones(len(elapsed), dtype=np.bool_)
+        below = float(np.nextafter(value, -np.inf))  # a point mass at the value has reached it
+        for part, some in self._mixtures(content, variance, elapsed):
+            above = student_mixture.survival(
+                below, some.locations, some.scales, some.weights, self.belief.freedom
+            )
+            reached[part] = above >= (1 - level) * (1 - _HAIR)
+        return reached
+
+    def _mixtures(
+        self, content: Matrix, variance: Matrix, elapsed: Vector
+    ) -> Iterator[tuple[AnyArray | slice, Components]]:
+        """Yield which songs share a grid that is fine enough for them, and their mixtures."""
+        base = self._components(content, variance, elapsed, 1)
+        factors = self._refinements(base)
+        if (factors == 1).all():
+            yield slice(None), base
+            return
+        for factor in np.unique(factors):
+            part = factors == factor
+            yield part, self._components(content[part], variance[part], elapsed[part], int(factor))
+
+    @_tiny_is_zero
+    def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
+        """Return joint draws of all songs: (size, S), or None before τ can be drawn."""
+        belief = self.belief
+        if belief.freedom <= 1:
+            return None
+        draws = np.empty((size, len(self)))
+        root_of = cache(lambda node: _root(belief.covariances_of([node])[0]))
+        for row, place in enumerate(self._drawn_places(rng, size)):
+            start, share = interpolation.stencil(len(belief.weights), place)
+            nodes = range(start, start + len(share))
+            spacing = belief.grid.places[1] - belief.grid.places[0]
+            recovery_time = recovery_grid.times(
+                belief.grid.log_times(belief.grid.places[0] + place * spacing)
+            )
+            rate = np.exp(share @ np.log(belief.rates[nodes.start : nodes.stop]))
+            noise = np.sqrt(rate / rng.gamma(belief.shape))
+            root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
+            mean = share @ belief.means[nodes.start : nodes.stop]
+            preference = mean + noise * (root @ rng.standard_normal(len(mean)))
+            draws[row] = self._product(preference) * self._novelty(
+                np.atleast_1d(recovery_time), np.ones(1)
+            )
+        return draws
+
+    @_tiny_is_zero
+    def parts(self) -> dict[str, Vector]:
+        """Return the expected liking of the content alone, where it exists, and novelty now."""
+        belief = self.belief
+        parts: dict[str, Vector] = {}
+        if belief.freedom > 1:
+            parts["content"] = self._product(belief.weights @ belief.means)
+        parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
+        return parts
+
+    @_tiny_is_zero
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
+        """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        some = allowed_of(allowed, len(self))
+        if self.memory is not None:
+            found = search(self, self.memory, level, count, some)
+            if found is not None:
+                return found
+        rows = some.rows()
+        scores = self._quantiles(rows, level)
+        if scores is None or count <= 0 or not len(rows):
+            return rows[:0]
+        return best_of(self.songs, rows, scores[rows], count)
+
+    def _quantiles(self, rows: Indices, level: float) -> Vector | None:
+        """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
+        values = np.full(len(self), -np.inf)
+        for start in range(0, len(rows), _CHUNK):
+            some = rows[start : start + _CHUNK]
+            found = self.quantile_of(some, level)
+            if found is None:
+                return None
+            values[some] = found
+        return values
+
+    def _product(self, preference: Vector) -> Vector:
+        """Return x'θ of each song, in double precision some songs at a time: (S,)."""
+        products = np.empty(len(self))
+        for start in range(0, len(self), _BLOCK):
+            some = slice(start, min(start + _BLOCK, len(self)))
+            products[some] = self.songs.features_of(some) @ preference
+        return products
+
+    def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
+        """Return the novelty of each song, averaged over recovery times: (S,)."""
+        curves = np.full(len(self), float(novelty(self.songs.longest, recovery_times) @ weights))
+        for rows in _chunks(self.songs.heard):
+            elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
+            curves[rows] = novelty(elapsed, recovery_times) @ weights
+        return curves
+
+    def _mean_of(self, rows: Indices) -> Vector:
+        content = self.songs.features_of(rows) @ self.belief.means.T
+        curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], self.belief.recovery_times)
+        return np.asarray((curves * content) @ self.belief.weights)
+
+    def _deviation_of(self, rows: Indices) -> Vector:
+        content, variance = self._given_recovery(rows)
+        base = self._components(content, variance, self.songs.elapsed_of(rows), 1)
+        total = student_mixture.variance(
+            base.locations, base.scales, base.weights, self.belief.freedom
+        )
+        return np.sqrt(total)  # type: ignore[arg-type]
+
+    def _pooled_covariance(self, elapsed: float) -> Matrix:
+        """Return Σ w_g u_g² B_g/(A−1) Λ_g⁻¹: what songs of one elapsed time have in common (p, p).
+
+        So the sum over the nodes is taken once, and not for every song.
+        """
+        belief = self.belief
+        curves = novelty(elapsed, belief.recovery_times)
+        share = belief.weights * curves**2 * belief.rates / (belief.shape - 1)
+        return belief.spread.pooled(share)
+
+    def _shared_deviation_of(self, rows: Indices, elapsed: float, pooled: Matrix) -> Vector:
+        """Return the standard deviations of songs that were all heard so long ago."""
+        belief, features = self.belief, self.songs.features_of(rows)
+        locations = novelty(elapsed, belief.recovery_times) * (features @ belief.means.T)
+        away = locations - (locations @ belief.weights)[:, np.newaxis]
+        within = np.einsum("sp,sp->s", features @ pooled, features)
+        return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
+
+    def _given_recovery(self, rows: Indices) -> tuple[Matrix, Matrix]:
+        """Return x'm_g and x'Λ_g⁻¹x of the songs in `rows`: (S, G) each."""
+        features = self.songs.features_of(rows)
+        return features @ self.belief.means.T, self.belief.variances_of(features)
+
+    def _components(
+        self, content: Matrix, variance: Matrix, elapsed: Vector, factor: int
+    ) -> Components:
+        """Return the mixtures on a grid `factor` times as fine as the belief's."""
+        belief = self.belief
+        nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
+        if factor > 1:
+            finer = interpolation.refinement(len(nodes), factor)
+            content, variance = content @ finer.T, _between(variance, variance @ finer.T)
+            nodes, density = belief.grid.refined(belief.log_density, factor)
+            rates = rates_between(finer, np.log(rates))
+            weights = recovery_grid.weights(density)
+        curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
+        scales = curves * np.sqrt(rates / belief.shape * variance)
+        locations = curves * content
+        if factor >= comb.finest(len(belief.weights)):
+            scales = np.maximum(scales, comb.WIDENED * comb.steps(locations))
+        return Components(locations=locations, scales=scales, weights=weights)
+
+    def _refinements(self, base: Components) -> AnyArray:
+        """Return for each song how much finer a grid it needs: a power of two."""
+        matter = base.weights > comb.LIGHT
+        steps, scales = comb.steps(base.locations)[:, matter], base.scales[:, matter]
+        if not (steps > comb.WIDEST_STEP * scales).any():
+            return np.ones(len(scales), dtype=np.intp)
+        with np.errstate(over="ignore"):
+            ratio = np.divide(steps, scales, out=np.zeros_like(steps), where=scales > 0)
+        ratio[(scales == 0) & (steps > 0)] = np.inf
+        most = comb.finest(len(base.weights))
+        widest = np.clip(ratio.max(axis=1) / comb.WIDEST_STEP, 1, most)
+        return np.asarray(2 ** np.ceil(np.log2(widest)), dtype=np.intp)
+
+    def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
+        """Return draws of y from its posterior, as places on the grid in units of nodes."""
+        factor = 32
+        _, density = self.belief.grid.refined(self.belief.log_density, factor)
+        share = recovery_grid.weights(density)
+        edges = np.concatenate([[0.0], np.cumsum(0.5 * (share[1:] + share[:-1]))])
+        return np.asarray(
+            np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
+        )
+
+
+def _between(nodes: Matrix, fine: Matrix) -> Matrix:
+    """Return variances on a finer grid, nowhere beyond those at the two nodes around.
+
+    x'Λ⁻¹x rises with s, so that what an interpolant has beyond is wrong.
+    """
+    factor = (fine.shape[1] - 1) // (nodes.shape[1] - 1)
+    ends = np.stack([nodes[:, :-1], nodes[:, 1:]])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    inner = np.clip(fine[:, :-1], low.repeat(factor, axis=1), high.repeat(factor, axis=1))
+    return np.append(inner, nodes[:, -1:], axis=1)
+
+
+def rates_between(finer: Matrix, logs: Vector) -> Vector:
+    """Return the rates on a finer grid; nowhere is one far beyond all that are known.
+
+    Where weights of any size make neighbours differ by hundreds of powers of ten, a polynomial
+    through them has no number.
+    """
+    return np.asarray(np.exp(np.clip(finer @ logs, logs.min() - 1, logs.max() + 1)))
+
+
+def _chunks(rows: Indices) -> Iterator[Indices]:
+    for start in range(0, len(rows), _CHUNK):
+        yield rows[start : start + _CHUNK]
+
+
+def _root(covariance: Matrix) -> Matrix:
+    """Return lower-triangular L with LL' = covariance."""
+    root, failed = dpotrf(covariance, lower=1, clean=1)
+    if failed:  # semi-definite by rounding: a root exists all the same
+        values, vectors = np.linalg.eigh(covariance)
+        square = np.sqrt(np.maximum(values, 0.0))[:, np.newaxis] * vectors.T
+        root = np.linalg.qr(square, mode="r").T  # type: ignore[attr-defined]
+    lower: Matrix = root
+    return lower

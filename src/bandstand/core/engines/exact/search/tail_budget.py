@@ -1,0 +1,79 @@
+"""A bound of a mixture's quantile that is as easy to compute as that of one component.
+
+A mixture has at most Σ_c share_c · S_c(v) above v, where S_c is the tail of the component c. So v
+is not below its quantile of level α if the components' tails at v are at most β_c with
+
+    Σ_c share_c β_c ≤ 1 − α        that is    v ≥ max_c (location_c + reach_c · scale_c)
+
+where a component has β_c beyond its reach. Any such reaches give a bound of every song's quantile.
+They are chosen so that it is tight for one song: its components' own tails at its own quantile. A
+song much like it then has a bound close to its quantile, however far its lightest component lies.
+
+A component that lies above v has more than half of its weight there: it counts as a whole, β = 1,
+and has no reach (−∞).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from bandstand.core.model.student_tail import StudentTail
+
+if TYPE_CHECKING:
+    from bandstand.types import Vector
+
+# How closely the quantile is found, in widest scales, and how far it is looked for.
+_TOLERANCE: Final = 1e-3
+_FARTHEST: Final = 1e6
+_MAX_STEPS: Final = 64
+# Of tails that are looked up.
+_ROUNDING: Final = 1e-9
+
+
+class Budget(NamedTuple):
+    """A value that is not below the song's quantile, and the reach of each component: (C,)."""
+
+    value: float
+    reaches: Vector
+
+
+def tail_budget(
+    shares: Vector, locations: Vector, scales: Vector, tail: float, freedom: float
+) -> Budget | None:
+    """Return the budget of one song's mixture; None where that reaches too far.
+
+    >>> one = np.ones(1)
+    >>> budget = tail_budget(one, 2 * one, 3 * one, 0.05, 7.0)  # t(7) has 5 % beyond 1.89
+    >>> round(budget.value, 2), budget.reaches.round(2).tolist()
+    (7.69, [1.9])
+    """
+    student = StudentTail.of(freedom)
+    unit = float(scales.max())
+    if not (tail > 0 and 0 < unit < np.inf):
+        return None
+
+    def excess(value: float) -> float:
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            away = np.minimum((value - locations) / scales, _FARTHEST)
+        beyond = np.where(away >= 0, student.above(np.maximum(away, 0.0)), 1.0)
+        return float(beyond @ shares) * (1 + _ROUNDING) - tail
+
+    low, step = float(locations.min()), unit
+    high = float(shares @ locations / shares.sum()) + unit
+    while excess(high) > 0:
+        low, high, step = high, high + step, 2 * step
+        if step > _FARTHEST * unit:
+            return None
+    for _ in range(_MAX_STEPS):
+        if high - low <= _TOLERANCE * unit:
+            break
+        middle = 0.5 * (low + high)
+        if excess(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    with np.errstate(divide="ignore", under="ignore"):
+        reaches = np.where(high >= locations, (high - locations) / scales, -np.inf)
+    return Budget(high, reaches)

@@ -1,0 +1,1 @@
+"""Samplers of the exact and the approximate model, with their diagnostics."""

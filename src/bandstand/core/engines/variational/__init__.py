@@ -1,0 +1,1 @@
+"""The variational engine: mean field for any number of factors, the paper's Bayes-UCB-CN-V."""

@@ -1,0 +1,1 @@
+"""The rating model as values and mathematics: songs, histories, curves, priors, distributions."""

@@ -1,0 +1,120 @@
+"""Which songs may be chosen, without listing a million of them.
+
+A choice looks at few songs closely, so what keeps songs away is asked about those few only:
+
+    everything(count)   all songs of a catalogue           marked(mask)   those that are marked
+    only(rows, count)   these songs                        without(rows)  … but for these
+                                                           where(test)    … that pass a test
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from bandstand.types import AnyArray, Indices
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+# For each of some rows, whether it may be chosen.
+Test: TypeAlias = Callable[[Indices], AnyArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CandidateSet:
+    """The songs that may be chosen, of a catalogue of `count`.
+
+    >>> some = CandidateSet.everything(6).without([0, 3]).where(lambda rows: rows % 2 == 0)
+    >>> some.holds(np.array([2, 3, 5])).tolist(), some.rows().tolist()
+    ([True, False, False], [2, 4])
+    """
+
+    count: int
+    mask: AnyArray | None = None  # (count,), or everything
+    listed: Indices | None = None  # rising, or everything
+    kept_out: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # rising
+    tests: tuple[Test, ...] = ()
+
+    @classmethod
+    def everything(cls, count: int) -> CandidateSet:
+        """Return all songs."""
+        return cls(count=count)
+
+    @classmethod
+    def only(cls, rows: ArrayLike, count: int) -> CandidateSet:
+        """Return the songs in `rows`, which come in any order."""
+        return cls(count=count, listed=_rising(rows))
+
+    @classmethod
+    def marked(cls, mask: AnyArray) -> CandidateSet:
+        """Return the songs whose place in `mask` is true."""
+        return cls(count=len(mask), mask=np.asarray(mask, dtype=np.bool_))
+
+    def without(self, rows: ArrayLike) -> CandidateSet:
+        """Return all of them but those in `rows`."""
+        more = _rising(rows)
+        if not len(more):
+            return self
+        out = np.union1d(self.kept_out, more) if len(self.kept_out) else more
+        return replace(self, kept_out=out)
+
+    def where(self, test: Test) -> CandidateSet:
+        """Return those of them that pass a test, which is asked only about rows that matter."""
+        return replace(self, tests=(*self.tests, test))
+
+    @property
+    def most(self) -> int:
+        """At most so many songs are allowed."""
+        if self.listed is not None:
+            return len(self.listed)
+        return self.count if self.mask is None else int(np.count_nonzero(self.mask))
+
+    def holds(self, rows: Indices) -> AnyArray:
+        """Return for each of `rows` whether it may be chosen: (n,)."""
+        found = np.ones(len(rows), dtype=np.bool_) if self.mask is None else self.mask[rows]
+        if self.listed is not None:
+            found = found & is_among(rows, self.listed)
+        if len(self.kept_out):
+            found = found & ~is_among(rows, self.kept_out)
+        for test in self.tests:
+            found = found & test(rows)
+        return found
+
+    def rows(self) -> Indices:
+        """Return all of them, rising: this looks at every song."""
+        candidates = self.listed
+        if candidates is None:
+            everything = np.arange(self.count, dtype=np.intp)
+            candidates = everything if self.mask is None else np.flatnonzero(self.mask)
+        if self.tests or len(self.kept_out) or (self.mask is not None and self.listed is not None):
+            return np.asarray(candidates[self.holds(candidates)])
+        return candidates
+
+
+# What may be chosen, or simply a list of rows.
+Choice: TypeAlias = CandidateSet | Indices
+
+
+def allowed_of(choice: Choice, count: int) -> CandidateSet:
+    """Return what may be chosen of `count` songs."""
+    return choice if isinstance(choice, CandidateSet) else CandidateSet.only(choice, count)
+
+
+def _rising(rows: ArrayLike) -> Indices:
+    """Return the rows in order, each once."""
+    some = np.asarray(rows, dtype=np.intp)
+    if len(some) < 2 or bool((some[1:] > some[:-1]).all()):
+        return some
+    return np.unique(some)
+
+
+def is_among(rows: Indices, rising: Indices) -> AnyArray:
+    """Return for each of `rows` whether it is one of some others, which come in rising order."""
+    if not len(rising):
+        return np.zeros(len(rows), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(rising, rows), len(rising) - 1)
+    return np.asarray(rising[places] == rows)

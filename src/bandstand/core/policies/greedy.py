@@ -1,0 +1,29 @@
+"""Greedy choice: pure exploitation, what most recommenders do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bandstand.core.policies.policy import ScorePolicy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bandstand.core.model.prediction import Prediction
+    from bandstand.types import Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greedy(ScorePolicy):
+    """The song with the largest expected rating E[U | D]."""
+
+    def preferences(
+        self,
+        prediction: Prediction,
+        *,
+        step: int,  # noqa: ARG002  (the same at every step)
+        rng: np.random.Generator,  # noqa: ARG002  (nothing is drawn)
+    ) -> Vector | None:
+        """Return the expected rating of each song."""
+        return prediction.mean()

@@ -1,0 +1,30 @@
+"""Thompson sampling: choose each song as often as it is believed to be the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bandstand.core.policies.policy import ScorePolicy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bandstand.core.model.prediction import Prediction
+    from bandstand.types import Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thompson(ScorePolicy):
+    """The song that is best for one listener drawn from the belief (29)."""
+
+    def preferences(
+        self,
+        prediction: Prediction,
+        *,
+        step: int,  # noqa: ARG002  (the same at every step)
+        rng: np.random.Generator,
+    ) -> Vector | None:
+        """Return one joint draw of the expected ratings of all songs."""
+        drawn = prediction.sample(rng, 1)
+        return None if drawn is None else drawn[0]

@@ -1,0 +1,21 @@
+"""Uniform choice: the paper's `random`, pure exploration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bandstand.core.policies.policy import ScorePolicy
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bandstand.core.model.prediction import Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uniform(ScorePolicy):
+    """Every allowed song has the same chance, whatever is believed about it."""
+
+    def preferences(self, prediction: Prediction, *, step: int, rng: np.random.Generator) -> None:
+        """Return None: this policy prefers nothing."""

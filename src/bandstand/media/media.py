@@ -1,0 +1,182 @@
+"""The sound and the picture of a song, ready to be sent; converted or made small where needed.
+
+A file is opened by its path once, beneath the library's folder and without following any link;
+everything afterwards is done with what was opened. What takes time is done by others: then a
+future comes back instead of an answer, and whoever waited for it asks again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from bandstand.errors import UnreadableAudioError
+from bandstand.media.conversion import Conversions, request_for
+from bandstand.media.covers import SHOWN, Covers, Picture
+from bandstand.media.file_cache import FileCache
+from bandstand.media.playable import ASK, CONVERT, CONVERTED_TYPE, judged, judged_codec
+from bandstand.media.probe_pool import Lookers
+from bandstand.music.library.content import open_beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bandstand.store.songs.songs import SongRecord
+
+_MEGABYTE: Final = 1_000_000
+_MOST_CODECS: Final = 50_000
+
+
+class MissingFileError(UnreadableAudioError):
+    """A song's file is not where it was, or may not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audio:
+    """The sound of a song, open; whoever has it closes the file."""
+
+    file: BinaryIO
+    size: int
+    media_type: str
+    tag: str  # another for other bytes
+    modified_ns: int  # when the song's own file was changed last
+    is_converted: bool
+
+
+class Media:
+    """The sounds and pictures of a library; it may be shared by threads until `close`.
+
+    `roots` are the library's folders, as real paths. A file that is in none of them is reached
+    from the root of the file system, and still no link is followed.
+    """
+
+    def __init__(
+        self,
+        data_folder: Path,
+        *,
+        roots: Sequence[bytes] = (),
+        conversion_cache_mb: int = 2_048,
+        cover_cache_mb: int = 256,
+    ) -> None:
+        self._roots = tuple(roots)
+        self._converted = FileCache(
+            data_folder / "converted", limit=conversion_cache_mb * _MEGABYTE
+        )
+        pictures = FileCache(data_folder / "covers", limit=cover_cache_mb * _MEGABYTE)
+        for cache in (self._converted, pictures):
+            cache.clear_unfinished()
+        self._lookers = Lookers()
+        self._conversions = Conversions(self._converted)
+        self._covers = Covers(pictures, self._lookers)
+        self._codecs: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End what is under way."""
+        self._conversions.close()
+        self._lookers.close()
+
+    def audio(self, song: SongRecord) -> Audio | Future[None]:
+        """Return a song's sound, or what to wait for before asking again.
+
+        MissingFileError where the file is gone, UnreadableAudioError where nothing in it can be
+        played.
+        """
+        root = self.root_of(song.path)
+        file = _opened(root, song.path)
+        try:
+            status = os.fstat(file.fileno())
+            name = _name(song, status)
+            verdict = self._codecs.get(name) or judged(file)
+            if verdict == ASK:
+                file.close()
+                return self._ask_codec(name, song.path, root)
+            if verdict == CONVERT:
+                file.close()
+                return self._from_cache(name, song.path, root, status)
+        except BaseException:
+            file.close()
+            raise
+        return _audio(file, verdict, name, status, is_converted=False)
+
+    def cover(self, song: SongRecord, side: int | None) -> Picture | Future[None] | None:
+        """Return a song's cover, None if it has none, or what to wait for before asking again.
+
+        `side` is one of `covers.SIDES`, or None for the picture as it is.
+        """
+        root = self.root_of(song.path)
+        with _opened(root, song.path) as file:
+            name = _name(song, os.fstat(file.fileno()))
+        return self._covers.picture(name, song.path, root, side)
+
+    def has_cover(self, song: SongRecord) -> bool:
+        """Return whether there seems to be a cover, inside the song's file or beside it."""
+        if song.tags.cover in SHOWN:
+            return True
+        return self._covers.is_beside(song.path, self.root_of(song.path))
+
+    def root_of(self, path: bytes) -> bytes:
+        """Return the folder beneath which a file of the library is opened."""
+        inside = (root for root in self._roots if path.startswith(root.rstrip(b"/") + b"/"))
+        return next(inside, b"/")
+
+    def _ask_codec(self, name: str, path: bytes, root: bytes) -> Future[None]:
+        done: Future[None] = Future()
+        looked = self._lookers.ask(request_for(path, root) | {"do": "codec"})
+        looked.add_done_callback(lambda answer: self._keep_codec(name, answer, done))
+        return done
+
+    def _keep_codec(self, name: str, answer: Future[dict[str, Any]], done: Future[None]) -> None:
+        problem = answer.exception()
+        if problem is not None and not isinstance(problem, UnreadableAudioError):
+            done.set_exception(problem)
+            return
+        # What cannot even be looked into is for a conversion to refuse, which remembers it.
+        found = {} if problem is not None else answer.result()
+        verdict = judged_codec(str(found.get("container")), str(found.get("codec")))
+        with self._lock:
+            self._codecs[name] = verdict
+            while len(self._codecs) > _MOST_CODECS:
+                self._codecs.popitem(last=False)
+        done.set_result(None)
+
+    def _from_cache(
+        self, name: str, path: bytes, root: bytes, status: os.stat_result
+    ) -> Audio | Future[None]:
+        file = self._converted.open(name)
+        if file is None:
+            return self._conversions.wanted(name, path, root)
+        return _audio(file, CONVERTED_TYPE, f"{name}-opus", status, is_converted=True)
+
+
+def _opened(root: bytes, path: bytes) -> BinaryIO:
+    try:
+        return open_beneath(root, path)
+    except UnreadableAudioError as problem:
+        raise MissingFileError(str(problem)) from problem
+
+
+def _name(song: SongRecord, status: os.stat_result) -> str:
+    """Return a name for the content of a song's file as it is now.
+
+    The fingerprint alone is not enough: the file may have been changed since the last scan.
+    """
+    return f"{song.fingerprint}-{status.st_size:x}-{status.st_mtime_ns % 2**64:x}"
+
+
+def _audio(
+    file: BinaryIO, media_type: str, tag: str, status: os.stat_result, *, is_converted: bool
+) -> Audio:
+    return Audio(
+        file=file,
+        size=os.fstat(file.fileno()).st_size,
+        media_type=media_type,
+        tag=tag,
+        modified_ns=status.st_mtime_ns,
+        is_converted=is_converted,
+    )

@@ -1,1 +1,0 @@
-"""The rating model as mathematics: curves, priors, distributions."""

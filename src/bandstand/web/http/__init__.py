@@ -1,0 +1,1 @@
+"""HTTP parts that know nothing of the radio: errors, JSON, ranges, timeouts, thread pools."""

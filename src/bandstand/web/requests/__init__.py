@@ -1,0 +1,1 @@
+"""Middleware, guards and the context that every request can reach."""

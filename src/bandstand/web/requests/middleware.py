@@ -1,0 +1,155 @@
+"""What every request passes before any route, and every answer afterwards.
+
+In: a request id; limits on the address and the headers; the Host allow-list; on methods that
+change something, that the page which sends it is ours (CSRF); no cookies but ours. Out: the
+security headers, the request id, one line of access log. What goes wrong beyond all handlers
+becomes a bare 500.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from typing import TYPE_CHECKING, Final
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from bandstand.web.http.http_timeouts import CROWDED
+from bandstand.web.http.problems import RETRY_AFTER, Problem, answer, note, problem_of
+from bandstand.web.security.access import client_address, is_known_host, is_own_origin
+from bandstand.web.security.cookies import without_others
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from bandstand.web.requests.context import Context
+
+ACCESS_LOG: Final = logging.getLogger("bandstand.access")
+
+LONGEST_ADDRESS: Final = 8_192  # bytes of path and query together
+LONGEST_HEADERS: Final = 32_768
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
+    "object-src 'none'; frame-ancestors 'none'; "
+    # No text ever becomes markup or a script: where a browser knows this, writing to innerHTML
+    # is an error, and there is no policy that could allow it.
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+SECURITY_HEADERS: Final = {
+    "Content-Security-Policy": _CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Gate:
+    """The middleware around the whole app."""
+
+    def __init__(self, app: ASGIApp, context: Context) -> None:
+        self._app = app
+        self._context = context
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one request through; there are no web sockets."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        await _Passage(self._app, self._context, scope, receive, send).run()
+
+
+class _Passage:
+    """One request on its way through."""
+
+    def __init__(
+        self, app: ASGIApp, context: Context, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        self._app, self._context = app, context
+        self._scope, self._receive, self._send = scope, receive, send
+        self._headers = Headers(scope=scope)
+        self._id = secrets.token_hex(8)
+        self._began = time.monotonic()
+        self._status: int | None = None
+        peer = scope["client"][0] if scope.get("client") else None
+        forwarded = self._headers.getlist("x-forwarded-for")
+        self._address = client_address(context.access, peer, forwarded)
+        scope.setdefault("state", {}).update(request_id=self._id, address=self._address)
+
+    async def run(self) -> None:
+        """Let the request through, or refuse it; in any case there is one answer."""
+        try:
+            self._check()
+            self._scope["headers"] = without_others(self._scope["headers"], self._context.access)
+            await self._app(self._scope, self._receive, self._answer_with_headers)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the client gets one shape
+            await self._refuse(error)
+        finally:
+            self._log()
+
+    def _check(self) -> None:
+        scope, headers = self._scope, self._headers
+        if scope["state"].get(CROWDED):
+            again = {"Retry-After": str(RETRY_AFTER), "Connection": "close"}
+            raise Problem(503, "busy", "there are too many connections; try again", again)
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_ADDRESS:
+            raise Problem(414, "address_too_long", "the address is too long")
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADERS:
+            raise Problem(431, "headers_too_large", "the headers are too large")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy may have believed the other one, and what follows be another's request.
+            message = "the length of the body must be said in one way"
+            raise Problem(400, "bad_request", message, {"Connection": "close"})
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not is_known_host(self._context.access, hosts[0]):
+            message = "this server is not known by that name; see `hosts` in its settings"
+            raise Problem(400, "unknown_host", message)
+        if scope["method"] not in SAFE_METHODS and not self._is_from_our_page(hosts[0]):
+            raise Problem(403, "cross_origin", "only the server's own pages may change something")
+
+    def _is_from_our_page(self, host: str) -> bool:
+        """Return whether no other site's page sends this; programs send neither header."""
+        site = self._headers.get("sec-fetch-site")
+        if site is not None and site not in {"same-origin", "none"}:
+            return False
+        origin = self._headers.get("origin")
+        return origin is None or is_own_origin(self._context.access, origin, host)
+
+    async def _refuse(self, error: Exception) -> None:
+        problem = problem_of(error)
+        note(error, problem, self._id)
+        if self._status is None:
+            response = answer(problem, self._id)
+            await response(self._scope, self._receive, self._answer_with_headers)
+
+    async def _answer_with_headers(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers["X-Request-Id"] = self._id
+            if self._scope["path"].startswith("/api/"):
+                headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+    def _log(self) -> None:
+        if not self._context.settings.access_log:
+            return
+        # No query, no headers, no body: there may be secrets in them.
+        path = (self._scope.get("raw_path") or b"?").decode("latin-1")[:200]
+        ACCESS_LOG.info(
+            "%s %s %s %s %.0f ms %s",
+            self._address,
+            self._scope["method"],
+            ascii(path)[1:-1],
+            self._status or "-",
+            1_000 * (time.monotonic() - self._began),
+            self._id,
+        )

@@ -1,0 +1,1 @@
+"""Sessions, cookies, passwords, throttling and bind-address checks."""

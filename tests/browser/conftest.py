@@ -1,0 +1,111 @@
+"""What the tests of the page have in common: a browser, a server with a little music."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand._util.clock import system_clock
+from bandstand.music.catalogue.refresh import refreshed
+from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.scan import scan
+from bandstand.music.library.walk import library_roots
+from bandstand.store.database.connection import open_store
+from tests.fixtures.browser.visit import visit
+from tests.fixtures.music.audio_files import make, picture
+from tests.fixtures.web.chromium import browser
+from tests.fixtures.web.servers import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser
+
+    from bandstand.store.accounts import Role
+    from tests.fixtures.browser.visit import Watched
+    from tests.fixtures.web.servers import Server
+
+SONGS = 12
+GENRES = ("Brass", "Waltz", "Tango")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser. One per module: what drives it keeps an event loop running meanwhile."""
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def music(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dozen short songs, of which half have covers."""
+    folder = tmp_path_factory.mktemp("music")
+    for number in range(SONGS):
+        tags = {
+            "title": f"Song {number}",
+            "artist": f"Band {number % 4}",
+            "album": f"Album {number % 3}",
+            "genre": GENRES[number % 3],
+            "date": str(1990 + number),
+        }
+        cover = picture("png", width=64, height=64) if number % 2 else None
+        make(folder / f"{number}.flac", seconds=6 + number / 10, tags=tags, cover=cover)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def home_with(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function that returns a new home for a server, in which that folder was read before."""
+    first = tmp_path_factory.mktemp("read")
+    with open_store(str(first / "radio.db")) as store:
+        with LocalAnalyser() as analyser:
+            scan(store, library_roots([music]), analyser, now=system_clock)
+        refreshed(store, now=system_clock())
+
+    def home(name: str) -> Path:
+        return Path(shutil.copytree(first, tmp_path_factory.mktemp(name), dirs_exist_ok=True))
+
+    return home
+
+
+@pytest.fixture(scope="module")
+def server(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
+    """The radio on the air with that folder, all of it read; ann is its admin, ben listens."""
+    with serving(home_with("home"), folders=[music]) as found:
+        found.wait_for_songs(SONGS)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def quiet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The radio with 200 songs that have no sound: quick, for everything but playing."""
+    with serving(tmp_path_factory.mktemp("home"), invented=200) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def people(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
+    """A server with some listeners, each of whom begins without a history."""
+    names: dict[str, Role] = dict.fromkeys("abcdefghij", "listener")
+    with serving(home_with("people"), folders=[music], names=names) as found:
+        found.wait_for_songs(SONGS, "a")
+        yield found
+
+
+@pytest.fixture
+def ben(chromium: Browser, server: Server) -> Iterator[Watched]:
+    """A tab in which ben is logged in; at the end the page must not have complained."""
+    with visit(chromium, server, "ben") as watched:
+        yield watched
+    assert watched.complaints == []
+
+
+@pytest.fixture
+def ann(chromium: Browser, server: Server) -> Iterator[Watched]:
+    """The same for ann, the admin."""
+    with visit(chromium, server, "ann") as watched:
+        yield watched
+    assert watched.complaints == []

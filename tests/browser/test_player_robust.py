@@ -1,0 +1,392 @@
+"""What nobody expects: servers in trouble, rules that leave nothing, tabs that meet, garbage."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.browser.player import PLAYING, hurry, listen, next_up, title, toast
+from tests.fixtures.browser.visit import Watched, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Page, Route
+
+    from tests.fixtures.web.servers import Server
+
+OFFLINE: Final = "Offline: what you do is kept"
+NOTHING: Final = "Nothing may be played: everything is banned or put off."
+LIT: Final = "document.querySelectorAll('.player .star.lit').length"
+GENRES: Final = 3
+# Whatever is said from now on, however short.
+LISTEN_TO_NOTICES: Final = """() => {
+  window.said = [];
+  const watch = new MutationObserver((changes) => changes.forEach(({ addedNodes }) =>
+    addedNodes.forEach(({ textContent }) => window.said.push(textContent))));
+  watch.observe(document.getElementById("notices"), { childList: true });
+}"""
+FILL_THE_STORAGE: Final = """() => {
+  for (const size of [200_000, 1_000, 1]) {
+    try {
+      for (let i = 0; ; i += 1) localStorage.setItem(`${size}.${i}`, "x".repeat(size));
+    } catch { /* full, for pieces of this size */ }
+  }
+}"""
+
+
+@pytest.fixture
+def noisy(chromium: Browser, people: Server) -> Iterator[Watched]:
+    """A tab in which the browser may complain: what it asks for is refused or lost."""
+    with visit(chromium, people, "a") as watched:
+        yield watched
+
+
+@pytest.fixture
+def calm(chromium: Browser, people: Server) -> Iterator[Watched]:
+    """A tab in which nothing may be complained of."""
+    with visit(chromium, people, "b") as watched:
+        yield watched
+    assert watched.complaints == []
+
+
+# ── The server ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_song_that_the_server_cannot_send_is_left_behind(noisy: Watched, status: int) -> None:
+    page = listen(noisy)
+    asked: list[str] = []
+
+    def refuse_the_first_song(route: Route) -> None:
+        asked.append(route.request.url)
+        if asked[-1] == asked[0]:
+            route.fulfill(status=status, headers={"Retry-After": "1"}, body="")
+        else:
+            route.continue_()
+
+    page.evaluate(LISTEN_TO_NOTICES)
+    page.route("**/audio", refuse_the_first_song)
+    page.keyboard.press("n")
+    expect(toast(page)).to_contain_text("cannot be played")
+    refused = asked[0].split("/")[-2]
+    noisy.until(f"{PLAYING}.dataset.song !== '{refused}' && {PLAYING}.currentTime > 0.2")
+    assert asked.count(asked[0]) <= 6  # asked for and looked at, three times at most
+    assert not [text for text in page.evaluate("window.said") if OFFLINE in text]
+
+
+def test_whoever_cannot_log_out_is_told_so(calm: Watched) -> None:
+    page = listen(calm)
+    calm.go_offline()
+    page.get_by_role("button", name="Log out").click()
+    said = "You are still logged in: the server cannot be reached."
+    expect(toast(page)).to_contain_text(said)
+    page.context.set_offline(False)
+    expect(title(page)).to_be_visible()
+    calm.until_playing()
+
+
+def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
+    page = listen(calm)
+    held: list[Route] = []
+    page.route("**/api/settings", lambda route: held.append(route))  # noqa: PLW0108
+    slider = page.locator("#dial")
+    slider.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    left_at = float(slider.input_value())
+    calm.until_so(lambda: len(held) > 0, "tell where the dial is")
+    page.wait_for_timeout(200)
+    assert len(held) == 1  # the others wait for its answer
+    page.unroute("**/api/settings")  # which lets it go
+    settings = "/api/settings"
+    calm.until_so(lambda: calm.ask(settings)["dial"] == pytest.approx(left_at), f"{left_at}")
+
+
+def test_a_late_answer_does_not_hide_that_the_network_is_gone(noisy: Watched) -> None:
+    page = listen(noisy)
+    late: list[tuple[Route, Any]] = []
+    page.route("**/api/events", lambda route: late.append((route, route.fetch())))
+    page.keyboard.press("3")
+    noisy.until("document.querySelector('#notices .notice') !== null")
+    noisy.until_so(lambda: len(late) > 0, "tell of the stars")
+    asked: list[str] = []
+    noisy.go_offline()
+    expect(toast(page)).to_contain_text(OFFLINE)
+    page.on("request", lambda request: asked.append(request.url))
+    late[0][0].fulfill(response=late[0][1])
+    page.wait_for_timeout(300)
+    page.keyboard.press("4")
+    page.wait_for_timeout(300)
+    assert asked == []
+    page.unroute("**/api/events")
+    before = {"seq": late[0][1].json()["seq"]}
+    page.context.set_offline(False)
+    assert noisy.wait_for_event(before)["stars"] == 4
+
+
+# ── Rules that leave nothing ────────────────────────────────────────────────────────────
+
+
+def ban_everything(page: Page) -> None:
+    """Ban what plays with all of its genre until nothing is left."""
+    for left in range(GENRES - 1, -1, -1):
+        heard = title(page).inner_text()
+        page.get_by_role("button", name="Never again", exact=True).click()
+        page.get_by_role("menuitem").filter(has_text="All ").click()
+        if left:
+            expect(title(page)).not_to_have_text(heard)
+
+
+def test_where_everything_is_banned_that_is_said_with_a_way_out(
+    chromium: Browser, people: Server
+) -> None:
+    with visit(chromium, people, "c") as watched:
+        watched.page.clock.install()
+        page = listen(watched)
+        page.evaluate(LISTEN_TO_NOTICES)
+        ban_everything(page)
+        note = page.locator(".player-note")
+        expect(note).to_contain_text(NOTHING)
+        expect(note.get_by_role("link")).to_have_attribute("href", "#/settings")
+        expect(page.locator(".coming > li")).to_have_count(0)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.clock.run_for(5_500)  # it was asked again every five seconds
+        page.wait_for_timeout(200)
+        assert asked == []
+        assert not [text for text in page.evaluate("window.said") if NOTHING in text]
+        before = watched.last_event()
+        page.keyboard.press("5")
+        assert watched.wait_for_event(before)["stars"] == 5
+        expect(note).to_contain_text(NOTHING)
+        page.reload()
+        expect(page.get_by_text(NOTHING)).to_be_visible()
+        expect(page.get_by_role("link", name="Show what is banned")).to_be_visible()
+        page.get_by_role("link", name="Show what is banned").click()
+        page.get_by_role("button", name="Allow again").first.click()
+        watched.until_playing()
+
+
+def test_to_undo_the_last_ban_brings_music_back(chromium: Browser, people: Server) -> None:
+    with visit(chromium, people, "d") as watched:
+        page = listen(watched)
+        ban_everything(page)
+        expect(page.locator(".player-note")).to_contain_text(NOTHING)
+        page.keyboard.press("u")
+        watched.until_playing()
+        expect(page.locator(".player-note")).not_to_contain_text(NOTHING)
+        expect(next_up(page)).to_be_visible()
+
+
+# ── Sound that stands still, and tabs that meet ─────────────────────────────────────────
+
+
+def pass_time(watched: Watched, is_so: Callable[[], bool]) -> None:
+    """Let the page's clock go on, second after second, until something has come of it."""
+
+    def is_so_a_second_later() -> bool:
+        watched.page.clock.run_for(1_000)
+        return is_so()
+
+    watched.until_so(is_so_a_second_later, "what time brings")
+
+
+def test_a_song_that_stands_still_is_begun_again_and_then_left(noisy: Watched) -> None:
+    noisy.page.clock.install()
+    page = listen(noisy)
+    song = page.evaluate(f"{PLAYING}.dataset.song")
+    # A stream on which nothing comes any more: neither a pause nor an error.
+    page.evaluate(f"{PLAYING}.playbackRate = 0; {PLAYING}.defaultPlaybackRate = 0; 0")
+    page.evaluate(f"{PLAYING}.addEventListener('loadstart', () => (window.isBegunAgain = true))")
+    pass_time(noisy, lambda: bool(page.evaluate("window.isBegunAgain")))
+    noisy.until(f"{PLAYING}.readyState > 2 && {PLAYING}.playbackRate === 0")
+    assert page.evaluate(f"{PLAYING}.dataset.song") == song
+    pass_time(noisy, lambda: "cannot be played" in toast(page).inner_text())
+    page.evaluate("document.querySelectorAll('audio').forEach((a) => (a.defaultPlaybackRate = 1))")
+    noisy.until(f"{PLAYING}.dataset.song !== '{song}' && {PLAYING}.currentTime > 0.2")
+
+
+def test_a_pause_is_no_song_that_stands_still(calm: Watched) -> None:
+    calm.page.clock.install()
+    page = listen(calm)
+    page.keyboard.press("Space")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.run_for(90_000)
+    assert not [
+        url
+        for url in asked
+        if url.endswith("/audio") and calm.page.evaluate(f"{PLAYING}.dataset.song") in url
+    ]
+    assert page.evaluate(f"{PLAYING}.paused")
+
+
+def test_a_tab_that_is_between_two_songs_gives_way_too(calm: Watched) -> None:
+    page = listen(calm)
+    other = Watched(page.context.new_page(), calm.address)
+    listen(other)
+    calm.until(f"{PLAYING}.paused")
+    page.keyboard.press("Space")
+    other.until(f"{PLAYING}.paused")
+    heard = title(page).inner_text()
+    held: list[Route] = []
+    page.route("**/api/next*", lambda route: held.append(route))  # noqa: PLW0108
+    page.keyboard.press("n")
+    other.page.keyboard.press("Space")
+    other.until_playing()
+    expect(toast(page)).to_contain_text("Playing in another tab.")
+    expect(title(page)).not_to_have_text(heard)
+    page.unroute("**/api/next*")
+    calm.until(f"{PLAYING}.readyState > 2")
+    assert page.evaluate(f"{PLAYING}.paused")
+    assert not other.page.evaluate(f"{PLAYING}.paused")
+    page.get_by_role("button", name="Play here").click()
+    calm.until_playing()
+
+
+# ── Over a reload ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_pause_outlives_a_reload(calm: Watched) -> None:
+    page = listen(calm)
+    page.evaluate(f"{PLAYING}.currentTime = 2")
+    page.keyboard.press("Space")
+    song = title(page).inner_text()
+    page.reload()
+    expect(title(page)).to_have_text(song)
+    calm.until(f"{PLAYING}.readyState > 2 && {PLAYING}.currentTime >= 2")
+    page.wait_for_timeout(500)
+    assert page.evaluate(f"{PLAYING}.paused")
+    page.get_by_role("button", name="Play", exact=True).click()
+    calm.until_playing()
+
+
+def test_stars_stay_with_their_song(chromium: Browser, people: Server) -> None:
+    with visit(chromium, people, "e") as watched:
+        page = listen(watched)
+        song = title(page).inner_text()
+        page.keyboard.press("4")
+        page.keyboard.press("n")
+        expect(title(page)).not_to_have_text(song)
+        watched.until(f"{LIT} === 0")
+        page.keyboard.press("p")
+        expect(title(page)).to_have_text(song)
+        watched.until(f"{LIT} === 4")
+        page.keyboard.press("Space")
+        page.reload()
+        expect(title(page)).to_have_text(song)
+        watched.until(f"{LIT} === 4")
+        page.goto(f"{watched.address}/#/history")
+        page.get_by_role("button", name=f"Undo: 4 stars for {song}").click()
+        expect(toast(page)).to_contain_text("Undone")
+        page.goto(f"{watched.address}/#/")
+        watched.until(f"{LIT} === 0")
+        assert watched.complaints == []
+
+
+@pytest.mark.parametrize(
+    "visit_before",
+    [
+        {"current": 5},
+        {"current": {"song": {}}},
+        {"current": {"song": {"id": "a", "title": "b", "audio": 7}}},
+        {"pinned": 5},
+        {"pinned": [None]},
+        {"station": 7},
+        {"station": {"name": "x"}},
+        {"years": 7},
+        {"years": {"year_from": None, "year_to": None}},
+        {"years": {"year_from": 1999}},
+        {"years": {"year_from": 1999, "year_to": 1990}},
+        {"years": {"year_from": "1990", "year_to": None}},
+        {"time": "x", "current": None},
+        {"rating": {"stars": 9}},
+    ],
+)
+def test_garbage_of_an_earlier_visit_is_forgotten(
+    calm: Watched, people: Server, visit_before: dict[str, Any]
+) -> None:
+    text = json.dumps({"account": people.ids["b"], **visit_before})
+    calm.page.add_init_script(f"sessionStorage.setItem('bandstand.visit', {json.dumps(text)})")
+    listen(calm)
+
+
+def test_garbage_among_what_was_to_be_told_is_dropped(calm: Watched, people: Server) -> None:
+    entries = {
+        "a": '{"body":"abc","at":1}',
+        "b": "{{{",
+        "c": "7",
+        "d": '{"body":{"kind":"rating"},"at":1}',
+        "e": '{"body":{"key":"k","kind":"retract","retracts":9},"at":"x"}',
+    }
+    place = f"bandstand.outbox.{people.ids['b']}."
+    for name, text in entries.items():
+        arguments = f"{json.dumps(place + name)}, {json.dumps(text)}"
+        calm.page.add_init_script(f"localStorage.setItem({arguments})")
+    before = calm.last_event()
+    page = listen(calm)
+    page.keyboard.press("2")
+    assert calm.wait_for_event(before)["stars"] == 2
+    calm.until(f"Object.keys(localStorage).every((name) => !name.startsWith('{place}'))")
+    expect(toast(page)).to_contain_text("2 stars")
+    assert page.locator("#notices .notice").count() == 1
+
+
+def test_no_more_is_promised_than_can_be_kept(calm: Watched) -> None:
+    page = listen(calm)
+    page.evaluate(FILL_THE_STORAGE)
+    calm.go_offline()
+    expect(toast(page)).to_contain_text("Offline: what you do is kept until this tab is closed.")
+    page.context.set_offline(False)
+    expect(toast(page)).not_to_contain_text("Offline")
+    page.evaluate("localStorage.clear()")
+    calm.go_offline()
+    expect(toast(page)).to_contain_text("kept and delivered later")
+    page.evaluate(FILL_THE_STORAGE)
+    page.keyboard.press("3")
+    expect(toast(page)).to_contain_text("kept until this tab is closed")
+    before = calm.last_event()
+    page.context.set_offline(False)
+    assert calm.wait_for_event(before)["stars"] == 3
+
+
+# ── Names without end ───────────────────────────────────────────────────────────────────
+
+
+def test_names_without_end_stay_in_their_places(chromium: Browser, people: Server) -> None:
+    def lengthen(route: Route) -> None:
+        response = route.fetch()
+        answer = response.json()
+        names = {"artist": "A" * 10_000, "album": "B " * 5_000, "genre": "G" * 3_000}
+        answer["song"].update(names)
+        route.fulfill(response=response, json=answer)
+
+    with visit(chromium, people, "f", size={"width": 320, "height": 640}) as watched:
+        watched.page.route("**/api/next*", lengthen)
+        page = listen(watched)
+        heights = "(name) => document.querySelector(name).getBoundingClientRect().height"
+        assert page.evaluate(heights, ".player-artist") < 80
+        assert page.evaluate(heights, ".player-album") < 60
+        page.get_by_role("button", name="Never again", exact=True).click()
+        tallest = "Math.max(...[...document.querySelectorAll('[role=menuitem]')]"
+        assert page.evaluate(f"{tallest}.map((one) => one.offsetHeight))") < 80
+        page.keyboard.press("Escape")
+        page.unroute_all(behavior="wait")
+
+
+def test_a_ban_is_of_the_song_that_the_menu_showed(ben: Watched) -> None:
+    page, before = listen(ben), ben.last_event()
+    shown = str(page.locator("[data-now-playing]").text_content())
+    page.get_by_role("button", name="Never again").click()
+    hurry(ben)
+    expect(page.locator("[data-now-playing]")).not_to_have_text(shown)
+    heard = ben.wait_for_event(before)
+    page.get_by_role("menuitem", name="This song").click()
+    banned = ben.wait_for_event(heard)
+    assert (banned["kind"], banned["title"]) == ("ban", shown)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    assert ben.wait_for_event(banned)["kind"] == "retract"

@@ -1,0 +1,193 @@
+"""How the radio is wanted; bans; password, devices, leaving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.fixtures.browser.visit import visit
+from tests.fixtures.web.servers import PASSWORD, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page, Route
+
+    from bandstand.store.accounts import Role
+    from tests.fixtures.browser.visit import Watched
+    from tests.fixtures.web.servers import Server
+
+NEW_PASSWORD = "a tuba in the attic"  # noqa: S105
+
+
+@pytest.fixture(scope="module")
+def spare(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
+    """A server with accounts that may be changed or go."""
+    names: dict[str, Role] = {
+        "cat": "listener",
+        "dan": "listener",
+        "eve": "listener",
+        "ann": "admin",
+    }
+    with serving(home_with("spare"), folders=[music], names=names) as found:
+        yield found
+
+
+def settled(page: Page, words: str) -> None:
+    expect(page.get_by_role("status")).to_contain_text(words)
+
+
+def test_the_dial_is_saved_and_says_what_it_does(ben: Watched) -> None:
+    page = ben.open("settings")
+    dial = page.get_by_role("slider", name="From familiar to discover")
+    expect(page.locator("#dial-words")).to_contain_text("In balance")
+    dial.fill("1")
+    expect(page.locator("#dial-words")).to_contain_text("not heard here yet")
+    settled(page, "Saved.")
+    assert ben.ask("/api/settings")["dial"] == 1
+    dial.fill("0")
+    page.reload()
+    expect(dial).to_have_value("0")
+
+
+def test_private_mode_is_switched_and_put_back_if_that_fails(ben: Watched) -> None:
+    page = ben.open("settings")
+    private = page.get_by_role("switch", name="Private mode")
+    private.click()
+    settled(page, "Private mode is on.")
+    assert ben.ask("/api/settings")["private"] is True
+    private.click()
+    settled(page, "Private mode is off.")
+    page.route("**/api/settings", lambda route: route.abort())
+    private.click()
+    settled(page, "The server cannot be reached.")
+    expect(private).not_to_be_checked()
+    page.unroute("**/api/settings")
+    assert ben.ask("/api/settings")["private"] is False
+    ben.complaints = [said for said in ben.complaints if "ERR_FAILED" not in said]
+
+
+def test_an_algorithm_is_chosen_by_its_description(ben: Watched) -> None:
+    page = ben.open("settings")
+    page.get_by_text("How songs are chosen").click()
+    options = page.get_by_role("radio")
+    expect(options).to_have_count(len(ben.ask("/api/settings")["algorithms"]))
+    page.get_by_role("radio", name="Thompson sampling").click()
+    settled(page, "Saved.")
+    expect(page.locator("#dial-words")).to_contain_text("has no dial")
+    assert ben.ask("/api/settings")["algorithm"] == "thompson-cn-x"
+    page.get_by_role("radio", name="Bayes-UCB, exact").click()
+    expect(page.locator("#dial-words")).to_contain_text("In balance")
+    intercept = page.get_by_role("switch", name="Learn how much you like music as such")
+    intercept.click()
+    expect(intercept).not_to_be_checked()
+    intercept.click()
+    expect(intercept).to_be_checked()
+
+
+def test_what_a_browser_remembers_is_there_after_a_reload(ben: Watched) -> None:
+    page = ben.open("settings")
+    advance = page.get_by_role("group", name="After a rating go on to the next song")
+    loudness = page.get_by_role("group", name="Even out the loudness")
+    advance.get_by_role("button", name="Always").click()
+    loudness.get_by_role("button", name="Off").click()
+    settled(page, "Saved in this browser.")
+    page.reload()
+    expect(advance.get_by_role("button", name="Always")).to_have_attribute("aria-pressed", "true")
+    expect(loudness.get_by_role("button", name="Off")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_is_kept_away_is_named_and_allowed_again(ben: Watched, server: Server) -> None:
+    client = server.client("ben")
+    song = client.get("/api/songs?limit=1").json()["songs"][0]
+    ban = {"key": "ban", "kind": "ban", "scope": "song", "target": song["id"]}
+    snooze = {"key": "sn", "kind": "snooze", "scope": "genre", "target": "Polka", "days": 30}
+    for event in (ban, snooze):
+        assert client.post("/api/events", json=event).status_code == 201
+    page = ben.open("settings")
+    name = f"{song['title']} – {song['artist']}"
+    expect(page.locator("li").filter(has_text=name)).to_contain_text("never again")
+    expect(page.locator("li").filter(has_text="Polka")).to_contain_text("Genre, not until")
+    page.get_by_role("button", name="Allow again: Polka").click()
+    settled(page, "Polka may be played again.")
+    page.get_by_role("button", name=f"Allow again: {name}").click()
+    expect(page.get_by_text("Nothing is kept away.")).to_be_visible()
+    assert ben.ask("/api/settings/rules")["rules"] == []
+
+
+def test_the_version_the_keys_and_the_admins_pages_are_found(ben: Watched, ann: Watched) -> None:
+    page = ben.open("settings")
+    expect(page.get_by_text(f"Bandstand {ben.ask('/api/settings')['version']}")).to_be_visible()
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="People")).to_have_count(0)
+    expect(page.get_by_role("button", name="Start afresh")).to_have_count(0)
+    ann.open("settings").get_by_role("link", name="People").click()
+    expect(ann.page.get_by_role("heading", level=1)).to_have_text("People")
+
+
+def test_the_demos_guest_has_no_password_and_no_devices(ben: Watched) -> None:
+    def as_guest(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "guest": True})
+
+    ben.page.route("**/api/session", as_guest)
+    page = ben.open("settings")
+    expect(page.get_by_text("This is a demo")).to_be_visible()
+    expect(page.get_by_role("link", name="Export my data")).to_be_visible()
+    expect(page.get_by_role("button", name="Start afresh")).to_be_visible()
+    for name in ("Change password", "Log out everywhere else", "Delete me"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+
+
+def test_a_password_is_changed_and_other_devices_are_out(chromium: Browser, spare: Server) -> None:
+    other = spare.client()
+    login = {"name": "cat", "password": PASSWORD}
+    assert other.post("/api/session", json=login).status_code == 200
+    with visit(chromium, spare, "cat") as cat:
+        page = cat.open("settings")
+        expect(page.get_by_role("button", name="Log out everywhere else")).to_be_visible()
+        page.get_by_role("button", name="Change password").click()
+        dialog = page.get_by_role("dialog", name="Change password")
+        dialog.get_by_label("Old password").fill("not this one")
+        dialog.get_by_label("New password").fill(NEW_PASSWORD)
+        dialog.get_by_role("button", name="Change password").click()
+        expect(dialog.get_by_role("alert")).to_have_text("This is not your password.")
+        dialog.get_by_label("Old password").fill(PASSWORD)
+        dialog.get_by_role("button", name="Change password").click()
+        settled(page, "The password is changed.")
+        expect(dialog).to_have_count(0)
+        assert cat.ask("/api/session")["name"] == "cat"
+    assert other.get("/api/session").status_code == 401
+    assert other.post("/api/session", json={**login, "password": NEW_PASSWORD}).is_success
+
+
+def test_everywhere_else_is_logged_out(chromium: Browser, spare: Server) -> None:
+    other = spare.client()
+    assert other.post("/api/session", json={"name": "dan", "password": PASSWORD}).is_success
+    with visit(chromium, spare, "dan") as dan:
+        page = dan.open("settings")
+        page.get_by_role("button", name="Log out everywhere else").click()
+        expect(page.get_by_text("You are logged in nowhere else.")).to_be_visible()
+        assert dan.complaints == []
+    assert other.get("/api/session").status_code == 401
+
+
+def test_who_leaves_is_gone(chromium: Browser, spare: Server) -> None:
+    with visit(chromium, spare, "eve") as eve:
+        page = eve.open("settings")
+        page.get_by_role("button", name="Delete me").click()
+        dialog = page.get_by_role("dialog", name="Delete your account?")
+        expect(dialog).to_contain_text("every rating, skip and song you heard")
+        dialog.get_by_label("Password").fill("not this one")
+        dialog.get_by_role("button", name="Delete me").click()
+        expect(dialog.get_by_role("alert")).to_have_text("This is not your password.")
+        dialog.get_by_label("Password").fill(PASSWORD)
+        dialog.get_by_role("button", name="Delete me").click()
+        expect(page.get_by_role("heading", name="Welcome back")).to_be_visible()
+    users = spare.client("ann").get("/api/admin/users").json()["users"]
+    assert "eve" not in {user["name"] for user in users}

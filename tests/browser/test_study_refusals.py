@@ -1,0 +1,312 @@
+"""What the page says when the server says no, and every state of the study as it is found.
+
+The page never asks for what is not allowed; here it is made to believe that it is.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_accessibility import MOVING, STICKING_OUT, STRUCTURE, THEMES, WIDTHS, audit
+from tests.fixtures.browser.keyboard import name_held, use, walk
+from tests.fixtures.browser.payloads import PAYLOADS
+from tests.fixtures.browser.player import PLAYING
+from tests.fixtures.browser.script_trap import odd_elements
+from tests.fixtures.browser.study_participant import (
+    FAST,
+    SLOWLY,
+    begin,
+    heading,
+    press,
+    song,
+    study_server,
+    toast,
+    until_open,
+)
+from tests.fixtures.browser.visit import DESK, PHONE, visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page, Route
+
+    from tests.fixtures.browser.study_participant import World
+    from tests.fixtures.browser.visit import Watched
+
+# Whoever is at each state, and what is shown there: with six hours between two parts, and two
+# parts a day.
+STATES: Final = {
+    "a": "Songs on Sunday",
+    "b": "Part 1 of 3",
+    "c": "Part 1 of 3",
+    "d": "Time for a break",
+    "e": "Part 1 is done. Thank you.",
+    "f": "Part 2 is done. Thank you.",
+    "g": "All done. Thank you.",
+}
+ALIKE: Final = ("b", "f", "g")  # these look like others
+
+
+@pytest.fixture(scope="module")
+def world(music: Path, home_with: Callable[[str], Path]) -> Iterator[World]:
+    """A study in which somebody is at each state."""
+    rules: dict[str, Any] = {"rest_seconds": 600.0, "listen_seconds": 2.0}
+    with study_server(home_with("states"), music, names="abcdefghij", **rules) as found:
+        found.let("b")
+        found.let("c", rated=2)
+        found.let("d", rated=3)
+        found.let("e", done=[2])
+        found.let("f", done=[12, 7])
+        found.let("g", done=[80, 60, 40])
+        yield found
+
+
+def pretend(tab: Watched, **changes: Any) -> None:
+    """Let the next answers about where one stands say something else: as drawn, and as pressed."""
+
+    def change(route: Route) -> None:
+        answer = route.fetch()
+        study = {**answer.json()["study"], **changes}
+        route.fulfill(response=answer, json={"study": study})
+
+    tab.page.route("**/api/study", change, times=2)
+
+
+# ── Refusals ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "button", "words"),
+    [
+        ("e", {"state": "begin"}, "Begin part 2", "The next part cannot begin yet."),
+        ("f", {"state": "begin"}, "Begin part 3", "The next part cannot begin yet."),
+        ("c", {"state": "begin", "place": 2}, "Begin part 2", "Another part is under way"),
+        ("d", {"state": "listen"}, "Go on with song 4", "It is time for a break first."),
+        ("g", {"state": "listen", "place": 1}, "Go on with song", "This part is done already."),
+    ],
+    ids=["two hours after the last", "third in a day", "unfinished", "no rest", "finished"],
+)
+def test_what_is_not_allowed_is_refused_in_words_and_one_stands_where_one_stood(
+    chromium: Browser, world: World, name: str, changes: dict[str, Any], button: str, words: str
+) -> None:
+    with visit(chromium, world.server, name) as tab:
+        pretend(tab, **changes)
+        page = tab.open("study")
+        press(page, button)
+        expect(toast(page)).to_contain_text(words)
+        expect(heading(page)).to_have_text(STATES[name])
+        expect(heading(page)).to_be_focused()
+
+
+def test_another_persons_part_is_refused(chromium: Browser, world: World) -> None:
+    theirs = world.server.client("b").get("/api/study").json()["study"]["arms"]
+    with visit(chromium, world.server, "c") as tab:
+        pretend(tab, state="begin", place=1, arms=theirs)
+        page = tab.open("study")
+        press(page, "Begin part 1")
+        expect(toast(page)).to_contain_text("This part is not one of yours.")
+        expect(page.get_by_role("button", name="Go on with song 3")).to_be_visible()
+
+
+def test_an_early_rating_is_refused_with_the_time_and_can_be_given_later(
+    chromium: Browser, world: World
+) -> None:
+    with visit(chromium, world.server, "h") as tab:
+        # The page believes that nothing must be heard.
+        def hurry(route: Route) -> None:
+            answer = route.fetch()
+            study = answer.json()["study"]
+            study["rules"]["listen_seconds"] = 0
+            route.fulfill(response=answer, json={"study": study})
+
+        def at_once(route: Route) -> None:
+            answer = route.fetch()
+            route.fulfill(response=answer, json={**answer.json(), "may_rate_in": 0})
+
+        tab.page.context.add_init_script(SLOWLY)
+        tab.page.route("**/begin", hurry)
+        tab.page.route("**/next", at_once)
+        page = begin(tab)
+        until_open(page)
+        page.keyboard.press("4")
+        expect(toast(page)).to_contain_text("Not yet: it can be rated in")
+        assert [one.stars for one in world.ratings("h")] == [None]
+        page.evaluate(FAST)  # it plays on by itself
+        tab.until(f"{PLAYING}.currentTime > 2.5")
+        until_open(page)
+        page.keyboard.press("4")
+        expect(page.get_by_text("Song 2 of 5")).to_be_visible()
+        assert [one.stars for one in world.ratings("h")] == [4, None]
+
+
+def test_a_song_that_was_rated_elsewhere_is_not_rated_again(
+    chromium: Browser, world: World
+) -> None:
+    with visit(chromium, world.server, "i") as tab:
+        page = begin(tab)
+        until_open(page)
+        other = world.server.client("i")
+        arm = other.get("/api/study").json()["study"]["arms"][0]["id"]
+        body = {"number": 1, "stars": 1, "known": True}
+        assert other.post(f"/api/study/arms/{arm}/ratings", json=body).status_code == 200
+        page.keyboard.press("5")
+        expect(toast(page)).to_contain_text("This song has its rating already")
+        expect(page.get_by_role("button", name="Go on with song 2")).to_be_visible()
+        assert [one.stars for one in world.ratings("i")] == [1]
+
+
+def test_a_song_that_cannot_be_played_is_told_and_tried_again(
+    chromium: Browser, world: World
+) -> None:
+    with visit(chromium, world.server, "c") as tab:
+        tab.page.route("**/audio", lambda route: route.fulfill(status=404))
+        page = tab.open("study")
+        press(page, "Go on with song 3")
+        expect(page.get_by_text("This song cannot be played here at the moment.")).to_be_visible()
+        tab.page.unroute("**/audio")
+        press(page, "Play")
+        tab.until_playing()
+        until_open(page)
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_what_a_study_is_called_never_becomes_markup(
+    chromium: Browser, world: World, name: str
+) -> None:
+    payload = PAYLOADS[0]
+    with visit(chromium, world.server, name) as tab:
+        pretend(tab, title=payload, consent=f"{payload}\n\n{payload}")
+        page = tab.open("study")
+        expect(page.locator(".study-sheet")).to_contain_text(payload)
+        expect(page.locator("main p").filter(has_text=payload)).to_have_count(2 + (name == "b"))
+        assert odd_elements(page) == []
+        assert tab.complaints == []
+
+
+def test_a_study_that_is_closed_says_so(
+    chromium: Browser, music: Path, home_with: Callable[[str], Path]
+) -> None:
+    with (
+        study_server(home_with("closing"), music) as world,
+        visit(chromium, world.server, "a") as tab,
+    ):
+        page = begin(tab)
+        until_open(page)
+        world.close()
+        page.keyboard.press("5")
+        expect(toast(page)).to_contain_text("The study is closed now.")
+        expect(heading(page)).to_have_text("No study is open at the moment")
+        expect(heading(page)).to_be_focused()
+        press(page, "Withdraw from the study")  # which is possible all the same
+        page.get_by_label("Type “withdraw”").fill("withdraw")
+        page.get_by_role("button", name="Withdraw", exact=True).click()
+        expect(toast(page)).to_contain_text("You have withdrawn.")
+        page.reload()
+        expect(page.get_by_role("link", name="Settings")).to_be_visible()
+        expect(page.get_by_role("link", name="Study")).to_have_count(0)
+
+
+# ── Every state ─────────────────────────────────────────────────────────────────────────
+
+
+def at(tab: Watched, text: str) -> Page:
+    page = tab.open("study")
+    expect(heading(page)).to_have_text(text)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param(name, text, id=name, marks=[pytest.mark.long] if name in ALIKE else [])
+        for name, text in STATES.items()
+    ],
+)
+def test_every_state_is_accessible_fits_and_is_reached_by_keyboard(
+    chromium: Browser, world: World, name: str, text: str
+) -> None:
+    # The audit brings styles of its own, which the page's policy would refuse.
+    options: dict[str, Any] = {"bypass_csp": True, "reduced_motion": "reduce"}
+    with visit(chromium, world.server, name, **options) as tab:
+        page = at(tab, text)
+        for summary in page.locator("main summary").all():
+            summary.click()
+        for size in (DESK, PHONE):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            for theme in THEMES:
+                page.emulate_media(color_scheme=theme)
+                assert audit(page) == []
+        check_parts(page)
+        assert walk(page) == ([], [])
+
+
+def test_a_song_is_accessible_and_fits(chromium: Browser, world: World) -> None:
+    options: dict[str, Any] = {"bypass_csp": True, "reduced_motion": "reduce"}
+    with visit(chromium, world.server, "c", **options) as tab:
+        page = tab.open("study")
+        press(page, "Go on with song 3")
+        expect(song(page)).to_be_focused()
+        for _ in range(2):  # before it may be rated, and then
+            for size in (DESK, PHONE):
+                page.set_viewport_size(size)  # type: ignore[arg-type]
+                for theme in THEMES:
+                    page.emulate_media(color_scheme=theme)
+                    assert audit(page) == []
+            until_open(page)
+        check_parts(page)
+        assert walk(page) == ([], [])
+
+
+@pytest.mark.parametrize(("parts", "words"), [(2, "both parts"), (3, "all 3 parts")])
+def test_the_end_says_how_many_parts_are_done(
+    chromium: Browser, world: World, parts: int, words: str
+) -> None:
+    with visit(chromium, world.server, "g") as tab:
+        pretend(tab, parts=parts)
+        page = at(tab, STATES["g"])
+        expect(page.get_by_text(f"You have finished {words} and rated 15 songs.")).to_be_visible()
+
+
+def check_parts(page: Page) -> None:
+    """Headings in order, one live region of the page, nothing that sticks out or moves."""
+    found = page.evaluate(STRUCTURE)
+    assert (found["mains"], found["ones"]) == (1, 1)
+    assert found["live"] == ["notices polite"]
+    levels = found["levels"]
+    assert all(below <= above + 1 for above, below in pairwise(levels)), levels
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert (width, page.evaluate(STICKING_OUT)) == (width, [])
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    assert page.evaluate(MOVING) == []
+
+
+def test_a_song_is_rated_without_a_mouse_from_the_first_word_on(
+    chromium: Browser, world: World
+) -> None:
+    with visit(chromium, world.server, "j") as tab:
+        page = at(tab, STATES["a"])
+        use(page, "I have read this and want to take part.", "Space")
+        use(page, "Take part")
+        expect(heading(page)).to_have_text("Part 1 of 3")
+        assert name_held(page) == "Part 1 of 3"
+        use(page, "Begin part 1")
+        expect(song(page)).to_be_focused()
+        page.keyboard.press("i")
+        page.keyboard.press("4")
+        expect(page.get_by_text("Song 2 of 5")).to_be_visible()
+        expect(song(page)).to_be_focused()
+        use(page, "Pause", "Space")
+        expect(page.get_by_role("button", name="Play", exact=True)).to_be_focused()
+        use(page, "I know this song", "Enter")
+        use(page, "2 stars", "Enter")  # found from the beginning again
+        expect(page.get_by_text("Song 3 of 5")).to_be_visible()
+        use(page, "Stop for now")
+        expect(heading(page)).to_be_focused()
+        assert [one.stars for one in world.ratings("j")] == [4, 2, None]
+        assert tab.complaints == []

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
+from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
+
+
+def drawn_stack(
+    rng: np.random.Generator, nodes: int, columns: int, answers: int, *, shared: bool
+) -> tuple[CovarianceStack, Any]:
+    """Return a stack from which some answers were taken, and its matrices written out."""
+    modes, levels = rng.normal(size=(columns, columns)), rng.uniform(0, 2, (nodes, columns))
+    halves = modes * np.sqrt(levels)[:, np.newaxis]
+    plain = halves @ halves.transpose(0, 2, 1)
+    stack = CovarianceStack.of(plain.copy())
+    if shared:
+        stack = CovarianceStack(base=Diagonal(modes=modes, levels=levels), taken=stack.taken)
+    for _ in range(answers):
+        features = rng.normal(size=columns)
+        towards = plain @ features
+        taken = towards / np.sqrt(1 + towards @ features)[:, np.newaxis]
+        plain = plain - taken[:, :, np.newaxis] * taken[:, np.newaxis]
+        stack = stack.without(taken)
+    return stack, plain
+
+
+stacks = {
+    "seed": st.integers(0, 10_000),
+    "nodes": st.integers(2, 6),
+    "columns": st.integers(1, 60),
+    "answers": st.integers(0, 60),
+    "shared": st.booleans(),
+}
+
+
+@given(**stacks)
+def test_whatever_is_asked_is_as_if_every_matrix_had_been_written_out(
+    seed: int, nodes: int, columns: int, answers: int, *, shared: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    stack, plain = drawn_stack(rng, nodes, columns, answers, shared=shared)
+    x, songs = rng.normal(size=columns), rng.normal(size=(5, columns))
+    unit = 1e-9 * float(np.abs(plain).max())
+    some = [nodes - 1, 0]
+    assert stack.dense == pytest.approx(plain, rel=1e-9, abs=unit)
+    assert stack.at(some) == pytest.approx(plain[some], rel=1e-9, abs=unit)
+    assert stack.times(x) == pytest.approx(plain @ x, rel=1e-9, abs=unit)
+    variances = np.einsum("sp,gpq,sq->sg", songs, plain, songs)
+    assert stack.variances_of(songs) == pytest.approx(variances, rel=1e-9, abs=columns * unit)
+    assert stack.variances_of(songs[:0]).shape == (0, nodes)
+    share = rng.uniform(0, 1, nodes)
+    assert stack.pooled(share) == pytest.approx(
+        np.einsum("g,gpq->pq", share, plain), rel=1e-9, abs=nodes * unit
+    )
+
+
+@given(**stacks)
+def test_every_matrix_is_symmetric_to_the_last_bit(
+    seed: int, nodes: int, columns: int, answers: int, *, shared: bool
+) -> None:
+    stack, _ = drawn_stack(np.random.default_rng(seed), nodes, columns, answers, shared=shared)
+    assert (stack.dense == stack.dense.transpose(0, 2, 1)).all()
+    assert (stack.at([0]) == stack.at([0]).transpose(0, 2, 1)).all()
+
+
+def test_an_answer_copies_no_matrix_until_there_are_many() -> None:
+    rng = np.random.default_rng(0)
+    stack, _ = drawn_stack(rng, 3, 8, 0, shared=False)
+    longer = stack.without(rng.normal(size=(3, 8)) * 1e-3)
+    assert longer.base is stack.base
+    assert len(stack.taken) == 0  # what was there before is as it was
+    for _ in range(100):
+        longer = longer.without(rng.normal(size=(3, 8)) * 1e-3)
+        assert len(longer.taken) < longer.room
+    assert longer.base is not stack.base
+
+
+def test_the_memory_it_takes_is_told() -> None:
+    rng = np.random.default_rng(1)
+    stack, _ = drawn_stack(rng, 4, 10, 3, shared=False)
+    assert stack.nbytes == 8 * (4 * 10 * 10 + 3 * 4 * 10)
+    assert stack.dense.shape == (4, 10, 10)
+    assert stack.nbytes == 8 * (4 * 10 * 10 + 3 * 4 * 10)  # nothing more is kept
+    shared, _ = drawn_stack(rng, 4, 10, 0, shared=True)
+    assert shared.nbytes == 8 * (10 * 10 + 4 * 10)
+
+
+def test_a_direction_that_takes_everything_leaves_no_negative_variance() -> None:
+    base = np.diag([1.0, 1e-20])[np.newaxis]
+    stack = CovarianceStack.of(base).without(np.array([[1.0 + 1e-15, 0.0]]))
+    assert (stack.variances_of(np.eye(2)) >= 0).all()

@@ -1,0 +1,223 @@
+"""Bounds of songs: no quantile is above them, whatever was heard, planned or learned since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.exact.search.candidate_list import CandidateList
+from bandstand.core.engines.exact.search.metric import Metric
+from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
+from bandstand.core.engines.exact.search.screen import Groups, Screen
+from bandstand.core.engines.exact.search.tail_budget import tail_budget
+from bandstand.core.engines.exact.search.top_k import TightBounds
+from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.songs import Songs
+from bandstand.core.model.student_mixture import quantile
+
+if TYPE_CHECKING:
+    from bandstand.core.engines.exact.engine import ExactBelief
+    from bandstand.types import AnyArray, Vector
+
+LONGEST = 43_200.0
+SONGS = 200
+LISTED = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener:
+    """A belief, and songs of which some were heard."""
+
+    engine: Exact
+    belief: ExactBelief
+    songs: Songs
+    typical: int
+    node: int
+
+    @classmethod
+    def drawn(
+        cls, seed: int, *, ratings: int, columns: int, tail: float = 0.0, again: int = 0
+    ) -> Listener:
+        """Return a listener; `again` of the answers are about songs heard shortly before."""
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(SONGS, columns)) * np.exp(tail * rng.normal(size=(SONGS, 1)))
+        features[7] = 0.0
+        features = features.astype(np.float32).astype(np.float64)
+        heard = features[rng.integers(SONGS, size=ratings)]
+        given = 3 + heard @ rng.normal(size=columns) + rng.normal(size=ratings)
+        elapsed = np.full(ratings, LONGEST)
+        elapsed[:again] = rng.uniform(5.0, LONGEST / 20, size=len(elapsed[:again]))
+        engine = Exact(prior=radio_prior(columns) if seed % 2 else paper_prior(columns))
+        belief = engine.fit(History.of(features=heard, elapsed=elapsed, ratings=given))
+        since = np.full(SONGS, LONGEST)
+        since[::9] = rng.uniform(0, LONGEST, len(since[::9]))
+        songs = Songs.of(features=features, elapsed=since)
+        node = int(rng.integers(len(belief.grid)))
+        return cls(
+            engine=engine, belief=belief, songs=songs, typical=int(rng.integers(SONGS)), node=node
+        )
+
+    def after(self, answers: int, seed: int) -> Listener:
+        """Return the same listener after more answers, with a planned play."""
+        rng, history, belief = np.random.default_rng(seed), self.belief.history, self.belief
+        for _ in range(answers):
+            song = self.songs.features_of([int(rng.integers(SONGS))])[0]
+            elapsed = float(rng.choice([LONGEST, 100.0]))
+            history = history.append(features=song, elapsed=elapsed, rating=float(rng.normal(3, 2)))
+            belief = self.engine.update(belief, history)
+        planned = self.engine.plan(belief, self.songs.take([int(rng.integers(SONGS))]))
+        return Listener(
+            engine=self.engine,
+            belief=planned,
+            songs=self.songs,
+            typical=self.typical,
+            node=self.node,
+        )
+
+    @property
+    def never(self) -> Songs:
+        """All songs as if they were never heard."""
+        return Songs.of(features=self.songs.features, elapsed=LONGEST)
+
+    def quantiles(self, songs: Songs, level: float) -> Vector:
+        """Return the quantiles of songs."""
+        found = self.engine.predict(self.belief, songs).quantile(level)
+        assert found is not None
+        return found
+
+    def cells(self, metric: Metric | None = None) -> MixtureCells:
+        """Return the cells of the belief."""
+        metric = metric or Metric.of(self.belief, self.node)
+        assert metric is not None
+        return MixtureCells(self.belief, LONGEST, metric)
+
+    def features(self) -> Vector:
+        """Return the features of a song that is taken as typical."""
+        features: Vector = self.songs.features_of([self.typical])[0] + 1e-3
+        return features
+
+
+listeners = {
+    "seed": st.integers(0, 2**32),
+    "ratings": st.integers(3, 60),
+    "columns": st.integers(1, 30),
+    "tail": st.floats(0, 2),
+    "again": st.integers(0, 8),
+}
+levels = st.floats(0.3, 0.9999)
+
+
+def assert_above(upper: AnyArray, quantiles: Vector) -> None:
+    assert (upper >= quantiles - 1e-9 * np.abs(quantiles)).all()
+
+
+def listed(listener: Listener, level: float) -> tuple[Any, CandidateList] | None:
+    cells = listener.cells()
+    groups = Groups.of(cells, listener.features(), 1 - level)
+    if groups is None:
+        return None
+    screen = Screen.of(groups.knots, groups.reaches, cells.metric.form)
+    assert screen is not None
+    table = SongTable.of(listener.songs.features)
+    bounds, allowed = screen.bounds(table), CandidateSet.everything(SONGS)
+    made = CandidateList.of(cells, groups, screen, allowed, None, bounds, LISTED)
+    return (screen, bounds, screen.bounds(table, closer=True)), made
+
+
+@given(level=levels, **listeners)
+def test_no_song_never_heard_is_above_the_screen(level: float, **drawn: Any) -> None:
+    listener = Listener.drawn(**drawn)
+    if (found := listed(listener, level)) is not None:
+        (screen, bounds, closer), _ = found
+        quantiles = listener.quantiles(listener.never, level)
+        assert_above(screen.unit * bounds.upper.astype(np.float64), quantiles)
+        assert_above(screen.unit * closer.upper.astype(np.float64), quantiles)
+
+
+@given(level=levels, **listeners)
+def test_no_song_is_above_its_tight_bound(level: float, **drawn: Any) -> None:
+    listener = Listener.drawn(**drawn)
+    close = TightBounds.of(listener.cells(), listener.songs, listener.features(), 1 - level)
+    if close is not None:
+        assert_above(close.upper(np.arange(SONGS)), listener.quantiles(listener.songs, level))
+
+
+def check_list(listener: Listener, level: float, answers: int, later_level: float) -> None:
+    """Compare the bounds of a list with the quantiles of a later belief."""
+    found = listed(listener, level)
+    later = listener.after(answers, 1)
+    if found is None or not found[1].metric.suits(later.belief):
+        return
+    candidates = found[1]
+    drift = max(candidates.drift(later.cells(candidates.metric), 1 - later_level), 0.0)
+    if drift < np.inf:
+        quantiles = later.quantiles(later.never, later_level)
+        assert_above(candidates.upper(drift), quantiles[candidates.rows])
+        outside = np.delete(quantiles, candidates.rows)
+        assert (outside <= candidates.outside(drift) + 1e-9 * np.abs(outside)).all()
+
+
+@given(level=levels, later_level=levels, answers=st.integers(0, 6), **listeners)
+def test_a_list_holds_after_more_answers(
+    level: float, later_level: float, answers: int, **drawn: Any
+) -> None:
+    check_list(Listener.drawn(**drawn), level, answers, later_level)
+
+
+def check_some_lists() -> None:
+    for seed in range(20):
+        check_list(Listener.drawn(seed, ratings=12, columns=6, again=3), 0.9, 3, 0.92)
+
+
+def test_some_lists_hold() -> None:
+    check_some_lists()
+
+
+def test_centres_that_have_not_moved_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "bandstand.core.engines.exact.search.candidate_list.distances",
+        lambda _, points, *__: 0 * points[:, 0],
+    )
+    with pytest.raises(AssertionError):
+        check_some_lists()
+
+
+def test_lengths_of_another_metric_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Metric.lengths
+    monkeypatch.setattr(Metric, "lengths", lambda self, vectors: 0.1 * honest(self, vectors))
+    with pytest.raises(AssertionError):
+        check_some_lists()
+
+
+def test_a_list_says_nothing_after_an_answer_is_taken_back() -> None:
+    listener = Listener.drawn(1, ratings=12, columns=4)
+    found = listed(listener, 0.9)
+    assert found is not None
+    shorter = listener.engine.fit(listener.belief.history.without(3))
+    assert not found[1].suits(shorter, LONGEST, CandidateSet.everything(SONGS))
+
+
+@given(seed=st.integers(0, 2**32), tail=st.floats(1e-4, 0.7), freedom=st.floats(1.5, 200))
+def test_a_budget_is_above_every_mixture_and_tight_for_its_own(
+    seed: int, tail: float, freedom: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(7))
+    locations, scales = rng.normal(size=(30, 7)), np.exp(rng.normal(size=(30, 7)))
+    budget = tail_budget(shares, locations[0], scales[0], tail, freedom)
+    assert budget is not None
+    bounds = (locations + budget.reaches * scales)[:, budget.reaches > -np.inf].max(axis=1)
+    true = quantile(1 - tail, locations, scales, shares, freedom)
+    assert true is not None
+    assert_above(bounds, true)
+    if (locations[0] <= true[0]).all():
+        assert bounds[0] <= true[0] + 2e-3 * scales[0].max()

@@ -1,0 +1,311 @@
+"""One battery of data that break careless code, for every engine there is."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.least_squares import LeastSquares
+from bandstand.core.engines.mcmc import gibbs
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.engines.random import NoModel
+from bandstand.core.engines.ridge import Ridge
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import (
+    GammaRecovery,
+    ListenerPrior,
+    LogNormalRecovery,
+    NoisePrior,
+    PreferencePrior,
+    paper_prior,
+    radio_prior,
+)
+from bandstand.core.model.songs import Songs
+from bandstand.errors import InvalidInputError
+from bandstand.types import MONTH
+from tests.fixtures import degenerate_cases as degenerate
+from tests.fixtures.degenerate_cases import (
+    CASES,
+    COLUMNS,
+    FEATURES,
+    NO_SONGS,
+    ONE_SONG,
+    SONGS,
+    check,
+    strictly,
+)
+from tests.fixtures.factor_worlds import informed_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bandstand.core.engines.engine import Engine
+    from bandstand.core.model.priors import RecoveryPrior
+
+
+def sampler(prior: ListenerPrior) -> Mcmc:
+    return Mcmc(prior=prior, effective_draws=30, most_draws=40, warm_up=4)
+
+
+SAMPLERS: Final[dict[str, Mcmc]] = {
+    "MCMC, paper's prior": sampler(paper_prior(COLUMNS)),
+    "MCMC, radio's prior": sampler(radio_prior(COLUMNS)),
+}
+VARIATIONAL: Final[dict[str, Variational]] = {
+    "variational, two factors": Variational(model=content_novelty(COLUMNS)),
+    "variational, three factors": Variational(model=content_novelty_diversity(COLUMNS)),
+    "variational, prior means": Variational(model=informed_model(COLUMNS)),
+}
+RIDGE: Final[dict[str, Ridge]] = {
+    "ridge": Ridge(),
+    "ridge with time": Ridge(regularisation=0.1, time_unit=MONTH),
+}
+ONLINE: Final[dict[str, Engine[Any]]] = {
+    "exact, paper's prior": Exact(prior=paper_prior(COLUMNS)),
+    "exact, radio's prior": Exact(prior=radio_prior(COLUMNS)),
+    "least squares": LeastSquares(),
+    "least squares, paper's prior": LeastSquares(penalty=paper_prior(COLUMNS)),
+    "least squares, radio's prior": LeastSquares(penalty=radio_prior(COLUMNS)),
+    "nothing": NoModel(),
+    **VARIATIONAL,
+    **RIDGE,
+}
+ENGINES: Final[dict[str, Engine[Any]]] = {**ONLINE, **SAMPLERS}
+# Here double precision cannot hold both the prior and the ratings, or all ratings: sound, but no
+# more. Whether a search comes to rest depends on how the machine rounds.
+BEYOND_DOUBLE_PRECISION: Final = {
+    "everything at its largest",
+    "weights of all sizes",
+    "ratings of all sizes",
+}
+
+every_case = pytest.mark.parametrize("case", CASES)
+every_engine = pytest.mark.parametrize("name", ENGINES)
+
+
+# A search from scratch for each answer takes its time where the data are far from the prior.
+ANSWERS_ONLINE: Final[dict[type, int]] = {Exact: 5, Variational: 2}
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+@cache
+def fitted(name: str, case: str) -> Any:
+    """Return an engine's belief after a case; several tests look at the same one."""
+    with strictly():
+        return ENGINES[name].fit(CASES[case], rng=rng())
+
+
+def with_answer(history: History, source: History, row: int) -> History:
+    """Return `history` with one answer of `source` at its end."""
+    return history.append(
+        features=source.features[row],
+        elapsed=float(source.elapsed[row]),
+        rating=float(source.ratings[row]),
+        weight=float(source.weights[row]),
+        diversity=float(source.diversity[row]),
+    )
+
+
+@every_engine
+@every_case
+def test_every_answer_is_finite_from_scratch(name: str, case: str) -> None:
+    engine, history, belief = ENGINES[name], CASES[case], fitted(name, case)
+    assert belief.history is history
+    with strictly():
+        for songs in (SONGS, ONE_SONG, NO_SONGS):
+            check(engine, belief, songs)
+        check(engine, engine.plan(belief, ONE_SONG))
+        longer = history.append(features=FEATURES[0], elapsed=5.0, rating=3.0)
+        check(engine, engine.update(belief, longer, rng=rng()))
+
+
+@pytest.mark.parametrize("name", ONLINE)
+@every_case
+def test_every_answer_is_finite_online(name: str, case: str) -> None:
+    engine, history = ONLINE[name], CASES[case]
+    with strictly():
+        belief = engine.fit(History.empty(COLUMNS), rng=rng())
+        for row in range(min(len(history), ANSWERS_ONLINE.get(type(engine), 12))):
+            longer = with_answer(belief.history, history, row)
+            belief = engine.update(belief, longer, rng=rng())
+            check(engine, belief)
+
+
+@pytest.mark.parametrize("name", VARIATIONAL)
+@every_case
+def test_a_search_that_starts_from_a_belief_stays_finite(name: str, case: str) -> None:
+    engine, history, belief = VARIATIONAL[name], CASES[case], fitted(name, case)
+    with strictly():
+        for row in range(min(len(history), 1)):
+            check(engine, engine.update(belief, with_answer(history, history, row)))
+
+
+@every_engine
+def test_a_hundred_thousand_answers_are_taken(name: str) -> None:
+    engine, history = ENGINES[name], degenerate.many_answers(100_000)
+    with strictly():
+        belief = engine.fit(history, rng=rng())
+        check(engine, belief)
+        longer = history.append(features=FEATURES[0], elapsed=9.0, rating=2.0)
+        check(engine, engine.update(belief, longer, rng=rng()))
+    summary = engine.summary(belief)
+    if summary.recovery_time_mean is not None:
+        assert summary.recovery_time_mean == pytest.approx(300, abs=3)
+        assert summary.noise_sd == pytest.approx(0.3, rel=0.02)
+    elif summary.noise_sd is not None:
+        # A curve of straight pieces leaves some of the signal to the noise.
+        assert 0.29 < summary.noise_sd < 0.35
+
+
+# ── Priors at the ends of what can be written down ───────────────────────────────────────
+
+RECOVERIES: Final[dict[str, RecoveryPrior]] = {
+    "recovers at once": LogNormalRecovery(median=1e-300, log_standard_deviation=1.0),
+    "never recovers": LogNormalRecovery(median=1e300, log_standard_deviation=1.0),
+    "may recover at any time": GammaRecovery(shape=1e-2, rate=1e-2),
+}
+
+
+def extreme_prior(recovery: RecoveryPrior) -> ListenerPrior:
+    return ListenerPrior(
+        preference=PreferencePrior.isotropic(COLUMNS, 10.0),
+        recovery=recovery,
+        noise=NoisePrior(shape=2.0, rate=1.0),
+    )
+
+
+MADE_OF_A_PRIOR: Final[dict[str, Callable[[ListenerPrior], Engine[Any]]]] = {
+    "exact": lambda prior: Exact(prior=prior),
+    "MCMC": sampler,
+    "least squares": lambda prior: LeastSquares(penalty=prior),
+}
+# The cases in which the answers say little or strange things about time.
+TIMELESS: Final = (
+    "no answers",
+    "one answer",
+    "just heard always",
+    "never heard always",
+    "heard a moment ago",
+    "heard just now",
+    "heard an age ago",
+    "recovers at once",
+    "never recovers",
+    "everything at its largest",
+)
+
+
+@pytest.mark.parametrize("name", MADE_OF_A_PRIOR)
+@pytest.mark.parametrize("recovery", RECOVERIES)
+@pytest.mark.parametrize("case", TIMELESS)
+def test_every_answer_is_finite_at_the_ends_of_time(name: str, recovery: str, case: str) -> None:
+    engine, history = MADE_OF_A_PRIOR[name](extreme_prior(RECOVERIES[recovery])), CASES[case]
+    with strictly():
+        belief = engine.fit(history, rng=rng())
+        check(engine, belief)
+        longer = history.append(features=FEATURES[0], elapsed=60.0, rating=4.0)
+        check(engine, engine.update(belief, longer, rng=rng()))
+
+
+# ── What one kind of engine promises beyond that ─────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", VARIATIONAL)
+@every_case
+def test_a_variational_belief_is_a_product_of_proper_distributions(name: str, case: str) -> None:
+    engine, belief = VARIATIONAL[name], fitted(name, case)
+    with strictly():
+        deviation = engine.predict(belief, SONGS).standard_deviation()
+    assert belief.converged or case in BEYOND_DOUBLE_PRECISION
+    assert (deviation[np.any(SONGS.features != 0, axis=1)] > 0).all()
+    for root in belief.precision_roots:
+        assert (np.diagonal(root) > 0).all()
+        np.testing.assert_array_equal(root, np.tril(root))
+    assert 0 < belief.rate < np.inf
+    assert np.isfinite(belief.bounds).all()
+    noise = engine.summary(belief).noise_sd
+    assert noise is not None
+    assert noise > 0
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, 60])
+def test_the_bound_rises_with_more_features_than_answers(columns: int) -> None:
+    rng = np.random.default_rng(3)
+    history = History.of(
+        features=rng.normal(size=(12, columns)), elapsed=100.0, ratings=rng.normal(size=12)
+    )
+    belief = Variational(model=content_novelty(columns)).fit(history)
+    assert belief.converged
+    assert (np.diff(belief.bounds) >= -1e-8 * (1 + np.abs(belief.bounds[1:]))).all()
+
+
+@every_case
+def test_every_draw_of_the_factors_is_finite(case: str) -> None:
+    with strictly():
+        draws = gibbs.sample_posterior(
+            content_novelty(COLUMNS), CASES[case], draws=3, warm_up=3, chains=1, rng=rng()
+        )
+        assert np.isfinite(draws.expected_ratings(SONGS)).all()
+        assert (draws.noise_precisions > 0).all()
+
+
+@pytest.mark.parametrize("name", RIDGE)
+@every_case
+def test_a_ridge_covariance_has_no_negative_eigenvalue_beyond_the_last_digit(
+    name: str, case: str
+) -> None:
+    with strictly():
+        covariance = fitted(name, case).covariance()
+    assert np.linalg.eigvalsh(covariance).min() >= -1e-15 * covariance.max()
+
+
+# ── What no engine gets to see ───────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e150, -1e150])
+def test_features_that_no_model_can_hold_are_refused(value: float) -> None:
+    features = FEATURES.copy()
+    features[4, 1] = value
+    sentence = re.escape(
+        f"features must be finite and at most 1e+06 in size, got {value} in row 4; standardise them"
+    )
+    with strictly():
+        with pytest.raises(InvalidInputError, match=sentence):
+            degenerate.told(features)
+        with pytest.raises(InvalidInputError, match=sentence):
+            Songs.of(features=features, elapsed=MONTH)
+
+
+# ── The checks themselves ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.1], [0.2, 1.0]], [[np.nan, 0.0], [0.0, 1.0]]]
+)
+def test_what_is_no_covariance_is_noticed(wrong: list[list[float]]) -> None:
+    with pytest.raises(AssertionError):
+        degenerate.check_covariance(np.array(wrong))
+
+
+@pytest.mark.parametrize(
+    "change", [{"mean": np.nan}, {"mean": np.inf}, {"standard_deviation": -1e-300}]
+)
+def test_a_wrong_answer_is_noticed(change: dict[str, float], monkeypatch: Any) -> None:
+    engine = Exact(prior=paper_prior(COLUMNS))
+    prediction = engine.predict(engine.fit(CASES["no noise"]), SONGS)
+    degenerate.check_prediction(prediction, len(SONGS))
+    for name, value in change.items():
+        monkeypatch.setattr(
+            type(prediction), name, lambda _, value=value: np.full(len(SONGS), value)
+        )
+    with pytest.raises(AssertionError):
+        degenerate.check_prediction(prediction, len(SONGS))

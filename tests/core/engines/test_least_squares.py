@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bandstand.core.engines.engine import Engine, Summary
+from bandstand.core.engines.exact.posterior.conjugate import condition_on
+from bandstand.core.engines.least_squares import LeastSquares, LeastSquaresBelief
+from bandstand.core.model.history import History
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import (
+    GammaRecovery,
+    ListenerPrior,
+    LogNormalRecovery,
+    NoisePrior,
+    PreferencePrior,
+    paper_prior,
+    radio_prior,
+)
+from bandstand.core.model.songs import Songs
+from bandstand.errors import InvalidInputError
+from bandstand.types import MONTH, Minutes
+
+if TYPE_CHECKING:
+    from bandstand.core.model.prediction import Prediction
+    from bandstand.types import Vector
+
+ENGINE: Engine[LeastSquaresBelief] = LeastSquares()  # checked by mypy
+
+
+def simulated(
+    seed: int, *, count: int, columns: int, noise: float, recovery_time: float = 400.0
+) -> tuple[Vector, History]:
+    """Return a taste and what a listener with it answered, at times from a minute to a month."""
+    rng = np.random.default_rng(seed)
+    taste = rng.standard_normal(columns)
+    features = rng.standard_normal((count, columns))
+    elapsed = np.exp(rng.uniform(0, math.log(MONTH), count))
+    ratings = (features @ taste) * novelty(elapsed, recovery_time)
+    ratings += noise * rng.standard_normal(count)
+    return taste, History.of(features=features, elapsed=elapsed, ratings=ratings)
+
+
+@st.composite
+def priors(draw: st.DrawFn, columns: int) -> ListenerPrior:
+    mean = draw(st.lists(st.floats(-2, 2), min_size=columns, max_size=columns))
+    variances = draw(st.lists(st.floats(0.1, 20), min_size=columns, max_size=columns))
+    recovery = draw(
+        st.one_of(
+            st.builds(GammaRecovery, shape=st.floats(1.5, 6), rate=st.floats(2e-3, 0.05)),
+            st.builds(
+                LogNormalRecovery,
+                median=st.floats(60, 3_000),
+                log_standard_deviation=st.floats(0.3, 1.7),
+            ),
+        )
+    )
+    return ListenerPrior(
+        preference=PreferencePrior.independent(mean, variances),
+        recovery=recovery,
+        noise=draw(st.builds(NoisePrior, shape=st.floats(1e-3, 4), rate=st.floats(1e-3, 4))),
+    )
+
+
+# ── The truth, where it can be known ─────────────────────────────────────────────────────
+
+
+@given(seed=st.integers(0, 2**32), columns=st.integers(1, 6), s=st.floats(50, 3_000))
+def test_the_truth_is_recovered_from_ratings_without_noise(
+    seed: int, columns: int, s: float
+) -> None:
+    taste, history = simulated(seed, count=60, columns=columns, noise=0.0, recovery_time=s)
+    assume(np.abs(taste).max() > 0.1)
+    belief = LeastSquares().fit(history)
+    assert belief.recovery_time == pytest.approx(s, rel=1e-4)
+    np.testing.assert_allclose(belief.preference, taste, atol=1e-4)
+    assert belief.residual_variance == pytest.approx(0.0, abs=1e-9)
+
+
+@given(seed=st.integers(0, 2**32), columns=st.integers(1, 6), count=st.integers(12, 60))
+def test_where_every_song_is_new_it_is_ordinary_least_squares(
+    seed: int, columns: int, count: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    features, ratings = rng.standard_normal((count, columns)), rng.normal(3, 1, count)
+    # So long after the last play that novelty is 1 to the last digit for every s in reach.
+    engine = LeastSquares(longest=Minutes(1_000.0))
+    belief = engine.fit(History.of(features=features, elapsed=MONTH, ratings=ratings))
+    expected, residual, _, _ = np.linalg.lstsq(features, ratings, rcond=None)
+    np.testing.assert_allclose(belief.preference, expected, atol=1e-6)
+    assert belief.residual_variance == pytest.approx(float(residual[0]) / count, rel=1e-9)
+    assert belief.recovery_time == pytest.approx(300.0)  # nothing was said about it
+    assert belief.converged
+
+
+@given(seed=st.integers(0, 2**32), s=st.floats(50, 3_000), columns=st.integers(1, 5))
+def test_a_fixed_recovery_time_leaves_a_linear_problem(seed: int, s: float, columns: int) -> None:
+    _, history = simulated(seed, count=30, columns=columns, noise=1.0)
+    belief = LeastSquares(shortest=Minutes(s), longest=Minutes(s)).fit(history)
+    rows = history.features * novelty(history.elapsed, s)[:, np.newaxis]
+    expected = np.linalg.lstsq(rows, history.ratings, rcond=None)[0]
+    np.testing.assert_allclose(belief.preference, expected, atol=1e-6)
+    assert belief.recovery_time == pytest.approx(s)
+
+
+def profile_minimum(profile: Vector) -> int:
+    """Return where the minimum of `profile` is; only cases with one minimum, inside, are used."""
+    lowest = int(np.argmin(profile))
+    assume(0 < lowest < len(profile) - 1)
+    assume(bool((np.diff(profile[: lowest + 1]) <= 0).all()))
+    assume(bool((np.diff(profile[lowest:]) >= 0).all()))
+    return lowest
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32), columns=st.integers(1, 3), count=st.integers(8, 30))
+def test_the_plain_form_finds_the_minimum_that_brute_force_finds(
+    seed: int, columns: int, count: int
+) -> None:
+    _, history = simulated(seed, count=count, columns=columns, noise=0.5)
+    nodes = np.linspace(0, math.log(2**17), 300)
+
+    def best_given(y: float) -> float:
+        rows = history.features * novelty(history.elapsed, math.exp(y))[:, np.newaxis]
+        fit = np.linalg.lstsq(rows, history.ratings, rcond=None)[0]
+        return float(np.square(history.ratings - rows @ fit).sum())
+
+    profile = np.array([best_given(y) for y in nodes])
+    lowest = profile_minimum(profile)
+    belief = LeastSquares().fit(history)
+    assert belief.residual_variance is not None
+    assert count * belief.residual_variance <= profile[lowest] * (1 + 1e-9)
+    assert nodes[lowest - 1] < math.log(belief.recovery_time) < nodes[lowest + 1]
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32), columns=st.integers(1, 3), count=st.integers(1, 12), data=st.data()
+)
+def test_the_penalised_form_finds_the_mode_that_brute_force_finds(
+    seed: int, columns: int, count: int, data: st.DataObject
+) -> None:
+    _, history = simulated(seed, count=count, columns=columns, noise=0.5)
+    prior = data.draw(priors(columns))
+    power = prior.noise.shape + (count + columns) / 2
+    nodes = np.linspace(0, math.log(2**17), 300)
+
+    def best_given(y: float) -> float:
+        # Given s the density is largest at θ = m_s, where B is the conjugate rate.
+        log_prior = float(prior.recovery.log_density(np.array([y]))[0]) - y
+        return power * math.log(condition_on(prior, history, math.exp(y)).rate) - log_prior
+
+    profile = np.array([best_given(y) for y in nodes])
+    lowest = profile_minimum(profile)
+    belief = LeastSquares(penalty=prior).fit(history)
+    y = math.log(belief.recovery_time)
+    assert best_given(y) <= profile[lowest] + 1e-9 * (1 + abs(profile[lowest]))
+    assert nodes[lowest - 1] < y < nodes[lowest + 1]
+    mode = condition_on(prior, history, belief.recovery_time).mean
+    np.testing.assert_allclose(belief.preference, mode, atol=1e-5)
+
+
+# ── No data, and data that say little ────────────────────────────────────────────────────
+
+
+def test_without_data_there_is_no_preference_and_the_papers_recovery_time() -> None:
+    belief = LeastSquares().fit(History.empty(3))
+    assert belief.preference.tolist() == [0.0, 0.0, 0.0]
+    assert belief.recovery_time == 300.0
+    assert belief.residual_variance is None
+    assert LeastSquares().summary(belief) == Summary()
+
+
+@given(data=st.data(), columns=st.integers(1, 4))
+def test_without_data_the_estimate_is_the_prior_mean(data: st.DataObject, columns: int) -> None:
+    prior = data.draw(priors(columns))
+    belief = LeastSquares(penalty=prior).fit(History.empty(columns))
+    np.testing.assert_array_equal(belief.preference, prior.preference.mean)
+    match prior.recovery:
+        case GammaRecovery(shape=shape, rate=rate):
+            expected = shape / rate
+        case LogNormalRecovery(median=median, log_standard_deviation=spread):
+            expected = median * math.exp(spread**2 / 2)
+    assert belief.recovery_time == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("engine", [LeastSquares(), LeastSquares(penalty=paper_prior(4))])
+def test_songs_just_heard_teach_nothing_about_taste(engine: LeastSquares) -> None:
+    features = np.random.default_rng(0).standard_normal((9, 4))
+    belief = engine.fit(History.of(features=features, elapsed=0, ratings=np.arange(9.0)))
+    np.testing.assert_allclose(belief.preference, 0.0, atol=1e-12)
+    assert belief.converged
+
+
+@given(seed=st.integers(0, 2**32))
+def test_with_fewer_answers_than_features_the_answer_is_finite_and_repeatable(seed: int) -> None:
+    _, history = simulated(seed, count=5, columns=12, noise=1.0)
+    with np.errstate(all="raise"):
+        once, again = (LeastSquares().fit(history) for _ in range(2))
+    assert np.isfinite(once.preference).all()
+    assert once.preference.tolist() == again.preference.tolist()
+    assert once.recovery_time == again.recovery_time
+    assert once.residual_variance == pytest.approx(0.0, abs=1e-6)
+
+
+# ── Weights ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", [LeastSquares(), LeastSquares(penalty=radio_prior(3))])
+def test_a_weight_of_zero_is_an_answer_never_given(engine: LeastSquares) -> None:
+    _, history = simulated(1, count=20, columns=3, noise=0.5)
+    weights = np.ones(20)
+    weights[[3, 7]] = 0
+    told = weights > 0
+    with_zeros = History.of(
+        features=history.features,
+        elapsed=history.elapsed,
+        ratings=history.ratings,
+        weights=weights,
+    )
+    without = History.of(
+        features=history.features[told],
+        elapsed=history.elapsed[told],
+        ratings=history.ratings[told],
+    )
+    assert engine.fit(with_zeros).preference.tolist() == engine.fit(without).preference.tolist()
+
+
+@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-300, 1e-12, 1.0, 1e12, 1e29]))
+def test_a_weight_of_two_is_the_same_answer_twice(seed: int, scale: float) -> None:
+    _, history = simulated(seed, count=25, columns=3, noise=0.5)
+    parts = {"features": history.features, "elapsed": history.elapsed, "ratings": history.ratings}
+    once = History.of(**parts, weights=scale * np.where(np.arange(25) < 5, 2.0, 1.0))
+    repeated = {name: np.concatenate([part, part[:5]]) for name, part in parts.items()}
+    with np.errstate(all="raise"):
+        first = LeastSquares().fit(once)
+        second = LeastSquares().fit(History.of(**repeated))
+    np.testing.assert_allclose(first.preference, second.preference, atol=1e-5)
+    assert first.recovery_time == pytest.approx(second.recovery_time, rel=1e-4)
+
+
+# ── Online ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", [LeastSquares(), LeastSquares(penalty=paper_prior(4))])
+def test_one_answer_at_a_time_comes_to_the_same_estimate_in_fewer_steps(
+    engine: LeastSquares,
+) -> None:
+    _, told = simulated(7, count=80, columns=4, noise=0.5)
+    history = History.empty(4)
+    belief = engine.fit(history)
+    warm, cold = [], []
+    for row in range(80):
+        history = history.append(
+            features=told.features[row],
+            elapsed=float(told.elapsed[row]),
+            rating=float(told.ratings[row]),
+        )
+        belief = engine.update(belief, history)
+        if row >= 40:
+            warm.append(belief.evaluations)
+            cold.append(engine.fit(history).evaluations)
+    batch = engine.fit(told)
+    np.testing.assert_allclose(belief.preference, batch.preference, atol=1e-6)
+    assert belief.recovery_time == pytest.approx(batch.recovery_time, rel=1e-5)
+    # A single one may take more, depending on how the machine rounds.
+    assert np.median(warm) < np.median(cold)
+    assert len(belief.history) == 80
+
+
+@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-20, 1e-3, 1e4, 1e29]))
+def test_ratings_in_other_units_give_the_same_estimate_in_those_units(
+    seed: int, scale: float
+) -> None:
+    _, history = simulated(seed, count=30, columns=3, noise=0.3)
+    scaled = History.of(
+        features=history.features, elapsed=history.elapsed, ratings=scale * history.ratings
+    )
+    first, second = LeastSquares().fit(history), LeastSquares().fit(scaled)
+    np.testing.assert_allclose(second.preference, scale * first.preference, rtol=1e-4)
+    assert second.recovery_time == pytest.approx(first.recovery_time, rel=1e-4)
+
+
+# ── Prediction ───────────────────────────────────────────────────────────────────────────
+
+
+def test_a_prediction_has_a_mean_made_of_content_and_novelty_and_no_spread() -> None:
+    taste, history = simulated(3, count=40, columns=2, noise=0.0)
+    engine = LeastSquares()
+    belief = engine.fit(history)
+    songs = Songs.of(features=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], elapsed=[0, 100, MONTH])
+    point = engine.predict(belief, songs)
+    prediction: Prediction = point
+    parts = prediction.parts()
+    np.testing.assert_allclose(parts["content"], [taste[0], taste[1], taste.sum()], atol=1e-4)
+    np.testing.assert_allclose(parts["novelty"], novelty(songs.elapsed, 400.0), atol=1e-4)
+    np.testing.assert_array_equal(point.mean(), parts["content"] * parts["novelty"])
+    assert prediction.standard_deviation() is None
+    assert prediction.quantile(0.9) is None
+    assert prediction.sample(np.random.default_rng(0), 3) is None
+    assert len(prediction.best_by_quantile(0.9, 2, np.arange(3))) == 0
+    assert len(prediction) == 3
+
+
+def test_the_summary_has_the_estimates_and_no_spread() -> None:
+    _, history = simulated(3, count=400, columns=2, noise=0.5)
+    engine = LeastSquares()
+    summary = engine.summary(engine.fit(history))
+    assert summary.recovery_time_mean == pytest.approx(400, rel=0.2)
+    assert summary.noise_sd == pytest.approx(0.5, rel=0.1)
+    assert summary.recovery_time_sd is None
+
+
+def test_a_planned_song_changes_nothing() -> None:
+    _, history = simulated(3, count=9, columns=2, noise=0.5)
+    belief = LeastSquares().fit(history)
+    song = Songs.of(features=[[1.0, 2.0]], elapsed=10)
+    assert LeastSquares().plan(belief, song) is belief
+
+
+# ── What is refused ──────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("shortest", "longest"), [(0.0, 1.0), (2.0, 1.0), (1.0, math.inf)])
+def test_bounds_that_hold_no_recovery_time_are_refused(shortest: float, longest: float) -> None:
+    with pytest.raises(InvalidInputError, match="bounds of the recovery time must be"):
+        LeastSquares(shortest=Minutes(shortest), longest=Minutes(longest))
+
+
+def test_a_prior_for_other_features_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="must have 2 features as the prior has, got 3"):
+        LeastSquares(penalty=paper_prior(2)).fit(History.empty(3))
+
+
+def test_songs_with_other_features_are_refused() -> None:
+    belief = LeastSquares().fit(History.empty(3))
+    with pytest.raises(InvalidInputError, match="songs must have 3 features, got 1"):
+        LeastSquares().predict(belief, Songs.of(features=[[1.0]], elapsed=0))

@@ -1,0 +1,146 @@
+"""Every engine predicts a whole catalogue in single precision, some songs at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+
+from bandstand.core.engines import ridge, song_blocks
+from bandstand.core.engines.least_squares import LeastSquares
+from bandstand.core.engines.mcmc import sample_prediction
+from bandstand.core.engines.mcmc.engine import Mcmc
+from bandstand.core.engines.random import NoModel
+from bandstand.core.engines.ridge import Ridge
+from bandstand.core.engines.variational import prediction as factor_prediction
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import radio_prior
+from bandstand.core.model.songs import Songs
+from bandstand.core.play_times import PlayTimes, SongFeatures
+from bandstand.types import Minutes
+
+if TYPE_CHECKING:
+    from bandstand.types import Features
+
+COLUMNS: Final = 3
+SONGS: Final = 50
+ENGINES: Final[dict[str, Any]] = {
+    "least squares": LeastSquares(),
+    "ridge": Ridge(),
+    "ridge with time": Ridge(time_unit=Minutes(60.0)),
+    "mcmc": Mcmc(prior=radio_prior(COLUMNS)),
+    "variational": Variational(model=content_novelty(COLUMNS)),
+    "three factors": Variational(model=content_novelty_diversity(COLUMNS)),
+    "no model": NoModel(),
+}
+every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.keys())
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take seven songs at a time, so that fifty are several blocks."""
+    real = song_blocks.blocks
+
+    def small(count: int, size: int = 7) -> Any:
+        return real(count, min(size, 7))
+
+    for module in (song_blocks, ridge, sample_prediction, factor_prediction):
+        monkeypatch.setattr(module, "blocks", small)
+
+
+class Counted(np.ndarray[Any, Any]):
+    """Features that tell how many rows were taken at once at most."""
+
+    most: int = 0
+
+    def __getitem__(self, rows: Any) -> Any:
+        found = np.asarray(super().__getitem__(rows))
+        if found.ndim == 2:
+            Counted.most = max(Counted.most, len(found))
+        return found
+
+
+def catalogue_songs(features: Features) -> Songs:
+    listening = PlayTimes.nothing(len(features))
+    for row, moment in ((3, 0.0), (40, 500.0), (11, 900.0)):
+        listening = listening.after(row, Minutes(moment))
+    return SongFeatures.of(features).songs(listening, Minutes(1_000.0))
+
+
+def drawn_features() -> Any:
+    return np.random.default_rng(1).normal(size=(SONGS, COLUMNS)).astype(np.float32)
+
+
+def fitted(engine: Any, ratings: int = 25) -> Any:
+    rng = np.random.default_rng(2)
+    history = History.empty(COLUMNS)
+    for _ in range(ratings):
+        history = history.append(
+            features=rng.normal(size=COLUMNS),
+            elapsed=float(rng.choice([10.0, 500.0, 43_200.0])),
+            rating=float(rng.normal()),
+        )
+    return engine.fit(history, rng=np.random.default_rng(3))
+
+
+def answers(prediction: Any) -> list[Any]:
+    rows = CandidateSet.everything(SONGS).where(lambda some: some % 3 > 0)
+    return [
+        prediction.mean(),
+        prediction.standard_deviation(),
+        prediction.quantile(0.9),
+        prediction.sample(np.random.default_rng(4), 2),
+        *prediction.parts().values(),
+        prediction.best_by_quantile(0.9, 4, rows),
+    ]
+
+
+@every_engine
+def test_single_precision_by_blocks_is_what_double_precision_as_a_whole_is(engine: Any) -> None:
+    belief, songs = fitted(engine), catalogue_songs(drawn_features())
+    whole = Songs.of(
+        features=np.asarray(songs.features, dtype=np.float64),
+        elapsed=songs.elapsed,
+        diversity=songs.diversity,
+    )
+    together = zip(
+        answers(engine.predict(belief, songs)), answers(engine.predict(belief, whole)), strict=True
+    )
+    for found, expected in together:
+        if expected is None:
+            assert found is None
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@every_engine
+def test_no_engine_takes_a_whole_catalogue_at_once(engine: Any) -> None:
+    songs = catalogue_songs(drawn_features())
+    object.__setattr__(songs, "features", np.asarray(songs.features).view(Counted))
+    prediction = engine.predict(fitted(engine), songs)
+    Counted.most = 0
+    answers(prediction)
+    assert Counted.most <= 34  # all of those that are allowed, at the most
+
+
+@pytest.mark.parametrize("name", ["least squares", "mcmc", "variational"])
+def test_a_mean_asks_for_no_dense_times(name: str) -> None:
+    engine = ENGINES[name]
+    songs = catalogue_songs(drawn_features())
+    prediction = engine.predict(fitted(engine), songs)
+    prediction.mean()
+    prediction.parts()
+    prediction.best_by_quantile(0.9, 1, CandidateSet.everything(SONGS))
+    assert "elapsed" not in songs.__dict__
+    assert "diversity" not in songs.__dict__
+
+
+def test_no_songs_make_no_blocks() -> None:
+    assert list(song_blocks.blocks(0)) == []
+    assert list(song_blocks.row_blocks(np.empty(0, dtype=np.intp))) == []
+    nothing = Songs.of(features=np.zeros((0, 2)), elapsed=1.0)
+    assert song_blocks.content(nothing, np.ones(2)).shape == (0,)

@@ -1,0 +1,146 @@
+"""The prediction of a model of factors agrees with its own draws, and with itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.history import History
+from bandstand.core.model.songs import Songs
+from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
+
+if TYPE_CHECKING:
+    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.model.factors import FactorModel
+    from bandstand.types import Matrix, Vector
+
+COLUMNS: Final = 3
+DRAWS: Final = 40_000
+# How often a right prediction may fail one of these tests; six songs are compared at a time.
+FAILURE_RATE: Final = 1e-5
+STANDARD_ERRORS: Final = float(-ndtri(FAILURE_RATE / 2 / 6))
+
+MODELS: Final = {
+    "two factors": content_novelty(COLUMNS),
+    "three factors": content_novelty_diversity(COLUMNS),
+    "prior means": informed_model(COLUMNS),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+def prediction_of(model: FactorModel, songs: Songs, ratings: int = 25) -> FactorPrediction:
+    engine = Variational(model=model)
+    belief = engine.fit(random_history(np.random.default_rng(1), ratings, COLUMNS))
+    return engine.predict(belief, songs)
+
+
+def mean_error(draws: Matrix, mean: Vector) -> float:
+    """Return how far the draws' mean is from `mean` for the worst song, in standard errors."""
+    error = np.abs(draws.mean(axis=0) - mean) / draws.std(axis=0)
+    return float(error.max() * np.sqrt(len(draws)))
+
+
+@pytest.mark.statistical
+@every_model
+def test_mean_and_spread_are_those_of_the_draws(model: FactorModel) -> None:
+    prediction = prediction_of(model, draw_songs(np.random.default_rng(2), 6, COLUMNS))
+    mean, deviation = prediction.mean(), prediction.standard_deviation()
+    draws = prediction.sample(np.random.default_rng(3), DRAWS)
+    assert draws.shape == (DRAWS, 6)
+    assert mean_error(draws, mean) < STANDARD_ERRORS
+    squares = (draws - mean) ** 2
+    assert mean_error(squares, deviation**2) < STANDARD_ERRORS
+    # A tenth of a standard deviation off, or a tenth too wide, would be seen.
+    assert mean_error(draws, mean + 0.1 * deviation) > STANDARD_ERRORS
+    assert mean_error(squares, (1.1 * deviation) ** 2) > STANDARD_ERRORS
+
+
+@pytest.mark.statistical
+@every_model
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
+def test_a_quantile_has_its_share_of_the_draws_below(model: FactorModel, level: float) -> None:
+    prediction = prediction_of(model, draw_songs(np.random.default_rng(2), 6, COLUMNS))
+    draws = prediction.sample(np.random.default_rng(4), DRAWS)
+    value, deviation = prediction.quantile(level), prediction.standard_deviation()
+    allowed = STANDARD_ERRORS * np.sqrt(level * (1 - level) / DRAWS)
+    assert np.abs((draws < value).mean(axis=0) - level).max() < allowed
+    # A value that is off would be seen.
+    assert np.abs((draws < value + 0.2 * deviation).mean(axis=0) - level).max() > allowed
+
+
+@pytest.mark.statistical
+def test_songs_of_one_draw_belong_to_one_listener() -> None:
+    songs = draw_songs(np.random.default_rng(2), 1, COLUMNS)
+    twice = Songs.of(
+        features=np.vstack([songs.features, 2 * songs.features]),
+        elapsed=np.tile(songs.elapsed, 2),
+    )
+    draws = prediction_of(content_novelty(COLUMNS), twice).sample(np.random.default_rng(5), 10)
+    np.testing.assert_allclose(draws[:, 1], 2 * draws[:, 0])
+
+
+@every_model
+def test_the_parts_multiply_to_the_mean(model: FactorModel) -> None:
+    songs = draw_songs(np.random.default_rng(6), 10, COLUMNS)
+    prediction = prediction_of(model, songs)
+    parts = prediction.parts()
+    assert list(parts) == [factor.name for factor in model.factors]
+    product = np.prod(list(parts.values()), axis=0)
+    np.testing.assert_allclose(product, prediction.mean(), rtol=1e-10)
+
+
+def test_the_novelty_that_is_shown_is_one_for_a_song_never_heard() -> None:
+    songs = Songs.of(features=np.ones((2, COLUMNS)), elapsed=[43_200, 5.0], diversity=[1.0, 0.1])
+    for model in (content_novelty(COLUMNS), content_novelty_diversity(COLUMNS)):
+        parts = prediction_of(model, songs, ratings=200).parts()
+        assert parts["novelty"][0] == pytest.approx(1.0)
+        assert parts["novelty"][1] < 0.3
+    assert parts["diversity"][0] == pytest.approx(1.0)
+
+
+@every_model
+def test_the_best_songs_are_the_best_of_all_allowed(model: FactorModel) -> None:
+    prediction = prediction_of(model, draw_songs(np.random.default_rng(7), 90, COLUMNS))
+    allowed = np.random.default_rng(8).permutation(90)[:70]
+    values = prediction.quantile(0.9)
+    best = prediction.best_by_quantile(0.9, 5, allowed)
+    expected = sorted(allowed, key=lambda row: -values[row])[:5]
+    assert best.tolist() == expected
+    assert len(prediction.best_by_quantile(0.9, 500, allowed)) == 70
+    assert len(prediction.best_by_quantile(0.9, 5, allowed[:0])) == 0
+
+
+def test_features_too_small_to_be_squared_keep_their_spread() -> None:
+    songs = draw_songs(np.random.default_rng(9), 4, COLUMNS)
+    tiny = Songs.of(features=1e-170 * songs.features, elapsed=songs.elapsed)
+    usual, small = (prediction_of(content_novelty(COLUMNS), each) for each in (songs, tiny))
+    with np.errstate(all="raise"):
+        np.testing.assert_allclose(
+            small.standard_deviation() * 1e170, usual.standard_deviation(), rtol=1e-9
+        )
+        np.testing.assert_allclose(small.quantile(0.9) * 1e170, usual.quantile(0.9), rtol=1e-6)
+
+
+@every_model
+def test_no_song_has_no_prediction(model: FactorModel) -> None:
+    prediction: Any = prediction_of(
+        model, draw_songs(np.random.default_rng(9), 3, COLUMNS).take([])
+    )
+    assert len(prediction) == 0
+    for values in (prediction.mean(), prediction.standard_deviation(), prediction.quantile(0.9)):
+        assert values.shape == (0,)
+    assert prediction.sample(np.random.default_rng(1), 4).shape == (4, 0)
+
+
+def test_without_ratings_everything_exists() -> None:
+    engine = Variational(model=content_novelty_diversity(COLUMNS))
+    songs = draw_songs(np.random.default_rng(9), 3, COLUMNS)
+    prediction = engine.predict(engine.fit(History.empty(COLUMNS)), songs)
+    assert (prediction.standard_deviation() > 0).all()
+    assert (prediction.quantile(0.9) > 0).all()
+    np.testing.assert_array_equal(prediction.parts()["content"], np.zeros(3))

@@ -1,0 +1,115 @@
+"""The factors of a rating and their priors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.core.model import factors
+from bandstand.core.model.factors import (
+    Factor,
+    FactorModel,
+    content_novelty,
+    content_novelty_diversity,
+)
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
+from bandstand.core.model.priors import PreferencePrior
+from bandstand.core.model.songs import Songs
+from bandstand.errors import InvalidInputError
+
+SONGS: Final = Songs.of(
+    features=np.random.default_rng(1).normal(size=(4, 3)),
+    elapsed=[0.0, 77.0, 43_200.0, 1e30],
+    diversity=[0.0, 0.3, 1.0, 1e30],
+)
+
+
+def test_the_papers_model_has_its_dimensions_and_priors() -> None:
+    model = content_novelty(91)
+    assert [factor.dimension for factor in model.factors] == [91, 17]
+    assert model.dimension == 108
+    assert model.columns == 91
+    assert (model.noise.shape, model.noise.rate) == (2.0, 2e-8)
+    np.testing.assert_array_equal(model.factors[0].prior_precision, 100 * np.eye(91))
+
+
+def test_a_third_factor_is_added_without_a_change_to_the_others() -> None:
+    two, three = content_novelty(5), content_novelty_diversity(5)
+    assert [factor.name for factor in three.factors] == ["content", "novelty", "diversity"]
+    for first, second in zip(two.factors, three.factors, strict=False):
+        np.testing.assert_array_equal(first.prior_precision, second.prior_precision)
+
+
+@given(st.floats(0, 43_200), st.floats(1e-3, 1e3), st.floats(-3, 3))
+def test_a_curve_has_the_prior_of_its_hinges_everywhere(
+    t: float, variance: float, mean: float
+) -> None:
+    factor = factors.curve("c", of="elapsed", basis=PAPER_BASIS, mean=mean, precision=1 / variance)
+    at = np.array([t])
+    (hinges,), (hats,) = PAPER_BASIS.hinges(at), PAPER_BASIS.hats(at)
+    found = hats @ np.linalg.solve(factor.prior_precision, hats)
+    assert found == pytest.approx(variance * hinges @ hinges, rel=1e-9)
+    assert hats @ factor.prior_mean == pytest.approx(mean * hinges.sum(), rel=1e-9, abs=1e-9)
+
+
+def test_a_curve_takes_a_prior_of_any_covariance() -> None:
+    basis = PiecewiseLinearBasis(knots=(2.0,), cap=5.0)
+    rng = np.random.default_rng(4)
+    half = rng.normal(size=(3, 3))
+    covariance, mean = half @ half.T + np.eye(3), rng.normal(size=3)
+    factor = factors.curve(
+        "c", of="diversity", basis=basis, mean=mean, precision=np.linalg.inv(covariance)
+    )
+    at = np.array([0.5, 3.0])
+    hinges, hats = basis.hinges(at), basis.hats(at)
+    np.testing.assert_allclose(
+        hats @ np.linalg.inv(factor.prior_precision) @ hats.T, hinges @ covariance @ hinges.T
+    )
+    np.testing.assert_allclose(hats @ factor.prior_mean, hinges @ mean)
+
+
+def test_no_time_counts_as_longer_than_the_cap() -> None:
+    _, time, diversity = (factor.design(SONGS) for factor in content_novelty_diversity(3).factors)
+    np.testing.assert_array_equal(time[3], time[2])
+    np.testing.assert_array_equal(time[2], np.eye(17)[16])
+    np.testing.assert_array_equal(diversity[3], np.eye(diversity.shape[1])[-1])
+
+
+def test_the_novelty_factor_sets_out_from_the_papers_curve() -> None:
+    factor = content_novelty(3).factors[1]
+    np.testing.assert_array_equal(factor.start, novelty(PAPER_BASIS.nodes, 300.0))
+    assert (content_novelty_diversity(3).factors[2].start == 1).all()
+
+
+def test_content_sees_the_features_and_takes_any_prior() -> None:
+    prior = PreferencePrior.correlated([1.0, 2.0, 0.0], [[2.0, 1, 0], [1, 3.0, 0], [0, 0, 0.5]])
+    factor = factors.content(prior)
+    np.testing.assert_array_equal(factor.design(SONGS), SONGS.features)
+    np.testing.assert_array_equal(factor.prior_mean, prior.mean)
+    np.testing.assert_array_equal(factor.prior_precision, prior.precision)
+
+
+def test_a_prior_whose_parts_do_not_fit_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="must have a precision of 2 × 2"):
+        Factor(
+            name="odd",
+            prior_mean=np.zeros(2),
+            prior_precision=np.eye(3),
+            start=np.zeros(2),
+            design=lambda songs: songs.features_of(slice(None)),
+        )
+    with pytest.raises(InvalidInputError, match="precision must be one number or 17 × 17"):
+        factors.curve("c", of="elapsed", basis=PAPER_BASIS, precision=np.eye(3))
+
+
+def test_a_model_needs_factors_with_names_of_their_own() -> None:
+    factor = content_novelty(2).factors[0]
+    with pytest.raises(InvalidInputError, match="at least one factor"):
+        FactorModel(factors=())
+    with pytest.raises(InvalidInputError, match="each with its own name"):
+        FactorModel(factors=(factor, factor))

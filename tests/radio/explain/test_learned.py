@@ -1,0 +1,237 @@
+"""What engines have learnt, asked through their predictions alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.factors import content_novelty
+from bandstand.core.model.history import History
+from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import LogNormalRecovery, radio_prior
+from bandstand.core.registry import ALGORITHMS
+from bandstand.music.audio.loadings import GROUPS
+from bandstand.radio.explain.learned import curve_times, novelty_curve, preference_of
+from bandstand.radio.explain.preferences import leanings
+from bandstand.radio.explain.uncertainty import moments, sample_rows, uncertainty_over_time
+from bandstand.radio.selection.training_data import LONGEST
+from tests.fixtures.radio.choices import choices, projected
+from tests.fixtures.radio.tastes import model, song_id, told
+from tests.fixtures.simulated_listeners import simulated_history
+from tests.music.audio.test_loadings import made_by_hand
+from tests.radio.explain.test_why import SLOW, one_node
+
+if TYPE_CHECKING:
+    from bandstand.radio.log.fold import Ledger
+
+TIMES = np.array([1.0, 100 * math.log(2), 1e5])
+WITHOUT_NOVELTY = {"random", "linucb-c", "linucb-cn"}
+
+
+def test_one_recovery_time_has_one_curve_without_doubt() -> None:
+    found = novelty_curve(*one_node(), 3, TIMES)
+    assert found is not None
+    assert found.standard_deviation is not None
+    np.testing.assert_allclose(found.mean, [-math.expm1(-0.01), 0.5, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(found.standard_deviation, 0.0, atol=1e-7)
+    assert found.minutes == tuple(TIMES)
+
+
+def test_the_preference_of_one_node_is_its_mean() -> None:
+    found = preference_of(*one_node(), 3)
+    assert found is not None
+    np.testing.assert_allclose(found, [0.5, -0.2, 3.0])
+
+
+def test_the_leanings_of_one_node() -> None:
+    fast, dark = leanings(*one_node(), 3, made_by_hand())
+    # A song that is one sd faster has 2 more of the first feature, which gets half a star each;
+    # six degrees of freedom widen a scale of √(4/3) by √(6/4).
+    assert (fast.group, fast.likes, fast.dislikes) == ("tempo", "fast", "slow")
+    assert fast.stars == pytest.approx(1.0)
+    assert fast.standard_deviation == pytest.approx(math.sqrt(2.0))
+    assert fast.certainty == pytest.approx(0.5 * (1 + math.erf(1 / 2)))
+    assert (dark.group, dark.likes, dark.dislikes) == ("brightness", "dark", "bright")
+    assert dark.stars == pytest.approx(0.6)
+    assert dark.standard_deviation == pytest.approx(math.sqrt(4.5))
+
+
+def test_there_are_no_leanings_without_groups() -> None:
+    assert leanings(*one_node(), 3, None) == ()
+    assert leanings(*one_node(), 3, projected("fourier")[0]) == ()
+    assert leanings(*one_node(), 3, projected()[0]) == ()  # of another projection
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32), count=st.integers(0, 30))
+def test_the_band_is_the_spread_of_all_curves_of_the_belief(seed: int, count: int) -> None:
+    history = simulated_history(np.random.default_rng(seed), count=count, columns=3)
+    engine = Exact(prior=radio_prior(3))
+    belief = engine.fit(history)
+    times = curve_times()
+    found = novelty_curve(engine, belief, 3, times)
+    curves = novelty(times[:, np.newaxis], belief.recovery_times)
+    mean = curves @ belief.weights
+    variance = np.square(curves - mean[:, np.newaxis]) @ belief.weights
+    assert found is not None
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.standard_deviation, np.sqrt(variance), atol=1e-6)  # type: ignore[arg-type]
+
+
+def test_a_piecewise_curve_has_the_band_of_its_factor() -> None:
+    history = simulated_history(np.random.default_rng(1), count=60, columns=3)
+    engine = Variational(model=content_novelty(3))
+    belief = engine.fit(history)
+    found = novelty_curve(engine, belief, 3, TIMES)
+    assert found is not None
+    assert found.standard_deviation is not None
+    assert found.mean[-1] == pytest.approx(1.0)
+    root, curve = belief.precision_roots[1], engine.model.factors[1]
+    assert curve.reference is not None
+    end = float(curve.reference @ belief.means[1])
+    spread = np.linalg.norm(np.linalg.solve(root, curve.reference)) / abs(end)
+    assert found.standard_deviation[-1] == pytest.approx(spread)
+
+
+def test_a_curve_is_reached_once_or_never() -> None:
+    found = novelty_curve(*one_node(), 3, curve_times())
+    assert found is not None
+    # Between two points of the curve a straight line stands for it.
+    assert found.reaches(0.9) == pytest.approx(100 * math.log(10), rel=0.01)
+    assert found.reaches(0.0) == 1.0
+    assert found.reaches(1.1) is None
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_engine_can_be_asked(name: str) -> None:
+    *_, choice = choices(name, count=SLOW.get(name, 12))
+    columns = choice.belief.history.columns
+    with np.errstate(all="raise"):
+        curve = novelty_curve(choice.engine, choice.belief, columns, curve_times())
+        found = leanings(choice.engine, choice.belief, columns, projected()[0])
+        preference = preference_of(choice.engine, choice.belief, columns)
+    assert (curve is None) == (name in WITHOUT_NOVELTY)
+    assert (preference is None) == (name == "random")
+    assert bool(found) == (name != "random")
+    has_doubt = name not in WITHOUT_NOVELTY | {"greedy-cn", "greedy-cn-map"}
+    assert all((leaning.certainty is not None) == has_doubt for leaning in found)
+    if curve is not None:
+        assert (curve.standard_deviation is not None) == has_doubt
+    if preference is not None:
+        assert choice.reasons.prediction is not None
+        assert choice.reasons.features is not None
+        liking = choice.reasons.prediction.parts()["content"][0]
+        assert float(preference @ choice.reasons.features) == pytest.approx(liking, abs=1e-9)
+
+
+PIECEWISE = ("bayes-ucb-cn-v", "bayes-ucb-cnd-v")
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
+@pytest.mark.parametrize("plays", [100, 400])
+def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, plays: int) -> None:
+    exact, other = (by_group(told(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
+    for group, (liking, spread) in exact.items():
+        liking_too, spread_too = other[group]
+        assert abs(liking_too - liking) < 1.5 * spread
+        assert 0.6 < spread_too / spread < 1.6
+
+
+@pytest.mark.parametrize("name", PIECEWISE)
+@pytest.mark.parametrize("plays", [3, 25, 100])
+def test_what_was_never_heard_is_new_to_every_engine(name: str, plays: int) -> None:
+    learner = model(told(plays), algorithm=name).learner
+    assert learner is not None
+    never = learner.glimpse(song_id(1), since=None)
+    features = learner.reader.features(song_id(1))
+    preference = preference_of(learner.engine, learner.belief, learner.catalogue.features.shape[1])
+    assert never.novelty == pytest.approx(1.0)
+    assert features is not None
+    assert preference is not None
+    assert float(preference @ features) == pytest.approx(never.expected, abs=1e-9)
+
+
+def by_group(ledger: Ledger, algorithm: str) -> dict[str, tuple[float, float]]:
+    """Return how much more of each group is liked, and how sure that is."""
+    learner = model(ledger, algorithm=algorithm).learner
+    assert learner is not None
+    columns = learner.catalogue.features.shape[1]
+    found = leanings(learner.engine, learner.belief, columns, projected()[0])
+    more = {group.more for group in GROUPS}
+    return {
+        each.group: (
+            each.stars if each.likes in more else -each.stars,
+            math.inf if each.standard_deviation is None else each.standard_deviation,
+        )
+        for each in found
+    }
+
+
+def test_uncertainty_is_measured_at_half_decades_and_at_the_end() -> None:
+    assert moments(1) == [1]
+    assert moments(3) == [1, 3]
+    assert moments(1_000) == [1, 3, 10, 32, 100, 316, 1_000]
+    assert moments(1_001)[-2:] == [1_000, 1_001]
+    assert len(moments(10**6)) <= 30
+
+
+def test_uncertainty_is_that_of_the_first_answers_fitted_anew() -> None:
+    history = simulated_history(np.random.default_rng(2), count=40, columns=3)
+    engine = Exact(prior=radio_prior(3))
+    features = np.random.default_rng(3).normal(size=(20, 3))
+    found = uncertainty_over_time(engine.prior, history, features)
+    assert [point.answers for point in found] == [1, 3, 10, 32, 40]
+    assert found[0].stars > found[2].stars > found[-1].stars
+    with_belief = uncertainty_over_time(engine.prior, history, features, belief=engine.fit(history))
+    assert [point.stars for point in with_belief] == pytest.approx(
+        [point.stars for point in found], rel=1e-6
+    )
+
+
+def test_uncertainty_of_one_song_has_a_closed_form() -> None:
+    """One answer about a new song: Λ = 1/10 + 1, so the variance is known by hand."""
+    history = History.of(features=[[1.0]], elapsed=LONGEST, ratings=[3.0])
+    # Whoever needs a day at most is sure to find it new.
+    prior = replace(radio_prior(1), recovery=LogNormalRecovery(log_standard_deviation=0.1))
+    (found,) = uncertainty_over_time(prior, history, np.array([[1.0]]))
+    # A = 2 + ½, m = 3/1.1, B = 1 + ½((3 − m)² + m²/10); a Student t of 2A degrees of freedom.
+    mean = 3 / 1.1
+    rate = 1 + 0.5 * ((3 - mean) ** 2 + mean**2 / 10)
+    assert found.stars == pytest.approx(math.sqrt(rate / 2.5 / 1.1 * 5 / 3), rel=1e-6)
+
+
+def test_what_was_found_once_is_not_looked_for_again() -> None:
+    history = simulated_history(np.random.default_rng(2), count=12, columns=2)
+    prior, features, known = radio_prior(2), np.ones((3, 2)), dict[bytes, float]()
+    first = uncertainty_over_time(prior, history, features, known=known)
+    assert len(known) == len(first)
+    known.update(dict.fromkeys(known, 7.0))
+    again = uncertainty_over_time(prior, history, features, known=known)
+    assert {point.stars for point in again} == {7.0}
+    others = uncertainty_over_time(prior, history, 2 * features, known=known)
+    assert 7.0 not in {point.stars for point in others}
+
+
+def test_without_answers_or_songs_there_is_no_uncertainty_to_tell() -> None:
+    prior = radio_prior(2)
+    assert uncertainty_over_time(prior, History.empty(2), np.ones((3, 2))) == ()
+    history = simulated_history(np.random.default_rng(2), count=12, columns=2)
+    assert uncertainty_over_time(prior, history, np.ones((0, 2))) == ()
+
+
+def test_the_songs_it_is_measured_on_are_always_the_same() -> None:
+    rows = np.arange(0, 1_000, 2)
+    found = sample_rows(rows)
+    assert len(found) == 100
+    assert set(found) <= set(rows)
+    np.testing.assert_array_equal(found, sample_rows(rows))
+    np.testing.assert_array_equal(sample_rows(np.arange(3)), [0, 1, 2])
+    assert len(sample_rows(np.arange(0))) == 0

@@ -1,0 +1,335 @@
+"""What a page about a listener's taste can draw."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import bdtrc, ndtr
+
+from bandstand._util.rank_frequency import zipf
+from bandstand.core.registry import ALGORITHMS
+from bandstand.radio.explain.favourites import Favourites, Named
+from bandstand.radio.explain.habits import counts, ratings_over_time, repeats, running_mean
+from bandstand.radio.explain.preferences import Leaning, leanings
+from bandstand.radio.explain.taste import Recovery, Taste, as_json, taste_of
+from bandstand.radio.explain.taste_text import sentences
+from bandstand.radio.log.fold import fold
+from tests.fixtures.radio.choices import projected
+from tests.fixtures.radio.logs import DAY, MINUTE, Log
+from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, model, song_id, told
+
+FAILURE_RATE = 1e-3
+
+
+def taste(plays: int, *, algorithm: str = "bayes-ucb-cn-x", seed: int = 1) -> Taste:
+    with np.errstate(all="raise"):
+        return taste_of(model(told(plays, seed=seed), algorithm=algorithm), projected()[0])
+
+
+def log_by_hand() -> Log:
+    """Return three songs: rated twice, skipped, listened to, and one just touched."""
+    log = Log()
+    log.add("rating", song_id(1), stars=4)
+    log.add("rating", song_id(1), after=DAY, stars=2)
+    log.add("skip", song_id(2), after=5 * MINUTE, played_ms=10_000)
+    log.add("listen", song_id(3), after=5 * MINUTE, played_ms=180_000)
+    log.add("skip", song_id(2), after=DAY, played_ms=1_000)
+    return log
+
+
+def test_plays_are_counted_by_what_they_ended_in() -> None:
+    found = counts(fold(log_by_hand().events).columns())
+    assert (found.plays, found.ratings, found.skips, found.listens, found.songs) == (5, 2, 1, 1, 3)
+
+
+def test_ratings_come_with_their_running_mean() -> None:
+    log = log_by_hand()
+    points = ratings_over_time(fold(log.events).columns())
+    assert [(point.stars, point.running_mean) for point in points] == [(4.0, 4.0), (2.0, 3.0)]
+    assert [point.at for point in points] == [log.events[0].at, log.events[1].at]
+
+
+def test_of_very_many_ratings_some_are_shown_and_the_last_is_among_them() -> None:
+    log = Log()
+    for number in range(900):
+        log.add("rating", song_id(number % 50), after=DAY, stars=1 + number % 5)
+    points = ratings_over_time(fold(log.events).columns())
+    assert len(points) == 400
+    assert points[-1].at == log.events[-1].at
+    assert points[-1].running_mean == 3.0
+    assert [point.at for point in points] == sorted({point.at for point in points})
+
+
+def test_a_running_mean_looks_back_only_so_far() -> None:
+    values = np.arange(50.0)
+    found = running_mean(values, window=20)
+    np.testing.assert_allclose(found[:20], np.arange(20) / 2)
+    np.testing.assert_allclose(found[20:], values[20:] - 9.5)
+
+
+def test_songs_that_come_back() -> None:
+    found = repeats(fold(log_by_hand().events).columns())
+    assert found is not None
+    assert found.share == pytest.approx(2 / 5)
+    assert found.plays_by_rank == (2, 2, 1)
+
+
+@given(
+    exponent=st.floats(min_value=0.05, max_value=3),
+    first=st.floats(min_value=0.5, max_value=1e4),
+    songs=st.integers(min_value=5, max_value=200),
+)
+def test_a_power_law_is_found_as_it_is(exponent: float, first: float, songs: int) -> None:
+    found = zipf(first * np.arange(1.0, songs + 1) ** -exponent)
+    assert found is not None
+    assert found.exponent == pytest.approx(exponent, rel=1e-6)
+    assert found.first == pytest.approx(first, rel=1e-6)
+    assert found.r_squared == pytest.approx(1)
+
+
+@given(st.lists(st.integers(min_value=1, max_value=500), min_size=5, max_size=60))
+def test_the_line_is_that_of_least_squares(plays: list[int]) -> None:
+    ranked = np.array(sorted(plays, reverse=True), dtype=float)
+    found = zipf(ranked)
+    if ranked[0] == ranked[-1]:
+        assert found is None
+        return
+    assert found is not None
+    across, up = np.log(np.arange(1.0, len(ranked) + 1)), np.log(ranked)
+    slope, level = np.polyfit(across, up, 1)
+    assert found.exponent == pytest.approx(-slope, abs=1e-9)
+    assert found.first == pytest.approx(np.exp(level), rel=1e-9)
+    residuals = up - level - slope * across
+    unexplained = np.sum(residuals**2) / np.sum((up - up.mean()) ** 2)
+    assert found.r_squared == pytest.approx(1 - unexplained, abs=1e-9)
+
+
+def test_through_few_songs_there_is_no_line() -> None:
+    assert zipf(np.array([])) is None
+    assert zipf(np.array([9.0, 5.0, 2.0, 1.0])) is None
+    assert zipf(np.ones(50)) is None
+
+
+def test_of_somebody_new_there_is_nothing_to_tell() -> None:
+    found = as_json(taste(0))
+    assert found == {
+        "counts": {"plays": 0, "ratings": 0, "skips": 0, "listens": 0, "songs": 0},
+        "ratings": (),
+        "repeats": None,
+        "recovery": None,
+        "noise": None,
+        "uncertainty": (),
+        "leanings": (),
+        "artists": {"most": (), "least": ()},
+        "genres": {"most": (), "least": ()},
+        "sentences": ("You have not heard anything yet, so there is nothing to tell.",),
+    }
+
+
+def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
+    found = taste_of(model(told(20), analysed=False), None)
+    assert found.counts.plays == len(told(20).plays)
+    assert found.recovery is None
+    assert found.noise is None
+    assert not found.leanings
+    assert not found.uncertainty
+    assert found.sentences[-1].startswith("Nothing has been learnt yet")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_tells_what_it_has_and_all_of_it_is_json(algorithm: str) -> None:
+    found = taste(25, algorithm=algorithm)
+    json.loads(json.dumps(as_json(found), allow_nan=False))
+    knows_novelty = algorithm not in {"random", "linucb-c", "linucb-cn"}
+    assert (found.recovery is not None) == knows_novelty
+    assert bool(found.artists.most) == (algorithm != "random")
+    # The paper measures all of them by the exact model.
+    assert [point.answers for point in found.uncertainty] == [1, 3, 10, found.counts.plays]
+    assert all(sentence.endswith(".") for sentence in found.sentences)
+
+
+def test_a_listener_is_found_out() -> None:
+    found = taste(400)
+    assert found.recovery is not None
+    assert found.recovery.mean == pytest.approx(600, rel=0.25)
+    assert found.recovery.fresh_after == pytest.approx(600 * np.log(10), rel=0.25)
+    assert found.recovery.standard_deviation is not None
+    assert found.recovery.standard_deviation < 100
+    assert found.noise == pytest.approx(0.5, abs=0.25)
+    assert found.uncertainty[-1].stars < 0.1 * found.uncertainty[0].stars
+    truth = {
+        artist: np.mean([liking(number) for number in range(place, SONGS, 4)])
+        for place, artist in enumerate(ARTISTS)
+    }
+    assert found.artists.most[0].name == max(truth, key=lambda artist: truth[artist])
+    assert found.artists.least[0].name == min(truth, key=lambda artist: truth[artist])
+    assert found.artists.most[0].songs == SONGS // 4
+
+
+def test_a_genre_is_one_however_it_is_written_and_a_song_may_have_several() -> None:
+    genres = taste(30).genres
+    songs = {each.name: each.songs for each in (*genres.most, *genres.least)}
+    assert songs == {"Folk": 20, "Blues": 10, "Techno": 10}
+
+
+def test_the_curve_rises_within_its_band_from_a_minute_to_three_months() -> None:
+    recovery = taste(60).recovery
+    assert recovery is not None
+    assert recovery.curve.minutes[0] == pytest.approx(1.0)
+    assert recovery.curve.minutes[-1] == pytest.approx(90 * 24 * 60)
+    assert (np.diff(recovery.curve.mean) >= -1e-12).all()
+    assert recovery.curve.standard_deviation is not None
+    assert max(recovery.curve.standard_deviation) < 0.5
+
+
+def test_it_is_the_same_with_what_was_kept() -> None:
+    listener, known = model(told(40)), dict[bytes, float]()
+    first = taste_of(listener, projected()[0], known=known)
+    assert known
+    assert taste_of(listener, projected()[0], known=known) == first
+
+
+def test_without_an_intercept_it_works_too() -> None:
+    listener = model(told(40), intercept=False)
+    found = taste_of(listener, projected()[0])
+    assert found.leanings
+    assert found.artists.most
+
+
+def test_it_says_in_words_what_it_shows() -> None:
+    said = taste(400).sentences
+    assert said[-1].startswith("You have heard 40 songs in ")
+    assert said[-3] in {
+        f"A song is fresh again for you after about {hours} hours." for hours in range(18, 30)
+    }
+    assert any(sentence.startswith("Of all artists you should like") for sentence in said)
+    assert said[-2].startswith("I know what a new song is worth to you to within about 0.")
+
+
+def test_a_guess_is_called_a_guess() -> None:
+    few = taste(2).sentences
+    assert "You have heard no song twice, so when songs are fresh again is only a guess." in few
+    assert "I hardly know yet what a new song is worth to you." in few
+    assert not any("artists" in sentence for sentence in few)
+
+
+def test_how_sure_the_curve_is_decides_on_the_words() -> None:
+    known = taste(400)
+    recovery = known.recovery
+    assert recovery is not None
+    unsure = replace(recovery.curve, standard_deviation=(0.3,) * 61)
+
+    def said(changed: Recovery) -> str:
+        return sentences(replace(known, recovery=changed))[-3]
+
+    assert said(replace(recovery, curve=unsure)).endswith("hours, but I am far from sure of it.")
+    never = replace(recovery, fresh_after=None)
+    assert said(never) == "A song takes more than three months to be fresh again for you."
+    assert said(replace(never, curve=unsure)) == (
+        "I cannot tell yet when songs are fresh again for you."
+    )
+    curve = replace(recovery.curve, standard_deviation=None)
+    assert said(replace(never, curve=curve)).startswith("A song takes more than three months")
+
+
+def test_names_are_told_only_if_the_best_and_the_least_liked_differ() -> None:
+    known = taste(400)
+
+    def of(best: float, worst: float) -> Favourites:
+        most = Named(name="a", songs=3, expected=best)
+        return Favourites(most=(most,), least=(replace(most, name="b", expected=worst),))
+
+    for best, worst, is_told in ((3.1, 3.0, False), (3.3, 3.0, True), (9.0, 5.1, False)):
+        changed = replace(known, artists=of(best, worst), genres=Favourites())
+        assert any("you should like" in each for each in sentences(changed)) is is_told
+
+
+def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) -> Leaning:
+    return Leaning(
+        group="",
+        likes=likes,
+        dislikes=dislikes,
+        stars=stars,
+        standard_deviation=None,
+        certainty=certainty,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ((), []),
+        ((leaning("fast", "slow", 0.09, 1.0), leaning("dark", "bright", 0.5, 0.79)), []),
+        (
+            (leaning("fast", "slow", 0.44, None),),
+            ["You rate fast songs higher than slow ones: a clearly fast one gets 0.4 stars more"],
+        ),
+        (
+            (
+                leaning("slow", "fast", 0.9, 0.9),
+                leaning("dark", "bright", 0.52, 0.99),
+                leaning("dense", "sparse", 0.4, 0.98),
+            ),
+            [
+                "You rate dark and dense songs higher than bright and sparse ones: a clearly dark",
+                "You probably rate slow songs higher than fast ones: a clearly slow one gets 0.9",
+            ],
+        ),
+    ],
+)
+def test_leanings_are_said_together_the_sure_ones_first(
+    found: tuple[Leaning, ...], said: list[str]
+) -> None:
+    known = replace(taste(2), leanings=found)
+    told = [sentence for sentence in sentences(known) if " songs higher than " in sentence]
+    assert len(told) == len(said)
+    assert all(sentence.startswith(begin) for sentence, begin in zip(told, said, strict=True))
+
+
+def test_favourite_artists_and_genres_share_a_sentence() -> None:
+    known = taste(400)
+    best, worst = known.artists.most[0].name, known.artists.least[0].name
+    artists = f"Of all artists you should like {best} best and {worst} least"
+    best, worst = known.genres.most[0].name, known.genres.least[0].name
+    assert f"{artists}, of all genres {best} best and {worst} least." in known.sentences
+    assert f"{artists}." in sentences(replace(known, genres=Favourites()))
+    only = sentences(replace(known, artists=Favourites()))
+    assert f"Of all genres you should like {best} best and {worst} least." in only
+
+
+def certainties_about_nothing() -> list[tuple[float, float]]:
+    """Return strength and spread of what is learnt from ratings that mean nothing."""
+    found = []
+    for seed in range(20):
+        rng, log = np.random.default_rng(seed), Log()
+        for number in rng.integers(SONGS, size=60).tolist():
+            log.add("rating", song_id(number), after=DAY, stars=int(rng.integers(1, 6)))
+        learner = model(fold(log.events)).learner
+        assert learner is not None
+        columns = learner.catalogue.features.shape[1]
+        for each in leanings(learner.engine, learner.belief, columns, projected()[0]):
+            assert each.standard_deviation is not None
+            assert each.certainty == pytest.approx(ndtr(each.stars / each.standard_deviation))
+            found.append((each.stars, each.standard_deviation))
+    return found
+
+
+def p_value_of_being_sure(found: list[tuple[float, float]]) -> float:
+    """Return how likely so many wrong certainties of 97.5 % are, one of either side in twenty."""
+    wrong = sum(ndtr(stars / spread) > 0.975 for stars, spread in found)
+    return float(bdtrc(wrong - 1, len(found), 0.05))
+
+
+@pytest.mark.statistical
+def test_leanings_that_are_noise_are_seldom_called_sure() -> None:
+    found = certainties_about_nothing()
+    assert len(found) == 100
+    assert p_value_of_being_sure(found) > FAILURE_RATE
+    # A belief that is three times as sure as it may be is noticed.
+    too_sure = [(stars, spread / 3) for stars, spread in found]
+    assert p_value_of_being_sure(too_sure) < FAILURE_RATE

@@ -1,0 +1,127 @@
+"""What counts as evidence, rule by rule (docs/evidence.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.radio.log.evidence import (
+    EARLY_SKIP,
+    FULL_LISTEN,
+    LATE_SKIP,
+    MIDDLE_SKIP,
+    NOTHING,
+    SESSION_GAP,
+    Evidence,
+    evidence,
+)
+
+PAGE = Path(__file__).parents[3] / "docs" / "evidence.md"
+
+played = st.integers(0, 10**9)
+idle = st.none() | st.integers(-(10**9), 10**12)
+
+
+@dataclass(frozen=True)
+class Told:
+    kind: Any
+    stars: int | None = None
+    played_ms: int | None = None
+
+
+def skip(played_ms: int, *, idle_ms: int | None = 0) -> Evidence:
+    return evidence(Told("skip", played_ms=played_ms), idle_ms=idle_ms)
+
+
+@given(st.integers(1, 5), st.none() | played, idle)
+def test_stars_count_in_full_whatever_was_played(
+    stars: int, played_ms: int | None, idle_ms: int | None
+) -> None:
+    told = Told("rating", stars=stars, played_ms=played_ms)
+    assert evidence(told, idle_ms=idle_ms) == Evidence(rating=float(stars), weight=1.0)
+
+
+@pytest.mark.parametrize(
+    ("played_ms", "says"),
+    [
+        (0, NOTHING),
+        (1_999, NOTHING),
+        (2_000, EARLY_SKIP),
+        (29_999, EARLY_SKIP),
+        (30_000, MIDDLE_SKIP),
+        (119_999, MIDDLE_SKIP),
+        (120_000, LATE_SKIP),
+        (10**9, LATE_SKIP),
+    ],
+)
+def test_a_skip_is_graded_by_how_much_was_played(played_ms: int, says: Evidence) -> None:
+    assert skip(played_ms) == says
+
+
+@given(played, played)
+def test_the_earlier_a_skip_the_worse_and_the_surer(one: int, other: int) -> None:
+    sooner, later = sorted(max(2_000, place) for place in (one, other))
+    first, second = skip(sooner), skip(later)
+    assert first.rating is not None
+    assert second.rating is not None
+    assert first.rating <= second.rating
+    assert first.weight >= second.weight
+
+
+@pytest.mark.parametrize("kind", ["skip", "listen"])
+def test_a_broken_file_or_one_loaded_in_advance_says_nothing(kind: str) -> None:
+    assert evidence(Told(kind, played_ms=0), idle_ms=0) is NOTHING
+    assert evidence(Told(kind, played_ms=1_500), idle_ms=0) is NOTHING
+
+
+@pytest.mark.parametrize("played_ms", [None, 2_000, 200_000])
+def test_a_full_listen_is_mildly_good(played_ms: int | None) -> None:
+    says = evidence(Told("listen", played_ms=played_ms), idle_ms=None)
+    assert says == FULL_LISTEN
+    assert says.rating is not None
+    assert 3 < says.rating < 5
+
+
+@pytest.mark.parametrize("played_ms", [2_000, 30_000, 120_000])
+@pytest.mark.parametrize("idle_ms", [None, SESSION_GAP, 10 * SESSION_GAP])
+def test_a_skip_that_opens_a_session_or_ends_a_pause_of_hours_counts_half(
+    played_ms: int, idle_ms: int | None
+) -> None:
+    says, usual = skip(played_ms, idle_ms=idle_ms), skip(played_ms, idle_ms=SESSION_GAP - 1)
+    assert says.rating == usual.rating
+    assert says.weight == usual.weight / 2
+
+
+@given(st.sampled_from(["skip", "listen"]), played, idle)
+def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
+    kind: str, played_ms: int, idle_ms: int | None
+) -> None:
+    says = evidence(Told(kind, played_ms=played_ms), idle_ms=idle_ms)
+    assert says.weight <= 1 / 4
+    assert (says.rating is None) == (says.weight == 0)
+    assert says.rating is None or 1 <= says.rating <= 5
+
+
+def test_weights_add_up_exactly_in_any_order() -> None:
+    weights = [says.weight for says in (FULL_LISTEN, EARLY_SKIP, MIDDLE_SKIP, LATE_SKIP)] * 1_000
+    halves = [weight / 2 for weight in weights]
+    assert sum(weights + halves) == sum(sorted(halves + weights)) == 1.5 * 1_000 * 9 / 16
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("heard to the end", FULL_LISTEN),
+        ("skipped within 30 seconds", EARLY_SKIP),
+        ("skipped within 2 minutes", MIDDLE_SKIP),
+        ("skipped later", LATE_SKIP),
+    ],
+)
+def test_the_page_has_these_numbers(words: str, says: Evidence) -> None:
+    row = f"| {words} | {says.rating:g} | 1/{1 / says.weight:g} |"
+    assert row in PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,260 @@
+"""What a log says, event by event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError
+from bandstand.radio.log import play_table
+from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
+from bandstand.radio.log.fold import RECENT, Ledger, Rule, continued, fold
+from bandstand.store.events.events import HEARD
+from bandstand.store.events.plays import is_same_play
+from tests.fixtures.radio.comparisons import same
+from tests.fixtures.radio.logs import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    SONGS,
+    Log,
+    logs,
+    no_log,
+    without_retracted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bandstand.store.events.events import Event
+
+A, B, C = SONGS[:3]
+
+
+def one_by_one(events: Sequence[Event]) -> Ledger:
+    ledger = Ledger.empty()
+    for place, event in enumerate(events, 1):
+        ledger = ledger.after(event, lambda end=place: events[:end])  # type: ignore[misc]
+    return ledger
+
+
+def test_nothing_is_known_of_somebody_new() -> None:
+    ledger = fold([])
+    assert same(ledger, Ledger.empty())
+    assert (ledger.seq, ledger.at, len(ledger.plays)) == (0, 0, 0)
+    assert (ledger.recent, ledger.rules) == ((), ())
+    assert dict(ledger.last_heard) == {}
+    assert len(ledger.columns().rating) == 0
+
+
+def test_a_play_is_its_rating_and_not_how_it_ended() -> None:
+    log = Log()
+    log.add("rating", A, stars=3)
+    log.add("rating", A, stars=5)
+    end = log.add("skip", A, played_ms=3 * MINUTE)
+    (play,) = fold(log.events).plays
+    assert (play.kind, play.rating, play.weight) == ("rating", 5.0, 1.0)
+    assert (play.first_seq, play.at, play.since_heard_ms) == (1, end.at, None)
+
+
+def test_a_rating_after_the_end_replaces_the_end() -> None:
+    log = Log()
+    log.add("listen", A)
+    assert fold(log.events).plays[-1].rating == FULL_LISTEN.rating
+    log.add("rating", A, stars=2)
+    (play,) = fold(log.events).plays
+    assert (play.kind, play.rating, play.weight) == ("rating", 2.0, 1.0)
+
+
+def test_the_same_song_twice_is_two_plays() -> None:
+    log = Log()
+    first = log.add("listen", A, played_ms=2 * MINUTE)
+    log.add("listen", A, after=2 * HOUR, played_ms=2 * MINUTE)
+    plays = fold(log.events).plays
+    assert [play.since_heard_ms for play in plays] == [None, 118 * MINUTE]
+    assert plays[0].at == first.at
+
+
+def test_a_skip_in_the_middle_of_a_session_counts_in_full() -> None:
+    log = Log()
+    log.add("skip", A, played_ms=10 * SECOND)
+    log.add("skip", B, played_ms=10 * SECOND)
+    log.add("skip", C, after=5 * HOUR, played_ms=10 * SECOND)
+    weights = [play.weight for play in fold(log.events).plays]
+    assert weights == [EARLY_SKIP.weight / 2, EARLY_SKIP.weight, EARLY_SKIP.weight / 2]
+
+
+def test_a_long_song_is_no_pause() -> None:
+    log = Log()
+    log.add("listen", A)
+    log.add("skip", B, after=40 * MINUTE, played_ms=20 * MINUTE)
+    assert fold(log.events).plays[-1].weight == LATE_SKIP.weight
+
+
+def test_a_song_that_could_not_be_played_is_heard_but_says_nothing() -> None:
+    log = Log()
+    log.add("skip", A, played_ms=0)
+    ledger = fold(log.events)
+    (play,) = ledger.plays
+    assert (play.rating, play.weight) == (None, 0.0)
+    assert ledger.recent == (A,)
+    assert A in ledger.last_heard
+
+
+def test_rules_hold_until_they_run_out_or_are_taken_back() -> None:
+    log = Log()
+    log.add("ban", scope="artist", target="The Band")
+    snooze = log.add("snooze", scope="song", target=A, until=log.clock + 30 * DAY)
+    ledger = fold(log.events)
+    ban = Rule(scope="artist", target="The Band", until=None, seq=1)
+    until = snooze.until
+    assert until is not None
+    assert ledger.rules == (ban, Rule(scope="song", target=A, until=until, seq=2))
+    assert ledger.rules_at(until - 1) == ledger.rules
+    assert ledger.rules_at(until) == (ban,)
+    log.add("retract", retracts=1)
+    assert fold(log.events).rules_at(until) == ()
+
+
+def test_a_snooze_that_has_run_out_does_not_come_back_when_the_clock_goes_back() -> None:
+    log = Log()
+    snooze = log.add("snooze", scope="song", target=A, until=log.clock + DAY)
+    log.add("listen", B, after=2 * DAY)
+    assert fold(log.events).rules_at(snooze.at - 365 * DAY) == ()
+
+
+def test_recent_songs_are_the_last_hundred_each_once() -> None:
+    log = Log()
+    songs = [f"{number:016x}" for number in range(150)]
+    for song in [*songs, songs[60], songs[3]]:
+        log.add("listen", song)
+    ledger = fold(log.events)
+    assert len(ledger.recent) == RECENT
+    assert ledger.recent == (*songs[51:60], *songs[61:], songs[60], songs[3])
+
+
+def reference(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Return the plays of a log without anything taken back, by the words of the rules."""
+    plays: list[list[Event]] = []
+    for event in events:
+        if event.kind not in HEARD:
+            continue
+        last = plays[-1][-1] if plays else None
+        if last is not None and is_same_play(
+            last, event.kind, event.song, event.at, event.played_ms
+        ):
+            plays[-1].append(event)
+        else:
+            plays.append([event])
+    found = []
+    for before, play in zip([None, *plays], plays, strict=False):
+        ratings = [event for event in play if event.kind == "rating"]
+        told = (ratings or play)[-1]
+        idle = None if before is None else told.at - (told.played_ms or 0) - before[-1].at
+        says = evidence(told, idle_ms=idle)
+        found.append(
+            {
+                "song": told.song,
+                "kind": told.kind,
+                "rating": says.rating,
+                "weight": says.weight,
+                "since_heard_ms": play[0].since_heard_ms,
+                "at": play[-1].at,
+                "first_seq": play[0].seq,
+            }
+        )
+    return found
+
+
+@given(logs())
+def test_plays_are_what_the_rules_say(log: Log) -> None:
+    events = without_retracted(log.events)
+    ledger = fold(events)
+    names = play_table.Play.__slots__
+    assert [{name: getattr(p, name) for name in names} for p in ledger.plays] == reference(events)
+    heard = {play.song: play.at for play in ledger.plays}
+    assert dict(ledger.last_heard) == heard
+    latest = list(dict.fromkeys(play.song for play in reversed(ledger.plays)))
+    assert ledger.recent == tuple(reversed(latest))
+
+
+@given(logs())
+def test_one_event_after_the_other_says_the_same_as_all_at_once(log: Log) -> None:
+    assert same(one_by_one(log.events), fold(log.events))
+
+
+@given(logs())
+def test_what_was_taken_back_counts_as_if_it_had_never_been(log: Log) -> None:
+    never = fold(without_retracted(log.events))
+    assert fold(log.events).learnt_digest() == never.learnt_digest()
+
+
+@given(logs(), st.sampled_from(SONGS), st.integers(1, 5), st.sampled_from([0, MINUTE, DAY]))
+def test_a_rating_and_its_undo_leave_no_trace(log: Log, song: str, stars: int, gap: int) -> None:
+    before = fold(log.events)
+    rating = log.add("rating", song, after=gap, stars=stars)
+    rated = before.after(rating, no_log)
+    undone = rated.after(log.add("retract", retracts=rating.seq), lambda: log.events)
+    assert undone.learnt_digest() == before.learnt_digest()
+    assert undone.seq == before.seq + 2
+    assert undone.digest() != before.digest()
+
+
+def test_an_undo_that_is_forgotten_leaves_a_trace() -> None:
+    # The twin of the test above: it sees what a fold does that knows nothing of taking back.
+    log = Log()
+    log.add("listen", A)
+    before = fold(log.events)
+    log.add("rating", B, stars=5)
+    assert fold(log.events).learnt_digest() != before.learnt_digest()
+
+
+@given(logs(), st.data())
+def test_events_that_a_ledger_holds_are_passed_over(log: Log, data: st.DataObject) -> None:
+    ledger = fold(log.events)
+    start = data.draw(st.integers(0, len(log.events)))
+    assert same(continued(ledger, log.events[start:], no_log), ledger)
+
+
+def test_a_gap_in_the_log_is_refused() -> None:
+    log = Log()
+    for _ in range(3):
+        log.add("listen", A)
+    with pytest.raises(InvalidInputError, match="expected number 1, got 2"):
+        fold(log.events[1:])
+    with pytest.raises(InvalidInputError, match="expected number 2, got 3"):
+        fold(log.events[:1]).after(log.events[2], no_log)
+
+
+def test_the_whole_log_must_be_whole() -> None:
+    log = Log()
+    log.add("listen", A)
+    ledger = fold(log.events)
+    log.add("retract", retracts=1)
+    with pytest.raises(InvalidInputError, match="reach to event 2, got one to 1"):
+        ledger.after(log.events[-1], lambda: log.events[:1])
+
+
+@given(logs())
+def test_columns_hold_what_the_plays_hold(log: Log) -> None:
+    ledger = fold(log.events)
+    columns = ledger.columns()
+    assert [columns.ids[code] for code in columns.song] == [play.song for play in ledger.plays]
+    assert len(set(columns.ids)) == len(columns.ids) == len(ledger.last_heard)
+    assert columns.weight.tolist() == [play.weight for play in ledger.plays]
+    assert columns.rating.tolist() == [play.rating or 0.0 for play in ledger.plays]
+    assert columns.at.tolist() == [play.at for play in ledger.plays]
+    since = [None if value == -1 else value for value in columns.since_heard_ms.tolist()]
+    assert since == [play.since_heard_ms for play in ledger.plays]
+    assert np.isfinite(columns.rating).all()
+
+
+@given(logs())
+def test_no_time_is_negative_whatever_the_clock_did(log: Log) -> None:
+    for play in fold(log.events).plays:
+        assert play.since_heard_ms is None or play.since_heard_ms >= 0

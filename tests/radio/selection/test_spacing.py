@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.radio.log.fold import Rule
+from bandstand.radio.selection import spacing as rules
+from bandstand.radio.selection.spacing import Spacing
+from bandstand.radio.selection.stations import Wish
+from tests.fixtures.radio.catalogues import features, matrix, model, record, shelf, song_id
+from tests.fixtures.radio.logs import DAY, MINUTE, Log
+
+if TYPE_CHECKING:
+    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+
+SHELF = shelf(40)
+ALL = CandidateSet.everything(40)
+
+
+def banned_rows(log: Log, now: int) -> set[int]:
+    """Return what may not be played, found song by song."""
+    rows = set()
+    for event in log.events:
+        if event.scope is None or not (event.until is None or event.until > now):
+            continue
+        for row in range(40):
+            tags = record(row).tags
+            names: dict[str, set[str | None]] = {
+                "song": {song_id(row)},
+                "artist": {tags.artist},
+                "album": {tags.album},
+                "genre": {*(tags.genre or "").replace("/", ";").replace(" ", "").split(";")},
+            }
+            if event.target in names[event.scope]:
+                rows.add(row)
+    return rows
+
+
+bans = st.one_of(
+    st.tuples(st.just("song"), st.integers(0, 39).map(song_id)),
+    st.tuples(st.just("artist"), st.integers(0, 4).map(lambda n: f"Artist {n}")),
+    st.tuples(st.just("album"), st.integers(0, 8).map(lambda n: f"Album {n}")),
+    st.tuples(st.just("genre"), st.sampled_from(["Rock", "Pop", "Folk", "Jazz", "Polka"])),
+)
+wishes = st.one_of(
+    st.just(Wish()),
+    st.builds(Wish, song=st.integers(0, 39).map(song_id)),
+    st.builds(Wish, artist=st.integers(0, 3).map(lambda n: f"artist {n}")),
+    st.builds(Wish, genre=st.sampled_from(["ROCK", "folk"])),
+)
+requests = st.fixed_dictionaries(
+    {
+        "wish": wishes,
+        "dial": st.sampled_from([-1.0, 0.0, 1.0]),
+        "after": st.lists(st.integers(0, 45).map(song_id), max_size=3),
+    }
+)
+
+
+@st.composite
+def listeners(draw: st.DrawFn) -> Log:
+    log = Log()
+    for scope, target in draw(st.lists(bans, max_size=5)):
+        until = draw(st.none() | st.integers(-2, 3))
+        log.add(
+            "ban" if until is None else "snooze",
+            scope=scope,
+            target=target,
+            until=None if until is None else log.clock + until * DAY,
+        )
+    for row in draw(st.lists(st.integers(0, 39), max_size=6)):
+        log.add("rating", song_id(row), stars=1 + row % 5, after=10 * MINUTE)
+    return log
+
+
+@settings(max_examples=60)
+@given(log=listeners(), asked=requests, algorithm=st.sampled_from(["bayes-ucb-cn-x", "random"]))
+def test_what_is_banned_is_never_chosen(log: Log, asked: dict[str, Any], algorithm: str) -> None:
+    check_bans(model(SHELF, log, algorithm=algorithm), log, asked)
+
+
+def check_bans(one: ListenerRecommender, log: Log, asked: dict[str, Any]) -> None:
+    if len(banned_rows(log, log.clock)) == 40:
+        with pytest.raises(NotFoundError, match="nothing may be played"):
+            one.choose(now=log.clock, **asked)
+        return
+    for chosen in (one.choose(now=log.clock, **asked), *one.playlist(5, now=log.clock, **asked)):
+        assert chosen.row not in banned_rows(log, chosen.at)
+
+
+def test_a_ban_that_is_not_kept_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    for row in range(35):
+        log.add("ban", scope="song", target=song_id(row))
+    monkeypatch.setattr(rules, "unbanned", lambda shelf, *_: CandidateSet.everything(len(shelf)))
+    asked = {"wish": Wish(song=song_id(3)), "dial": 0.0, "after": ()}
+    with pytest.raises(AssertionError):
+        check_bans(model(SHELF, log), log, asked)
+
+
+def test_all_banned_is_said_in_words() -> None:
+    log = Log()
+    for artist in range(4):
+        log.add("ban", scope="artist", target=f"ARTIST {artist}")
+    with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
+        model(SHELF, log).choose(now=log.clock)
+
+
+def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
+    log = Log()
+    log.add("snooze", scope="artist", target="Artist 0", until=log.clock + 20 * MINUTE)
+    for artist in (1, 2, 3):
+        log.add("ban", scope="artist", target=f"Artist {artist}")
+    until = log.events[0].until or 0
+    with pytest.raises(NotFoundError):
+        model(SHELF, log).choose(now=until - 1)
+    assert model(SHELF, log).choose(now=until).row < 10
+
+
+# ── Spacing ──────────────────────────────────────────────────────────────────────────────
+
+
+def left(last: list[int], rows: Any = range(40), **options: Any) -> list[int]:
+    some = CandidateSet.only(rows, 40)
+    found = Spacing.over(SHELF, ALL).left(SHELF, some, last, **options)
+    return found.rows().tolist()
+
+
+def test_the_last_artists_and_songs_are_kept_away_for_a_while() -> None:
+    assert Spacing.over(SHELF, ALL) == Spacing(songs=10, recordings=10, artists=1)
+    assert left([]) == list(range(40))
+    assert left([3]) == list(range(10, 40))  # artist 0 has had its turn
+    assert left([3, 15]) == [row for row in range(40) if row != 3 and not 10 <= row < 20]
+    assert 3 in left([3, *range(15, 25)])
+
+
+def test_versions_of_one_recording_are_kept_apart() -> None:
+    titles = ["One", "One (Live)", "Two", "Three", "Four", "Five", "Six", "Seven"]
+    records = [record(row, title=title, artist="A") for row, title in enumerate(titles)]
+    found = shelf_of(records)
+    spacing = Spacing.over(found, CandidateSet.everything(8))
+    assert spacing == Spacing(songs=2, recordings=1, artists=0)
+    left = spacing.left(found, CandidateSet.everything(8), [0])
+    assert left.rows().tolist() == [2, 3, 4, 5, 6, 7]
+
+
+def test_artists_that_nobody_knows_are_not_one_artist() -> None:
+    found = shelf_of([record(row, artist=None) for row in range(20)])
+    everything = CandidateSet.everything(20)
+    assert Spacing.over(found, everything).artists == 0
+    spacing = Spacing(songs=1, recordings=1, artists=5)
+    assert len(spacing.left(found, everything, [4]).rows()) == 19
+
+
+@given(
+    last=st.lists(st.integers(0, 39), max_size=60),
+    rows=st.sets(st.integers(0, 39), min_size=1),
+    once=st.lists(st.integers(0, 39), max_size=40),
+)
+def test_spacing_always_leaves_something(last: list[int], rows: set[int], once: list[int]) -> None:
+    some = np.array(sorted(rows))
+    found = set(left(last, some, once=once))
+    assert found
+    assert found <= rows
+    if last and len(rows) > 1:
+        assert found != {last[-1]}
+
+
+def test_spacing_goes_on_when_a_playlist_has_had_every_song() -> None:
+    assert left(list(range(40)), once=list(range(40))) == list(
+        range(30)
+    )  # artist 3, and the last ten songs
+    rows = [chosen.row for chosen in model(SHELF).playlist(100, now=0)]
+    assert set(rows[:40]) == set(range(40))
+    assert all(row not in rows[max(place - 10, 0) : place] for place, row in enumerate(rows))
+    # The first round ends with what is left, whoever it is by.
+    assert all(row // 10 != following // 10 for row, following in pairwise(rows[40:]))
+
+
+@pytest.mark.parametrize("songs", [1, 2, 3])
+def test_a_tiny_library_plays_on_and_not_the_same_song_twice_in_a_row(songs: int) -> None:
+    records = [record(row) for row in range(songs)]
+    one = model(shelf_of(records, matrix(features(songs))))
+    rows = [chosen.row for chosen in one.playlist(9, now=0)]
+    assert set(rows) == set(range(songs))
+    if songs > 1:
+        assert all(row != following for row, following in pairwise(rows))
+
+
+@pytest.mark.parametrize("songs", [2, 3])
+def test_of_a_few_songs_the_one_just_rated_does_not_come_next(songs: int) -> None:
+    sounds = features(songs)
+    sounds[1:] = -10 * sounds[0]  # all that is known of the others speaks against them
+    found = shelf_of([record(row) for row in range(songs)], matrix(sounds))
+    log = Log()
+    now = log.add("rating", song_id(0), stars=5).at
+    assert model(found, log).choose(now=now).row != 0
+
+
+def test_a_rule_means_what_its_time_says() -> None:
+    rule = Rule(scope="song", target=song_id(3), until=100, seq=1)
+    assert rule.holds(99)
+    assert not rule.holds(100)
+    assert 3 not in rules.unbanned(SHELF, [rule]).rows()
+    assert rules.unbanned(SHELF, []).most == 40

@@ -1,0 +1,219 @@
+"""A model that follows the log play by play is the one that begins with the whole log."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandstand.core.registry import ALGORITHMS
+from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.radio.log.fold import continued, fold
+from bandstand.radio.selection.listener_recommender import ListenerRecommender
+from bandstand.radio.selection.training_data import LONGEST, minutes_at
+from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
+from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, SONGS, Log, logs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bandstand.store.events.events import Event
+    from bandstand.types import Vector
+
+SHELF = shelf(8)
+ONLINE = ["bayes-ucb-cn-x", "linucb-cn", "random"]
+EXACT = "bayes-ucb-cn-x"
+
+
+def _first(log: Log, count: int) -> list[Event]:
+    return log.events[:count]
+
+
+def followed(log: Log, cuts: list[int], **options: Any) -> ListenerRecommender:
+    """Return the model of somebody whose log came in pieces."""
+    one, ledger = model(SHELF, **options), fold([])
+    for cut in [*sorted(cuts), len(log.events)]:
+        whole = partial(_first, log, cut)
+        ledger = continued(ledger, log.events[ledger.seq : cut], whole)
+        one = one.follow(ledger)
+    return one
+
+
+def assert_same(
+    one: ListenerRecommender, other: ListenerRecommender, *, tolerance: float = 1e-9
+) -> None:
+    """Check that two models believe, and would play, the same."""
+    assert one.learner is not None
+    assert other.learner is not None
+    assert one.listening.heard_rows.tolist() == other.listening.heard_rows.tolist()
+    assert one.listening.heard_at.tolist() == other.listening.heard_at.tolist()
+    assert one.listening.recent == other.listening.recent
+    for name in ("features", "elapsed", "ratings", "weights", "diversity"):
+        same = getattr(other.learner.told.history, name)
+        assert getattr(one.learner.told.history, name) == pytest.approx(same, rel=1e-12)
+    seen = other.learner.catalogue.songs(other.listening, other.listening.longest)
+    means = [each.engine.predict(each.belief, seen).mean() for each in (one, other) if each.engine]
+    if means[1] is None:
+        assert means[0] is None
+        return
+    size = 1 + np.abs(means[1]).max()
+    assert means[0] == pytest.approx(means[1], rel=tolerance, abs=tolerance * size)
+
+
+@settings(max_examples=60)
+@given(log=logs(), cuts=st.lists(st.integers(0, 30), max_size=6), intercept=st.booleans())
+def test_following_a_log_is_beginning_with_it(
+    log: Log, cuts: list[int], *, intercept: bool
+) -> None:
+    one = followed(log, cuts, intercept=intercept)
+    assert_same(one, model(SHELF, log, intercept=intercept))
+
+
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn"}))
+def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
+    log = rated([0, 1, 2, 3, 1, 4, 0, 2, 5, 1, 0], apart=7 * HOUR)
+    one = followed(log, list(range(1, 11)), algorithm=algorithm)
+    other = model(SHELF, log, algorithm=algorithm)
+    assert_same(one, other)
+    assert one.choose(now=log.clock + DAY).row == other.choose(now=log.clock + DAY).row
+
+
+def test_a_long_log_is_followed_without_drifting() -> None:
+    rng = np.random.default_rng(2)
+    log = rated(rng.integers(0, 8, 300).tolist(), rng.integers(1, 6, 300).tolist(), apart=5 * HOUR)
+    assert_same(followed(log, list(range(300))), model(SHELF, log))
+
+
+def test_a_model_that_forgets_an_answer_would_be_noticed() -> None:
+    log = rated([0, 1, 2, 3])
+    with pytest.raises(AssertionError):
+        assert_same(model(SHELF, rated([0, 1, 2])), model(SHELF, log))
+
+
+def test_a_play_that_only_ends_changes_nothing_that_was_learnt() -> None:
+    log = rated([0, 1, 2])
+    before = model(SHELF, log)
+    log.add("listen", song_id(2), after=MINUTE)
+    after = before.follow(fold(log.events))
+    assert after.belief is before.belief
+    assert after.listening.last_heard_of([2])[0] > before.listening.last_heard_of([2])[0]
+
+
+def test_a_rating_that_is_changed_counts_once() -> None:
+    log = rated([0, 1, 2])
+    before = model(SHELF, log)
+    log.add("rating", song_id(2), after=MINUTE, stars=1)
+    assert_same(before.follow(fold(log.events)), model(SHELF, log))
+    assert before.learner is not None
+    assert len(before.follow(fold(log.events)).belief.history) == 3
+
+
+@pytest.mark.parametrize("algorithm", ONLINE)
+def test_a_rating_that_is_changed_or_taken_back_is_not_learnt_from_scratch(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = rated([0, 1, 2, 5, 1, 0, 2, 3, 4, 0, 1], apart=HOUR)
+    before = followed(log, list(range(12)), algorithm=algorithm)
+    ledgers = [fold(log.events[:-1])]
+    log.add("rating", song_id(1), after=MINUTE, stars=1)
+    log.add("rating", song_id(1), after=MINUTE, stars=5)
+    ledgers += [fold(log.events[:-1]), fold(log.events)]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(before.engine), "fit", None)
+        back, changed, again = (before.follow(ledger) for ledger in ledgers)
+        again_after = changed.follow(ledgers[2])
+    for one, ledger in zip(
+        (back, changed, again, again_after), (*ledgers, ledgers[2]), strict=True
+    ):
+        assert_same(one, ListenerRecommender.begin(SHELF, ledger, algorithm=algorithm, seed=7))
+    assert back.step + 1 == changed.step == again.step
+
+
+def test_what_was_never_heard_and_what_was_long_ago_count_alike() -> None:
+    log = rated([0])
+    log.add("rating", song_id(0), after=400 * DAY, stars=3)
+    log.add("rating", song_id(0), after=90 * MINUTE, stars=3)
+    one = model(SHELF, log)
+    assert one.belief.history.elapsed.tolist() == [LONGEST, LONGEST, 90.0]
+    seen = one.choose(now=log.clock).situation
+    assert seen is not None
+    assert seen.elapsed.tolist() == [LONGEST]
+
+
+# ── Songs that are not on the shelf, or of which nothing is known ────────────────────────
+
+
+def test_songs_that_are_gone_still_count_if_their_sound_is_known() -> None:
+    vectors = dict(zip((song_id(row) for row in range(12)), features(12), strict=True))
+    asked = []
+
+    def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
+        asked.append(list(ids))
+        return {song: vectors[song].astype(np.float64) for song in ids if song in vectors}
+
+    log = rated([0, 9, 3, 77])
+    gone = shelf_of([record(row) for row in range(8)], matrix(features(12)[:8]))
+    one = model(gone, log, features_of=features_of)
+    whole = shelf_of([record(row) for row in range(12)], matrix(features(12)))
+    assert one.belief.history.features == pytest.approx(model(whole, log).belief.history.features)
+    assert asked == [[song_id(9), song_id(77)]]
+    assert one.choose(now=log.clock).row < 8
+    bare = model(gone, log, features_of=features_of, intercept=False)
+    assert (bare.belief.history.features == one.belief.history.features[:, :-1]).all()
+
+
+def test_features_of_another_projection_are_left_out() -> None:
+    log = rated([0, 99])
+    one = model(SHELF, log, features_of=lambda ids: {song: np.ones(9) for song in ids})
+    assert len(one.belief.history) == 1
+
+
+def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> None:
+    half = shelf_of([record(row) for row in range(8)], matrix(features(4)))
+    one = model(half, rated([0, 6]))
+    assert len(one.belief.history) == 1
+    assert one.listening.heard_rows.tolist() == [0, 6]
+    assert one.listening.songs == 8
+    assert one.listening.recent == (0,)
+
+
+def test_diversity_is_the_distance_to_the_last_ten_on_the_shelf() -> None:
+    rows = [0, 1, 2, 3, 4, 5, 6, 7, 1, 3, 5, 2, 0, 6]
+    one = model(SHELF, rated(rows, apart=HOUR))
+    assert SHELF.catalogue is not None
+    table = SHELF.catalogue.features
+    expected = [1.0]
+    for place in range(1, len(rows)):
+        centre = table[rows[max(place - 10, 0) : place]].mean(axis=0)
+        distance = np.linalg.norm(table[rows[place]] - centre)
+        expected.append(float(distance) / SHELF.catalogue.typical_distance)
+    assert one.belief.history.diversity == pytest.approx(expected)
+    assert one.listening.recent == tuple(rows[-10:])
+
+
+@pytest.mark.parametrize("algorithm", ONLINE)
+def test_many_news_at_once_are_learnt_as_one_by_one(algorithm: str) -> None:
+    rng = np.random.default_rng(0)
+    log = rated(rng.integers(0, 6, 90).tolist(), rng.integers(1, 6, 90).tolist(), apart=HOUR)
+    assert_same(followed(log, [], algorithm=algorithm), model(SHELF, log, algorithm=algorithm))
+    assert len(SONGS) <= len(SHELF)
+
+
+def test_a_glimpse_of_a_song_is_what_the_model_believes_of_it() -> None:
+    log = rated([0, 1, 2, 0], apart=HOUR)
+    one = model(SHELF, log)
+    seen = one.glimpse(song_id(1), now=log.clock)
+    assert one.learner is not None
+    prediction = one.engine.predict(  # type: ignore[union-attr]
+        one.belief, one.learner.catalogue.songs(one.listening, minutes_at(log.clock))
+    )
+    assert seen.expected == pytest.approx(prediction.mean()[1])  # type: ignore[index]
+    assert seen.standard_deviation == pytest.approx(prediction.standard_deviation()[1])  # type: ignore[index]
+    assert seen.novelty == pytest.approx(prediction.parts()["novelty"][1])
+    assert one.glimpse("nobody's", now=log.clock).expected is None
+    assert model(SHELF).glimpse(song_id(1), now=0).expected is None
+    assert model(shelf_of([record(0)])).glimpse(song_id(0), now=0).novelty is None

@@ -1,0 +1,89 @@
+"""What is done beforehand is done on one thread, and nobody depends on it."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from bandstand.radio.background import MOST_WAITING, Preparing
+from tests.fixtures.radio.catalogues import model, rated, shelf
+from tests.fixtures.radio.logs import HOUR
+from tests.radio.selection.test_training_data import assert_same
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_everybody_is_prepared_for_once() -> None:
+    done, go = [], threading.Event()
+
+    def work(account: str) -> None:
+        assert go.wait(30)
+        done.append(account)
+
+    preparing = Preparing(work)
+    for account in ("ann", "ben", "ben", "ben", "cy"):
+        preparing.soon(account)
+    go.set()
+    preparing.wait()
+    assert done == ["ann", "ben", "cy"]
+    preparing.close()
+    preparing.soon("dee")  # it is over, and nobody waits for ever
+    preparing.wait()
+    preparing.close()
+    assert len(done) == 3
+
+
+def test_what_goes_wrong_for_one_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    done = []
+
+    def work(account: str) -> None:
+        if account == "ann":
+            msg = "out of luck"
+            raise ArithmeticError(msg)
+        done.append(account)
+
+    preparing = Preparing(work)
+    preparing.soon("ann")
+    preparing.soon("ben")
+    preparing.wait()
+    preparing.close()
+    assert done == ["ben"]
+    assert "preparing for a listener failed" in caplog.text
+
+
+def test_not_everybody_waits_for_ever() -> None:
+    done, go = [], threading.Event()
+
+    def work(account: str) -> None:
+        assert go.wait(30)
+        done.append(account)
+
+    preparing = Preparing(work)
+    for number in range(2 * MOST_WAITING):
+        preparing.soon(str(number))
+    go.set()
+    preparing.wait()
+    preparing.close()
+    assert MOST_WAITING <= len(done) <= MOST_WAITING + 1
+
+
+def test_a_prepared_model_believes_and_plays_the_same() -> None:
+    """Play by play; whenever there is something to do beforehand, it changes nothing."""
+    on = shelf(30)
+    log = rated([1, 2, 3], apart=7 * HOUR)
+    one, prepared = model(on, log), 0
+    for number in range(60):
+        log.add("rating", on.ids[(7 * number) % 13], after=5 * HOUR, stars=1 + number % 5)
+        one = one.follow(model(on, log, algorithm="random").ledger)
+        ready = one.prepared()
+        if ready is None:
+            continue
+        prepared += 1
+        assert_same(ready, one, tolerance=1e-8)
+        assert ready.choose(now=log.clock).row == one.choose(now=log.clock).row
+        assert ready.prepared() is None
+        one = ready
+    assert prepared
+    assert_same(one, model(on, log), tolerance=1e-8)
+    assert model(on, log, algorithm="linucb-cn").prepared() is None

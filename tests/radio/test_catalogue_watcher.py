@@ -1,0 +1,176 @@
+"""Songs that another process has changed are noticed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand._util.clock import system_clock
+from bandstand.errors import StoreError
+from bandstand.radio.catalogue_watcher import Watching
+from bandstand.radio.service import Radio
+from bandstand.store.database.connection import open_store
+from bandstand.store.songs.save_analysis import record_analyses
+from benchmarks.fixtures.songs import NOW, add_songs, invented_song
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from bandstand.store.database.connection import Store
+
+PATIENCE = 60.0  # seconds
+SOON = 0.01
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(str(tmp_path / "radio.db")) as opened:
+        add_songs(opened, 60)
+        yield opened
+
+
+@pytest.fixture
+def radio(store: Store) -> Iterator[Radio]:
+    made = Radio(store, clock=system_clock)
+    yield made
+    made.close()
+
+
+def holds(condition: Callable[[], bool]) -> bool:
+    """Return whether something comes true before long."""
+    until = time.monotonic() + PATIENCE
+    while not condition() and time.monotonic() < until:
+        time.sleep(SOON)
+    return condition()
+
+
+class Looks:
+    """How often a store was looked at, and what came of it."""
+
+    def __init__(self, radio: Radio) -> None:
+        self._radio = radio
+        self.asked = self.changes = 0
+
+    def known(self) -> Any:
+        self.asked += 1
+        return self._radio.shelf
+
+    def on_change(self) -> None:
+        self.changes += 1
+        self._radio.refresh()
+
+
+def test_songs_that_another_process_adds_are_played(store: Store, radio: Radio) -> None:
+    looks = Looks(radio)
+    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    with open_store(str(store.location)) as other:
+        add_songs(other, 90)
+    assert holds(lambda: len(radio.shelf) == 90 and bool(radio.shelf.has_features.all()))
+    watching.close()
+    watching.close()
+
+
+def by(radio: Radio, artist: str) -> int:
+    return len(radio.shelf.rows_of("artist", artist))
+
+
+def rename(store: Store, artist: str) -> None:
+    path, found = invented_song(3)
+    with store.writing() as connection:
+        named = replace(found, tags=replace(found.tags, artist=artist))
+        record_analyses(connection, [(path, named)], scan=0, now=NOW)
+
+
+def test_every_new_name_of_the_same_song_is_noticed(store: Store, radio: Radio) -> None:
+    looks = Looks(radio)
+    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    with open_store(str(store.location)) as other:
+        same = Radio(other, clock=system_clock)
+        for artist in ("First", "Second", "Third"):
+            rename(other, artist)
+            same.refresh()
+            assert by(same, artist) == 1
+            assert holds(lambda artist=artist: by(radio, artist) == 1)  # type: ignore[misc]
+        same.close()
+    watching.close()
+    assert [by(radio, artist) for artist in ("First", "Second", "Third")] == [0, 0, 1]
+
+
+def test_a_new_name_makes_one_new_shelf(store: Store, radio: Radio) -> None:
+    rename(store, "First")
+    radio.refresh()
+    found = radio.shelf
+    radio.refresh()
+    assert radio.shelf is found
+
+
+def test_without_anybody_who_watches_they_are_not(store: Store, radio: Radio) -> None:
+    """Planted: this is what the other tests would see if nothing were noticed."""
+    add_songs(store, 90)
+    assert not radio_has(radio, 90)
+
+
+def radio_has(radio: Radio, songs: int) -> bool:
+    time.sleep(20 * SOON)
+    return len(radio.shelf) == songs
+
+
+def test_a_store_in_which_nothing_changes_is_only_looked_at(store: Store, radio: Radio) -> None:
+    looks = Looks(radio)
+    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    assert holds(lambda: looks.asked > 5)
+    watching.close()
+    assert looks.changes == 0
+    assert not any(each.name == "bandstand-watching" for each in threading.enumerate())
+
+
+def test_an_empty_store_is_refreshed_once_at_most(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "empty.db")) as store:
+        radio = Radio(store, clock=system_clock)
+        looks = Looks(radio)
+        watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+        assert holds(lambda: looks.asked > 5)
+        watching.close()
+        radio.close()
+    assert looks.changes <= 1
+
+
+def test_while_this_process_scans_nothing_is_looked_at(store: Store, radio: Radio) -> None:
+    looks, asked = Looks(radio), threading.Event()
+
+    def is_busy() -> bool:
+        asked.set()
+        return True
+
+    watching = Watching(
+        store, known=looks.known, on_change=looks.on_change, is_busy=is_busy, every=SOON
+    )
+    assert asked.wait(PATIENCE)
+    add_songs(store, 90)
+    watching.close()
+    assert looks.asked == looks.changes == 0
+
+
+def test_a_store_that_fails_is_looked_at_again(
+    store: Store, radio: Radio, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries = 0
+
+    def fails_at_first() -> None:
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            msg = "planned"
+            raise StoreError(msg)
+        radio.refresh()
+
+    watching = Watching(store, known=lambda: radio.shelf, on_change=fails_at_first, every=SOON)
+    add_songs(store, 90)
+    assert holds(lambda: len(radio.shelf) == 90)
+    watching.close()
+    assert caplog.text.count("planned") == 2

@@ -1,0 +1,31 @@
+"""Stores with a few analysed songs, on both databases, and a short study in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fixtures.study.participants import Study, add_songs, served, short_design
+from tests.store.conftest import place, postgres, store
+
+__all__ = ["full", "place", "postgres", "store", "study"]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bandstand.store.database.connection import Store
+
+
+@pytest.fixture
+def full(store: Store) -> Store:
+    """A store with songs."""
+    add_songs(store)
+    return store
+
+
+@pytest.fixture
+def study(full: Store) -> Iterator[Study]:
+    """A short study that is open."""
+    with served(full, short_design()) as opened:
+        yield opened

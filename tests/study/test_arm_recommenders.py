@@ -1,0 +1,207 @@
+"""What an arm learns: exactly its own ratings, at once, as the plain algorithm would."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from bandstand.core.model.priors import radio_prior
+from bandstand.core.recommender import Recommender
+from bandstand.store import studies
+from bandstand.store.database.connection import open_store
+from bandstand.study.arm_recommenders import Learners
+from bandstand.study.design import PAPER_ALGORITHMS
+from bandstand.study.service import StudyDesk
+from bandstand.study.song_snapshot import from_bytes
+from tests.fixtures.study.participants import HOUR, Person, Study, add_songs, served, short_design
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bandstand.store.database.connection import Store
+    from bandstand.store.studies import ArmRow
+    from bandstand.study.records import FrozenSongs
+
+# Those for which learning one by one ends where learning all at once does.
+ONLINE = ("random", "linucb-c", "linucb-cn", "bayes-ucb-cn-x", "thompson-cn-x")
+LONG = {"ratings_per_arm": 100, "rest_seconds": 0, "gap_hours": 0, "arms_per_day": 10}
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Store]:
+    """A store with songs; what is learnt does not depend on the database."""
+    with open_store(str(tmp_path / "radio.db")) as store:
+        add_songs(store)
+        yield store
+
+
+def place_of(person: Person, algorithm: str) -> int:
+    return next(row.place for row in person.arms if row.algorithm == algorithm)
+
+
+def arm_of(study: Study, person: Person, algorithm: str) -> str:
+    """Return a participant's arm, begun out of their order: this is not about rules."""
+    arm = person.arms[place_of(person, algorithm) - 1].id
+    with study.store.writing() as connection:
+        studies.begin(connection, arm, study.clock())
+    return arm
+
+
+def frozen(study: Study) -> FrozenSongs:
+    with study.store.reading() as connection:
+        row = studies.get(connection, study.id)
+    assert row is not None
+    return from_bytes(row.catalogue)
+
+
+def by_hand(study: Study, person: Person, arm: str) -> Recommender:
+    """Return the plain algorithm that has been told what the store has, one after the other."""
+    row = next(row for row in person.arms if row.id == arm)
+    songs = frozen(study)
+    plain = Recommender(
+        features=songs.features,
+        ids=songs.ids,
+        raw=True,
+        prior=radio_prior(songs.features.shape[1]),
+        algorithm=row.algorithm,
+        seed=row.seed,
+    )
+    for song in person.songs(arm):
+        if song.stars is not None:
+            plain.update(song.song, song.stars, Decimal(song.rated_at or 0) / 1_000)
+    return plain
+
+
+@pytest.mark.parametrize("algorithm", PAPER_ALGORITHMS)
+def test_an_arm_plays_what_its_algorithm_would(full: Store, algorithm: str) -> None:
+    other = "greedy-cn-x"
+    with served(full, short_design(algorithms=(algorithm, other), **LONG)) as study:
+        person = study.person()
+        person.joins()
+        arm = arm_of(study, person, algorithm)
+        with np.errstate(all="raise"):
+            for stars in (5, 1, 3, 5, 2, 4, 5):
+                expected = by_hand(study, person, arm)
+                at = Decimal(study.clock.now + 3_000) / 1_000
+                shown = person.hears(arm, stars)
+                assert shown.song.id == expected.recommend(1, at=at)[0]
+                study.clock.now += HOUR // 7
+
+
+@pytest.mark.parametrize("algorithm", ONLINE)
+def test_a_process_that_begins_anew_plays_the_same(full: Store, algorithm: str) -> None:
+    with served(full, short_design(algorithms=(algorithm, "greedy-cn-x"), **LONG)) as study:
+        person = study.person()
+        person.joins()
+        arm = arm_of(study, person, algorithm)
+        for turn in range(12):
+            person.hears(arm, 1 + turn % 5)
+        learners = study.desk._offering._learners
+        with study.store.reading() as connection:
+            said = studies.songs_of(connection, arm)
+        row = next(row for row in person.arms if row.id == arm)
+        at = Decimal(study.clock.now + HOUR) / 1_000
+        songs = frozen(study)
+        with learners.taken(arm, person.account) as seat, Learners().taken(arm, "") as anew:
+            kept, made = (each.caught_up(row, songs, said) for each in (seat, anew))
+        assert kept is seat.recommender
+        assert kept.answers == made.answers
+        assert kept.recommend(5, at=at) == made.recommend(5, at=at)
+
+
+def test_each_arm_starts_from_nothing(full: Store) -> None:
+    with served(full, short_design(**LONG)) as study:
+        person = study.person()
+        person.joins()
+        first, second = arm_of(study, person, "random"), arm_of(study, person, "greedy-cn")
+        for _ in range(3):
+            person.hears(first)
+        person.hears(second)
+        learners = study.desk._offering._learners
+        with learners.taken(first, person.account) as one:
+            assert one.recommender is not None
+            assert len(one.recommender.history) == 2  # the third is learnt for the fourth song
+        with learners.taken(second, person.account) as other:
+            assert other.recommender is not None
+            assert len(other.recommender.history) == 0
+
+
+def test_a_rating_does_no_work_of_the_model(full: Store) -> None:
+    with served(full, short_design(**LONG)) as study:
+        person = study.person()
+        person.joins()
+        arm = person.begins()
+        shown = person.asks(arm)
+        study.clock.now = shown.may_rate_at
+        learners = study.desk._offering._learners
+        with learners.taken(arm, person.account) as seat:
+            before = seat.recommender
+            person.rates(arm, 1, 5)  # although somebody else holds the model
+            assert seat.recommender is before
+
+
+def test_a_rescan_changes_nothing_for_anybody(full: Store) -> None:
+    with served(full, short_design(**LONG)) as study:
+        person = study.person()
+        person.joins()
+        arm = person.begins()
+        before = frozen(study)
+        add_songs(study.store, 45)
+        study.radio.refresh()
+        assert len(study.radio.shelf) == 45
+        assert frozen(study) == before
+        study.desk = StudyDesk(study.store, study.radio, study.clock)
+        heard = {person.hears(arm).song.id for _ in range(20)}
+        assert heard <= set(before.ids)
+
+
+def taken(learners: Learners, row: ArmRow, songs: FrozenSongs) -> int:
+    """Return how much is kept of an arm that nobody has rated in yet."""
+    with learners.taken(row.id, row.account) as seat:
+        seat.caught_up(row, songs, [])
+        return seat.nbytes
+
+
+def test_only_so_many_are_kept(full: Store) -> None:
+    with served(full, short_design(**LONG)) as study:
+        songs = frozen(study)
+        rows = []
+        for _ in range(4):
+            person = study.person()
+            person.joins()
+            rows += person.arms
+        sizes = [size for row in rows if (size := taken(Learners(), row, songs))]
+        assert len(sizes) == len(rows)
+        learners = Learners(most_bytes=sum(sizes[-2:]))
+        for row in rows:
+            taken(learners, row, songs)
+        assert len(learners) == 2
+        learners.drop(rows[-1].account)
+        assert len(learners) == 0
+
+
+def test_a_store_that_was_put_back_is_believed(full: Store) -> None:
+    """What was learnt is made anew where the ratings are not those that it was learnt from."""
+    with served(full, short_design(**LONG)) as study:
+        person = study.person()
+        person.joins()
+        arm = person.begins()
+        for _ in range(3):
+            person.hears(arm)
+        row, said = person.arms[0], person.songs(arm)
+        learners, songs = Learners(), frozen(study)
+        with learners.taken(arm, person.account) as seat:
+            assert len(seat.caught_up(row, songs, said).history) == 3
+            assert len(seat.caught_up(row, songs, said[:2]).history) == 2
+            assert len(seat.caught_up(row, songs, []).history) == 0
+
+
+def test_what_fails_is_not_kept() -> None:
+    learners = Learners()
+    with pytest.raises(ZeroDivisionError), learners.taken("arm", "account"):
+        raise ZeroDivisionError
+    assert len(learners) == 0

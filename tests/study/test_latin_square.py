@@ -1,0 +1,105 @@
+"""Who meets what when: balanced over places and neighbours, and nobody can work it out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandstand.errors import InvalidInputError
+from bandstand.study.allotment import allotted
+from bandstand.study.design import Design
+from bandstand.study.latin_square import order, period
+
+counts = st.integers(1, 13)
+STUDY = "0123456789abcdef"
+
+
+@given(st.integers(0, 10_000), counts)
+def test_everybody_meets_everything_once(number: int, count: int) -> None:
+    assert sorted(order(number, count)) == list(range(count))
+
+
+@given(counts)
+def test_over_a_period_every_place_is_balanced(count: int) -> None:
+    rows = [order(number, count) for number in range(period(count))]
+    places = Counter((place, each) for row in rows for place, each in enumerate(row))
+    assert set(places.values()) == {period(count) // count}
+
+
+@given(st.integers(2, 13))
+def test_over_a_period_every_neighbourhood_is_balanced(count: int) -> None:
+    rows = [order(number, count) for number in range(period(count))]
+    followed = Counter(pair for row in rows for pair in pairwise(row))
+    assert len(followed) == count * (count - 1)
+    assert set(followed.values()) == {period(count) // count}
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_a_plain_rotation_would_not_balance_neighbours(count: int) -> None:
+    """The check above can fail: shifting one row by one has the same neighbours in all rows."""
+    rows = [tuple((number + step) % count for step in range(count)) for number in range(count)]
+    followed = Counter(pair for row in rows for pair in pairwise(row))
+    assert len(followed) < count * (count - 1)
+
+
+@given(st.integers(0, 1_000), counts)
+def test_orders_begin_again_after_a_period(number: int, count: int) -> None:
+    assert order(number, count) == order(number + period(count), count)
+
+
+@pytest.mark.parametrize(("number", "count"), [(-1, 4), (0, 0), (0, -2)])
+def test_impossible_numbers_are_refused(number: int, count: int) -> None:
+    with pytest.raises(InvalidInputError, match="must"):
+        order(number, count)
+
+
+@given(st.integers(1, 500), st.integers(0, 2**64 - 1))
+def test_everybody_is_allotted_every_algorithm(number: int, study: int) -> None:
+    design = Design()
+    parts = allotted(design, f"{study:016x}", number)
+    assert [part.place for part in parts] == [1, 2, 3, 4, 5, 6]
+    assert sorted(part.algorithm for part in parts) == sorted(design.algorithms)
+    assert len({part.seed for part in parts}) == len(parts)
+
+
+def algorithms_of(design: Design, study: str, number: int) -> list[str]:
+    return [part.algorithm for part in allotted(design, study, number)]
+
+
+def test_the_order_follows_from_the_seed_the_study_and_the_number() -> None:
+    design = Design()
+    assert algorithms_of(design, STUDY, 3) == algorithms_of(design, STUDY, 3)
+    assert algorithms_of(design, STUDY, 4) != algorithms_of(design, STUDY, 3)
+    other_studies = [algorithms_of(design, f"{study:016x}", 3) for study in range(5)]
+    other_seeds = [algorithms_of(Design(seed=seed), STUDY, 3) for seed in range(5)]
+    for others in (other_studies, other_seeds):
+        assert len({tuple(one) for one in others}) > 1
+
+
+def test_whoever_joins_again_meets_none_of_the_draws_again() -> None:
+    """Or else the same songs in the same part would say: this part does not learn."""
+    first, again = (allotted(Design(), STUDY, 3) for _ in range(2))
+    assert {part.seed for part in first}.isdisjoint(part.seed for part in again)
+
+
+def test_what_is_drawn_is_drawn_by_whoever_asks() -> None:
+    seeds = iter(range(100, 200))
+    parts = allotted(Design(), STUDY, 3, draw=lambda _: next(seeds))
+    assert [part.seed for part in parts] == [100, 101, 102, 103, 104, 105]
+
+
+def test_the_same_number_meets_something_else_in_another_study() -> None:
+    """So that a number and a place do not give away an algorithm."""
+    first = {allotted(Design(), f"{study:016x}", 1)[0].algorithm for study in range(100)}
+    assert first == set(Design().algorithms)
+
+
+def test_a_period_of_participants_is_balanced_by_algorithm() -> None:
+    design = Design()
+    rows = [allotted(design, STUDY, number) for number in range(1, 7)]
+    places = Counter((part.place, part.algorithm) for row in rows for part in row)
+    assert set(places.values()) == {1}

@@ -1,0 +1,191 @@
+"""Bad numbers and broken JSON over HTTP: refused, and nothing is stored (PROMISES C1, C2, C4)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.fixtures.web.walking import operations
+from tests.web.http.test_strict_json import BROKEN, UNUSABLE
+
+if TYPE_CHECKING:
+    from tests.fixtures.web.requests import Answer, Client
+    from tests.fixtures.web.worlds import World
+
+# Exactly as they stand in JSON.
+NO_STARS = [
+    "0", "6", "-1", "1.5", "5.0", "true", '"5"', "null", "[]", "NaN", "Infinity", "-Infinity",
+    "1e400", str(2**63), str(10**400), "{}", "false", "5e0", '""', "[5]", "-0",
+]  # fmt: skip
+NO_COUNTS = [
+    "0",
+    "-1",
+    "1.5",
+    "5.0",
+    "true",
+    "",
+    "NaN",
+    "Infinity",
+    "1e400",
+    str(2**63),
+    "5_0",
+    " 5",
+    "٥",
+]
+
+
+def tell(client: Client, body: str | bytes) -> Answer:
+    content = body.encode() if isinstance(body, str) else body
+    return client.ask(
+        "POST", "/api/events", body=content, headers={"Content-Type": "application/json"}
+    )
+
+
+@pytest.fixture(scope="module")
+def ann(shared_world: World) -> Client:
+    return shared_world.listener("Ann of input")
+
+
+@pytest.mark.parametrize("stars", NO_STARS, ids=lambda stars: stars[:12])
+def test_a_rating_is_a_whole_number_from_1_to_5(
+    shared_world: World, ann: Client, stars: str
+) -> None:
+    song = shared_world.songs[0]
+    answer = tell(ann, f'{{"key": "k", "kind": "rating", "song": "{song}", "stars": {stars}}}')
+    assert answer.status == 422
+    assert answer.code == "invalid"
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+
+
+def test_one_to_five_are_stored(shared_world: World) -> None:
+    """The twin: what is refused above is refused for its stars alone."""
+    client = shared_world.listener("Rater")
+    for stars in range(1, 6):
+        song = shared_world.songs[stars]
+        body = f'{{"key": "k{stars}", "kind": "rating", "song": "{song}", "stars": {stars}}}'
+        assert tell(client, body).status == 201
+
+
+@pytest.mark.parametrize("body", [*BROKEN.values(), *UNUSABLE.values()], ids=[*BROKEN, *UNUSABLE])
+def test_broken_json_is_refused_and_nothing_is_stored(ann: Client, body: bytes) -> None:
+    answer = tell(ann, body)
+    assert answer.status in {400, 413, 422}
+    assert answer.code in {"bad_json", "invalid", "too_large"}
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+
+
+def test_a_key_twice_is_refused_although_both_are_fine(shared_world: World, ann: Client) -> None:
+    song = shared_world.songs[0]
+    body = f'{{"key": "k", "kind": "rating", "song": "{song}", "stars": 1, "stars": 5}}'
+    assert tell(ann, body).code == "bad_json"
+
+
+def test_a_bomb_of_gzip_is_not_opened(ann: Client) -> None:
+    bomb = gzip.compress(b"[" * 10_000_000)
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = ann.ask("POST", "/api/events", body=bomb, headers=headers)
+    assert (answer.status, answer.code) == (415, "encoded")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["", "text/plain", "multipart/form-data; boundary=x", "application/json; charset=utf-16"],
+)
+def test_other_kinds_of_body_are_not_read(ann: Client, kind: str) -> None:
+    answer = ann.ask("POST", "/api/events", body=b"{}", headers={"Content-Type": kind})
+    assert (answer.status, answer.code) == (415, "not_json")
+
+
+def test_a_body_beyond_the_limit_is_refused_by_its_length_and_by_its_bytes(ann: Client) -> None:
+    large = b" " * 65_537
+    assert tell(ann, large).code == "too_large"
+    headers = {"Content-Type": "application/json", "Content-Length": "12"}
+    lying = ann.ask("POST", "/api/events", body=large, headers=headers)
+    assert (lying.status, lying.code) == (413, "too_large")
+    headers["Content-Length"] = str(10**9)
+    assert ann.ask("POST", "/api/events", body=b"{}", headers=headers).status == 413
+
+
+def test_long_addresses_and_headers_are_refused(ann: Client) -> None:
+    parameters = "&".join(f"p{number}=1" for number in range(10_000))
+    assert ann.ask("GET", f"/api/next?{parameters}").status == 414
+    assert ann.ask("GET", "/" + "a" * 9_000).code == "address_too_long"
+    assert ann.ask("GET", "/api/next", headers={"X-Long": "a" * 65_536}).status == 431
+
+
+@pytest.mark.parametrize("value", NO_COUNTS)
+def test_a_number_in_a_query_is_of_digits_only(ann: Client, value: str) -> None:
+    from urllib.parse import quote  # noqa: PLC0415
+
+    for path in ("/api/history?limit=", "/api/history?before="):
+        assert ann.ask("GET", path + quote(value)).status == 422, path
+
+
+UNFIT: list[dict[str, Any]] = [
+    {},
+    {"kind": "rating"},
+    {"kind": "love"},
+    {"kind": "rating", "stars": 3},
+    {"kind": "rating", "song": "not an id", "stars": 3},
+    {"kind": "rating", "song": "0" * 16, "stars": 3, "extra": 1},
+    {"kind": "skip", "song": "SONG"},
+    {"kind": "skip", "song": "SONG", "played_seconds": -1},
+    {"kind": "skip", "song": "SONG", "played_seconds": 1e18},
+    {"kind": "listen", "song": "SONG", "stars": 5},
+    {"kind": "ban", "scope": "song", "target": "no id"},
+    {"kind": "ban", "scope": "year", "target": "1999"},
+    {"kind": "ban", "scope": "artist", "target": ""},
+    {"kind": "ban", "scope": "artist", "target": "a" * 501},
+    {"kind": "snooze", "scope": "artist", "target": "a"},
+    {"kind": "snooze", "scope": "artist", "target": "a", "days": 0},
+    {"kind": "snooze", "scope": "artist", "target": "a", "days": 1e6},
+    {"kind": "retract"},
+    {"kind": "retract", "retracts": 0},
+    {"kind": "retract", "retracts": 2**63},
+    {"kind": "rating", "song": "SONG", "stars": 3, "key": ""},
+    {"kind": "rating", "song": "SONG", "stars": 3, "key": "k" * 201},
+    {"kind": "rating", "song": "SONG", "stars": 3, "key": None},
+]
+
+
+@pytest.mark.parametrize("body", UNFIT, ids=lambda body: json.dumps(body)[:60])
+def test_an_event_that_says_too_little_or_too_much_is_refused(
+    shared_world: World, ann: Client, body: dict[str, Any]
+) -> None:
+    filled = {"key": "k", **body}
+    if filled.get("song") == "SONG":
+        filled["song"] = shared_world.songs[0]
+    answer = ann.ask("POST", "/api/events", json=filled)
+    assert answer.status == 422
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+
+
+def test_a_song_that_is_not_there_cannot_be_rated(ann: Client) -> None:
+    event = {"key": "k", "kind": "rating", "song": "0" * 16, "stars": 3}
+    assert ann.ask("POST", "/api/events", json=event).status in {404, 422}
+
+
+def test_a_refusal_never_repeats_what_came(shared_world: World) -> None:
+    client = shared_world.admin("Echo")
+    planted = f"planted{secrets.token_hex(8)}"
+    bodies: list[Any] = [
+        planted, [planted], {planted: planted}, {"key": planted, "kind": planted},
+        {"name": planted * 50, "password": planted, "role": planted},
+        {"algorithm": planted}, {"dial": planted}, {"from": planted, "to": planted},
+        {"key": "k", "kind": "rating", "song": planted, "stars": 3},
+        {"key": "k", "kind": "ban", "scope": "song", "target": planted},
+        {"name": planted, "songs": [planted]}, {"old": planted, "new": planted},
+    ]  # fmt: skip
+    for operation in operations():
+        if str(operation) == "DELETE /api/session":  # after which there would be nothing to ask
+            continue
+        target = operation.target(dict.fromkeys(("song_id", "user_id", "playlist_id"), planted))
+        for body in bodies if operation.method in {"POST", "PUT", "PATCH"} else [None]:
+            answer = client.ask(operation.method, f"{target}?limit={planted}", json=body)
+            assert answer.status < 500, operation
+            if answer.status >= 400:
+                assert planted.encode() not in answer.body, (operation, body)

@@ -1,0 +1,137 @@
+"""Conditions and ranges by themselves, without a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bandstand.web.http.ranges import Entity, plan, wanted_part
+from tests.fixtures.web.range_cases import seeded, wrong_answers
+
+if TYPE_CHECKING:
+    from tests.fixtures.web.range_cases import Parser
+
+SONG = Entity(size=1_000, tag="abc", modified=1_600_000_000)
+LATER = 1_700_000_000
+DATE = "Sun, 13 Sep 2020 12:26:40 GMT"
+BEFORE = "Sun, 13 Sep 2020 12:26:39 GMT"
+
+
+def asked(method: str = "GET", **headers: str) -> tuple[int, int, int]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    found = plan(SONG, method, named, now=LATER)
+    return found.status, found.start, found.length
+
+
+def too_long_by_one(header: str | None, size: int) -> tuple[int, int] | None:
+    part = wanted_part(header, size)
+    return part if part is None or part[0] < 0 else (part[0], part[1] + 1)
+
+
+def suffix_from_the_front(header: str | None, size: int) -> tuple[int, int] | None:
+    if header is not None and header.startswith("bytes=-"):
+        header = f"bytes=0{header.removeprefix('bytes=')}"
+    return wanted_part(header, size)
+
+
+def reversed_is_unsatisfiable(header: str | None, size: int) -> tuple[int, int] | None:
+    return (-1, -1) if header == "bytes=5-4" else wanted_part(header, size)
+
+
+def test_every_kind_of_header_means_what_the_standard_says() -> None:
+    assert not wrong_answers(wanted_part, seeded(1), tries=400)
+
+
+@pytest.mark.long
+def test_ten_thousand_headers_mean_what_the_standard_says() -> None:
+    assert not wrong_answers(wanted_part, seeded(), tries=10_000)
+
+
+@pytest.mark.parametrize(
+    "faulty", [too_long_by_one, suffix_from_the_front, reversed_is_unsatisfiable]
+)
+def test_a_faulty_reading_of_ranges_would_be_noticed(faulty: Parser) -> None:
+    assert wrong_answers(faulty, seeded(1), tries=400)
+
+
+def test_a_header_of_thousands_of_ranges_is_not_even_read() -> None:
+    header = "bytes=" + ",".join(f"{n}-" for n in range(5_000))
+    assert wanted_part(header, 10**9) is None
+    assert wanted_part("bytes=0-1" + 1_000 * " ", 10**9) is None
+
+
+def test_a_part_is_sent_with_its_place() -> None:
+    found = plan(SONG, "GET", {"range": "bytes=10-19"}, now=LATER)
+    assert (found.status, found.start, found.length) == (206, 10, 10)
+    assert found.headers["Content-Range"] == "bytes 10-19/1000"
+
+
+def test_what_is_not_there_is_refused_with_the_size() -> None:
+    found = plan(SONG, "GET", {"range": "bytes=1000-"}, now=LATER)
+    assert (found.status, found.length) == (416, 0)
+    assert found.headers["Content-Range"] == "bytes */1000"
+
+
+def test_a_head_knows_no_ranges() -> None:
+    assert asked("HEAD", range="bytes=1-2") == (200, 0, 1_000)
+
+
+def test_an_empty_file_is_sent_whole_or_not_at_all() -> None:
+    empty = Entity(size=0, tag="e", modified=0)
+    assert plan(empty, "GET", {}, now=LATER).status == 200
+    assert plan(empty, "GET", {"range": "bytes=-5"}, now=LATER).status == 200
+    assert plan(empty, "GET", {"range": "bytes=0-"}, now=LATER).status == 416
+
+
+@pytest.mark.parametrize("condition", ['"abc"', DATE])
+def test_a_range_of_the_same_version_is_a_part(condition: str) -> None:
+    assert asked(range="bytes=0-9", if_range=condition) == (206, 0, 10)
+
+
+@pytest.mark.parametrize("condition", ['"xyz"', 'W/"abc"', BEFORE, "nonsense", ""])
+def test_a_range_of_another_version_gets_everything(condition: str) -> None:
+    assert asked(range="bytes=0-9", if_range=condition) == (200, 0, 1_000)
+
+
+def test_a_date_within_the_same_second_says_nothing_about_the_version() -> None:
+    headers = {"range": "bytes=0-9", "if-range": DATE}
+    assert plan(SONG, "GET", headers, now=SONG.modified).status == 200
+
+
+@pytest.mark.parametrize("tags", ['"abc"', 'W/"abc"', '"x", "abc"', "*"])
+def test_who_has_it_already_gets_nothing_again(tags: str) -> None:
+    assert asked(if_none_match=tags) == (304, 0, 0)
+    assert asked(if_none_match=tags, range="bytes=0-9") == (304, 0, 0)
+
+
+def test_who_has_another_version_gets_this_one() -> None:
+    assert asked(if_none_match='"x", W/"y"') == (200, 0, 1_000)
+    # A tag is stronger than a date: RFC 9110, 13.1.3.
+    assert asked(if_none_match='"x"', if_modified_since=DATE) == (200, 0, 1_000)
+
+
+def test_dates_are_compared() -> None:
+    assert asked(if_modified_since=DATE)[0] == 304
+    assert asked(if_modified_since=BEFORE)[0] == 200
+    assert asked(if_unmodified_since=BEFORE)[0] == 412
+    assert asked(if_unmodified_since=DATE)[0] == 200
+
+
+@pytest.mark.parametrize("date", ["", "GMT", "0 GMT", "Sun, 99 Sep 2020 12:26:40 GMT", "\xff GMT"])
+def test_dates_that_are_none_are_ignored(date: str) -> None:
+    assert asked(if_modified_since=date)[0] == 200
+    assert asked(if_unmodified_since=date)[0] == 200
+
+
+def test_who_means_another_version_is_told_so() -> None:
+    assert asked(if_match='"x"')[0] == 412
+    assert asked(if_match='W/"abc"')[0] == 412
+    assert asked(if_match='"x", "abc"')[0] == 200
+    assert asked(if_match="*")[0] == 200
+
+
+def test_a_file_of_a_far_future_has_a_date_that_a_header_can_hold() -> None:
+    late = replace(SONG, modified=2**62)
+    assert plan(late, "GET", {}, now=0).headers["Last-Modified"] == "Fri, 31 Dec 9999 23:59:59 GMT"

@@ -1,0 +1,286 @@
+"""What a listener does over HTTP: telling, asking, taking back, private mode, settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bandstand import __version__
+from bandstand.store.songs.save_analysis import record_analyses
+from tests.fixtures.store.examples import analysis
+
+if TYPE_CHECKING:
+    from tests.fixtures.web.requests import Answer, Client
+    from tests.fixtures.web.worlds import World
+
+
+def rate(client: Client, song: str, stars: int, key: str) -> Answer:
+    event = {"key": key, "kind": "rating", "song": song, "stars": stars}
+    return client.ask("POST", "/api/events", json=event)
+
+
+def test_the_next_song_already_knows_the_rating(world: World) -> None:
+    ann = world.listener()
+    for number in range(10):
+        offer = ann.ask("GET", "/api/next").json()
+        assert offer["seq"] == number
+        told = rate(ann, offer["song"]["id"], 1 + number % 5, f"k{number}")
+        assert told.json()["seq"] == number + 1
+        world.clock.now += 240_000
+    offer = ann.ask("GET", "/api/next").json()
+    assert offer["seq"] == 10
+    assert offer["mode"] == "model"
+    why = offer["why"]
+    assert why["base"] + sum(why["groups"].values()) == pytest.approx(why["liking"], abs=1e-9)
+    assert why["expected"] + why["exploration"] == pytest.approx(why["score"], abs=1e-9)
+
+
+def test_asking_twice_gives_the_same_song(world: World) -> None:
+    ann = world.listener()
+    rate(ann, world.songs[0], 5, "k")
+    assert ann.ask("GET", "/api/next").body == ann.ask("GET", "/api/next").body
+
+
+def test_songs_that_are_about_to_be_heard_are_not_offered_again(world: World) -> None:
+    ann = world.listener()
+    queue: list[str] = []
+    for _ in range(5):
+        query = "&".join(f"after={song}" for song in queue)
+        queue.append(ann.ask("GET", f"/api/next?{query}").json()["song"]["id"])
+    assert len(set(queue)) == 5
+
+
+def test_a_wish_is_where_it_starts(world: World) -> None:
+    ann = world.listener()
+    wished = ann.ask("GET", f"/api/next?song={world.songs[7]}").json()
+    assert (wished["song"]["id"], wished["mode"]) == (world.songs[7], "wish")
+    assert ann.ask("GET", "/api/next?artist=Artist%203").json()["song"]["artist"] == "Artist 3"
+    assert ann.ask("GET", "/api/next?song=" + "0" * 16).status == 404
+    for bad in ("song=junk", "artist=", "genre=%00", "after=junk", "artist=%ff"):
+        assert ann.ask("GET", f"/api/next?{bad}").status in {404, 422}, bad
+
+
+def test_only_songs_of_some_years_are_offered(world: World) -> None:
+    """Songs 1 to 40 are of the years 1971 to 2010, but for song 40, whose year is not known."""
+    found = [
+        (f"/music/{seed:03}.ogg".encode(), analysis(seed, genre="Jazz", year=1970 + seed))
+        for seed in range(1, 40)
+    ]
+    with world.store.writing() as connection:
+        record_analyses(connection, found, scan=1, now=world.clock())
+    world.context.radio.refresh()
+    ann = world.listener()
+    rate(ann, world.songs[0], 5, "k")
+    for query, first, last in (
+        ("year_from=1980&year_to=1984", 1980, 1984),
+        ("year_from=2009", 2009, 2010),
+        ("year_to=1972&genre=jazz", 1971, 1972),
+        ("year_from=1999&year_to=1999", 1999, 1999),
+    ):
+        answer = ann.ask("GET", f"/api/playlist?count=5&{query}").json()
+        years = {offer["song"]["year"] for offer in answer["songs"]}
+        assert years <= set(range(first, last + 1)), query
+        assert ann.ask("GET", f"/api/next?{query}").json()["song"]["year"] in years
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("year_to=1900", 404, "there must be songs of the years that are asked for"),
+        ("year_from=1990&year_to=1980", 422, "the first year must not be after the last one"),
+        ("year_from=1990.0", 422, "year_from: must be a whole number"),
+        ("year_to=", 422, "year_to: must be a whole number"),
+        ("year_to=10000", 422, "year_to: Input should be less than or equal to 9999"),
+        ("year_from=-1", 422, "year_from: Input should be greater than or equal to 0"),
+    ],
+)
+def test_years_that_cannot_be_are_refused_in_a_sentence(
+    shared_world: World, query: str, status: int, message: str
+) -> None:
+    ann = shared_world.listener(f"Ann {query}")
+    for route in ("next", "playlist"):
+        refused = ann.ask("GET", f"/api/{route}?{query}")
+        assert (refused.status, refused.json()["error"]["message"]) == (status, message)
+
+
+def test_what_is_meant_for_somebody_else_is_refused(world: World) -> None:
+    ann, ben = world.listener("ann"), world.listener("ben")
+    own, others = (one.ask("GET", "/api/session").json()["id"] for one in (ann, ben))
+    event = {"key": "k", "kind": "rating", "song": world.songs[0], "stars": 5}
+    refused = ann.ask("POST", "/api/events", json={**event, "account": others})
+    assert (refused.status, refused.json()["error"]["code"]) == (409, "another_account")
+    assert ann.ask("POST", "/api/events", json={**event, "account": "junk"}).status == 422
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+    told = ann.ask("POST", "/api/events", json={**event, "account": own})
+    assert (told.status, "account" in told.json()) == (201, False)
+    assert ann.ask("POST", "/api/events", json=event).status == 200  # the same event
+
+
+KINDS: list[dict[str, Any]] = [
+    {"kind": "rating", "song": "SONG", "stars": 5, "played_seconds": 12.5},
+    {"kind": "skip", "song": "SONG", "played_seconds": 3},
+    {"kind": "listen", "song": "SONG"},
+    {"kind": "ban", "scope": "song", "target": "SONG"},
+    {"kind": "ban", "scope": "artist", "target": "Björk"},
+    {"kind": "snooze", "scope": "album", "target": "Album 3", "days": 30},
+    {"kind": "snooze", "scope": "genre", "target": "Jazz", "days": 0.5},
+]
+
+
+@pytest.mark.parametrize("event", KINDS, ids=lambda event: f"{event['kind']} {event.get('scope')}")
+def test_every_kind_is_stored_once_and_taken_back(world: World, event: dict[str, Any]) -> None:
+    ann = world.listener()
+    song = world.songs[0]
+    body = {name: song if value == "SONG" else value for name, value in event.items()}
+    body["key"] = "k"
+    first = ann.ask("POST", "/api/events", json=body)
+    assert first.status == 201
+    world.clock.now += 5_000
+    again = ann.ask("POST", "/api/events", json=body)
+    assert again.status == 200
+    assert again.json() == first.json()
+    taken = ann.ask("POST", "/api/events", json={"key": "r", "kind": "retract", "retracts": 1})
+    assert taken.status == 201
+    twice = ann.ask("POST", "/api/events", json={"key": "r2", "kind": "retract", "retracts": 1})
+    assert (twice.status, twice.code) == (409, "conflict")
+    assert ann.ask("GET", "/api/settings/rules").json()["rules"] == []
+
+
+def test_bans_and_snoozes_are_listed_until_they_end(world: World) -> None:
+    ann = world.listener()
+    ban = {"key": "b", "kind": "ban", "scope": "artist", "target": "Artist 1"}
+    snooze = {"key": "s", "kind": "snooze", "scope": "album", "target": "Album 2", "days": 30}
+    for event in (ban, snooze):
+        assert ann.ask("POST", "/api/events", json=event).status == 201
+    rules = ann.ask("GET", "/api/settings/rules").json()["rules"]
+    assert [(rule["scope"], rule["target"]) for rule in rules] == [
+        ("artist", "Artist 1"),
+        ("album", "Album 2"),
+    ]
+    assert rules[0]["until"] is None
+    assert rules[1]["until"] == world.clock() + 30 * 86_400_000
+    assert {rule["at"] for rule in rules} == {world.clock()}
+    assert all("title" not in rule for rule in rules)
+    world.clock.now += 30 * 86_400_000
+    assert len(ann.ask("GET", "/api/settings/rules").json()["rules"]) == 1
+    heard = [ann.ask("GET", "/api/next").json()["song"]]
+    for _ in range(20):
+        query = "&".join(f"after={song['id']}" for song in heard)
+        heard.append(ann.ask("GET", f"/api/next?{query}").json()["song"])
+    assert "Artist 1" not in {song["artist"] for song in heard}
+
+
+def test_a_banned_song_is_listed_by_its_name(world: World) -> None:
+    ann, song = world.listener(), world.songs[0]
+    ban = {"key": "b", "kind": "ban", "scope": "song", "target": song}
+    assert ann.ask("POST", "/api/events", json=ban).status == 201
+    [rule] = ann.ask("GET", "/api/settings/rules").json()["rules"]
+    named = ann.ask("GET", f"/api/songs/{song}").json()["song"]
+    assert (rule["target"], rule["seq"], rule["until"]) == (song, 1, None)
+    assert (rule["title"], rule["artist"]) == (named["title"], named["artist"])
+
+
+def test_settings_describe_every_algorithm(world: World) -> None:
+    settings = world.listener().ask("GET", "/api/settings").json()
+    assert list(settings["summaries"]) == settings["algorithms"]
+    assert all(settings["summaries"].values())
+    assert settings["version"] == __version__
+
+
+def test_private_mode_stores_nothing_that_is_heard(world: World) -> None:
+    ann = world.listener()
+    assert ann.ask("PATCH", "/api/settings", json={"private": True}).json()["private"] is True
+    answer = rate(ann, world.songs[0], 5, "k")
+    assert (answer.status, answer.json()) == (200, {"stored": False})
+    for kind in ("skip", "listen"):
+        event = {"key": kind, "kind": kind, "song": world.songs[1], "played_seconds": 9}
+        assert ann.ask("POST", "/api/events", json=event).json() == {"stored": False}
+    assert ann.ask("GET", "/api/history").json()["events"] == []
+    # What is never to be heard again is still kept.
+    ban = {"key": "b", "kind": "ban", "scope": "song", "target": world.songs[0]}
+    assert ann.ask("POST", "/api/events", json=ban).json()["stored"] is True
+    ann.ask("PATCH", "/api/settings", json={"private": False})
+    assert rate(ann, world.songs[0], 5, "k").json()["stored"] is True
+
+
+def test_history_comes_in_pages_newest_first(world: World) -> None:
+    ann = world.listener()
+    for number in range(25):
+        rate(ann, world.songs[number % 3], 3, f"k{number}")
+    seen, before = [], ""
+    while True:
+        page = ann.ask("GET", f"/api/history?limit=10{before}").json()
+        seen += [event["seq"] for event in page["events"]]
+        if page["next_before"] is None:
+            break
+        before = f"&before={page['next_before']}"
+    assert seen == list(range(25, 0, -1))
+    only = ann.ask("GET", f"/api/history?song={world.songs[0]}").json()["events"]
+    assert {event["song"] for event in only} == {world.songs[0]}
+    assert only[0]["title"] == "Song 1"
+
+
+def test_a_stretch_of_time_can_be_forgotten(world: World) -> None:
+    ann = world.listener()
+    times = []
+    for number in range(6):
+        world.clock.now += 3_600_000
+        times.append(world.clock())
+        rate(ann, world.songs[number], 5, f"k{number}")
+    stretch = {"from": times[2], "to": times[5]}
+    assert ann.ask("POST", "/api/history/forget", json=stretch).json() == {"forgotten": 3}
+    assert ann.ask("POST", "/api/history/forget", json=stretch).json() == {"forgotten": 0}
+    assert ann.ask("GET", "/api/taste").json()["counts"]["ratings"] == 3
+    for bad in (
+        {},
+        {"from": 1},
+        {"from": 1, "to": -1},
+        {"start": 1, "end": 2},
+        {"from": 1.5, "to": 2},
+    ):
+        assert ann.ask("POST", "/api/history/forget", json=bad).status == 422, bad
+
+
+def test_settings_change_one_by_one(world: World) -> None:
+    ann = world.listener()
+    assert ann.ask("PATCH", "/api/settings", json={"dial": -1}).json()["dial"] == -1
+    answer = ann.ask("PATCH", "/api/settings", json={"algorithm": "greedy-cn-x"}).json()
+    assert (answer["algorithm"], answer["dial"]) == ("greedy-cn-x", -1)
+    bad: list[Any] = [
+        {"dial": 2}, {"dial": "1"}, {"dial": True}, {"algorithm": "magic"}, {"private": 1},
+        {"intercept": "yes"}, {"volume": 11}, [], "x", 5,
+    ]  # fmt: skip
+    for change in bad:
+        assert ann.ask("PATCH", "/api/settings", json=change).status == 422, change
+    assert ann.ask("GET", "/api/settings").json() == answer
+    assert ann.ask("GET", "/api/next").status == 200
+
+
+def test_administrators_make_change_and_remove_accounts(world: World) -> None:
+    zoe = world.admin()
+    new = {"name": " Bob ", "password": "tuba in the attic"}
+    made = zoe.ask("POST", "/api/admin/users", json=new)
+    assert made.status == 201
+    assert (made.json()["name"], made.json()["role"]) == ("Bob", "listener")
+    taken = zoe.ask("POST", "/api/admin/users", json={**new, "name": "BOB"})
+    assert (taken.status, taken.code) == (409, "conflict")
+    target = f"/api/admin/users/{made.json()['id']}"
+    change = {"name": "Robert", "role": "admin", "password": "flute in the cellar"}
+    assert zoe.ask("PATCH", target, json=change).json()["name"] == "Robert"
+    bob = world.stranger()
+    body = {"name": "robert", "password": "flute in the cellar"}
+    assert bob.ask("POST", "/api/session", json=body).status == 200
+    assert bob.ask("GET", "/api/admin/users").status == 200
+    # All of what is asked, or nothing.
+    clash = zoe.ask("PATCH", target, json={"role": "listener", "name": "Zoe"})
+    assert clash.status == 409
+    assert bob.ask("GET", "/api/admin/users").status == 200
+    assert zoe.ask("DELETE", target).status == 204
+    assert zoe.ask("DELETE", target).status == 404
+    assert zoe.ask("PATCH", target, json={"disabled": True}).status == 404
+    for bad in ({}, {"role": "king"}, {"disabled": 1}, {"name": ""}, {"password": "short"}):
+        assert zoe.ask("PATCH", "/api/admin/users/" + "0" * 16, json=bad).status in {404, 422}
+    for name in ("", " ", "a\nb", "x" * 65, "a\u202eb"):
+        status = zoe.ask("POST", "/api/admin/users", json={**new, "name": name}).status
+        assert status == 422, name
