@@ -26,10 +26,9 @@ from bandstand.store.database.values import (
     checked_integer,
     checked_text,
     folded,
-    is_storable,
     json_to_text,
 )
-from bandstand.store.events.digest import FIRST_DIGEST
+from bandstand.store.events.values import FIRST_DIGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,13 +141,12 @@ def create(
 
 def get(connection: Connection, account: str) -> Account | None:
     """Return the account with an id; None where there is none."""
-    return _one(connection, ACCOUNT.c.id == account) if is_storable(account) else None
+    return _one(connection, ACCOUNT.c.id == account)
 
 
 def by_name(connection: Connection, name: str) -> Account | None:
     """Return the account with a name, in upper or lower case; None where there is none."""
-    named = ACCOUNT.c.folded_name == folded(name.strip())
-    return _one(connection, named) if is_storable(name) else None
+    return _one(connection, ACCOUNT.c.folded_name == folded(name.strip()))
 
 
 def all_accounts(connection: Connection) -> list[Account]:
@@ -164,8 +162,6 @@ def count(connection: Connection) -> int:
 
 def password_hash(connection: Connection, account: str) -> str | None:
     """Return the hash of an account's password; None without a password or an account."""
-    if not is_storable(account):
-        return None
     return connection.scalar(select(ACCOUNT.c.password).where(ACCOUNT.c.id == account))
 
 
@@ -218,7 +214,7 @@ def rename(connection: Connection, account: str, name: str) -> None:
 
 
 def delete(connection: Connection, account: str) -> None:
-    """Remove an account with its log, sessions, settings, playlists and studies' ratings, for good.
+    """Remove an account with its log, sessions, settings, playlists and studies' ratings.
 
     The rows are securely erased from a SQLite file when the transaction has ended.
     """

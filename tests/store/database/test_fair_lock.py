@@ -5,8 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from bandstand.store.database.connection import open_store
-from bandstand.store.database.fair_lock import FairLock
+from bandstand.store.database.connection import FairLock, open_store
 from bandstand.store.songs import scans
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def wait_for(lock: FairLock, number: int) -> None:
     """Return when so many wait for their turn."""
-    until(lambda: len(lock._waiting) >= number)
+    until(lambda: len(lock._queue) > number)
 
 
 def test_a_turn_is_given_once() -> None:
@@ -64,7 +63,7 @@ def test_who_gave_up_is_passed_over() -> None:
     with ThreadPoolExecutor(2) as pool:
         impatient = pool.submit(lock.acquire, timeout=0.05)
         # A machine that stands still for that long has missed how it waited, and all is well.
-        until(lambda: len(lock._waiting) == 1 or impatient.done())
+        until(lambda: len(lock._queue) == 2 or impatient.done())
         patient = pool.submit(lock.acquire, timeout=SECONDS)
         assert not impatient.result(SECONDS)
         lock.release()

@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import select, text
 
 from bandstand.errors import StoreError
-from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.engines import MAX_LOG_BYTES
+from bandstand.store.database.connection import MAX_LOG_BYTES, Store, open_store
 from bandstand.store.database.schema import SCAN
 from bandstand.store.songs import projections, scans
 
@@ -63,7 +62,7 @@ def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.Mo
     began = time.monotonic()
     with store.reading(limit=20.0) as connection:
         scans.latest(connection)
-    monkeypatch.setattr("bandstand.store.database.engines.time.monotonic", lambda: began + 21)
+    monkeypatch.setattr("bandstand.store.database.connection.time.monotonic", lambda: began + 21)
     for limit in (None, 30.0):
         with store.reading(limit) as connection:
             for _ in range(3):
@@ -84,7 +83,9 @@ def test_unless_told_otherwise_a_look_has_30_seconds(
     late = pytest.raises(StoreError, match="must be read within 30 s at a time")
     with late, store.reading() as connection:
         connection.execute(select(SCAN))
-        monkeypatch.setattr("bandstand.store.database.engines.time.monotonic", lambda: began + 31)
+        monkeypatch.setattr(
+            "bandstand.store.database.connection.time.monotonic", lambda: began + 31
+        )
         connection.execute(select(SCAN))
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Inspector, UniqueConstraint, func, inspect, select, text
 
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.migrate import MIGRATIONS, Migration
+from bandstand.store.database.migrations import MIGRATIONS, Migration
 from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
 from bandstand.store.songs.changes import identity
 from tests.fixtures.child_processes import PATIENCE, started

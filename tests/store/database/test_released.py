@@ -13,9 +13,9 @@ import pytest
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import SqliteLocation
-from bandstand.store.database.migrate import MIGRATIONS
-from bandstand.store.database.sqlite_copy import copy_place
-from bandstand.store.transfer.restore import check_backup, restore
+from bandstand.store.database.migrations import MIGRATIONS
+from bandstand.store.database.sqlite_file import copy_place
+from bandstand.store.transfer.backup import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
@@ -88,7 +88,7 @@ def test_a_store_that_cannot_be_copied_is_not_changed(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bandstand.store.database.sqlite_copy.copy_sqlite", full)
+    monkeypatch.setattr("bandstand.store.database.sqlite_file.copy_sqlite", full)
     with pytest.raises(StoreError, match="No space left on device"):
         open_store(str(path))
     assert rows(path) == before

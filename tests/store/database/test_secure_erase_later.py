@@ -17,8 +17,8 @@ from bandstand.store import accounts
 from bandstand.store.database import secure_erase
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation
+from bandstand.store.database.secure_erase import empty_log, rewrite_file
 from bandstand.store.database.serving_lock import serving_lock
-from bandstand.store.database.sqlite_file import empty_log, rewrite_file
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.verify import verify
@@ -177,7 +177,7 @@ def test_a_file_is_whole_when_it_is_not_written_anew_to_the_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = planted(store)
-    monkeypatch.setattr("bandstand.store.database.sqlite_file._PROGRESS_STEPS", 1)
+    monkeypatch.setattr("bandstand.store.database.secure_erase._PROGRESS_STEPS", 1)
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         rewrite_file(store._engines.writer, should_stop=lambda: True)
     assert verify(store).is_whole

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent, append
-from bandstand.store.events.plays import HEARD, Kind, is_same_play, since_heard_ms
+from bandstand.store.events.values import HEARD, Kind, is_same_play, since_heard_ms
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_log import MINUTE, NOW, add, new_account, new_songs
 
@@ -191,7 +191,7 @@ def test_long_logs_say_what_a_plain_reading_of_the_rules_says(
 
 def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above is not blind: five minutes instead of twenty do not pass."""
-    monkeypatch.setattr("bandstand.store.events.plays.MAX_PAUSE_MS", 5 * MINUTE)
+    monkeypatch.setattr("bandstand.store.events.values.MAX_PAUSE_MS", 5 * MINUTE)
     drawn = [
         Step("rating", 0, 0, None, 1),
         Step("rating", 1, 30, None, 1),

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files
-from bandstand.store.songs import names as song_names
+from bandstand.store.songs import pages as song_names
 from bandstand.store.songs import pages as song_pages
-from bandstand.store.songs.names import MAX_KEY_CHARS, names
-from bandstand.store.songs.pages import Filter
+from bandstand.store.songs.pages import MAX_KEY_CHARS, Filter, names
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis, discarded, some_examples
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
-    from bandstand.store.songs.names import Of
+    from bandstand.store.songs.pages import Of
 
 WRITTEN = (None, "Björk", "BJO\u0308RK", "Rock", "rock ", "Rock/Pop", "Pop; Rock", "Straße", "100%")
 tags = st.fixed_dictionaries(

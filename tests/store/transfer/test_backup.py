@@ -13,9 +13,8 @@ from bandstand.store import accounts, sessions
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.events import events
-from bandstand.store.transfer.backup import backup
+from bandstand.store.transfer.backup import backup, check_backup, restore
 from bandstand.store.transfer.jsonl import export_lines
-from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store.rating_process import rated_elsewhere
 from tests.fixtures.store.sample_store import NOW, add_life

@@ -17,9 +17,8 @@ from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import files, scans, songs
 from bandstand.store.songs.save_analysis import record_analyses
-from bandstand.store.transfer.backup import backup
+from bandstand.store.transfer.backup import backup, restore
 from bandstand.store.transfer.jsonl import export_lines, import_lines, write_lines
-from bandstand.store.transfer.restore import restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store import examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_life

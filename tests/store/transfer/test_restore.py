@@ -17,15 +17,14 @@ from bandstand.errors import (
     StoreVersionError,
 )
 from bandstand.store import accounts
-from bandstand.store.database import sqlite_copy
+from bandstand.store.database import sqlite_file
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
-from bandstand.store.transfer.backup import backup
+from bandstand.store.transfer.backup import backup, check_backup, restore
 from bandstand.store.transfer.jsonl import export_lines
-from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store.sample_store import add_life
 from tests.store.database.test_serving_lock import served_elsewhere
@@ -103,7 +102,7 @@ def overwrite_pages(path: Path) -> None:
 
 def remove_table(path: Path) -> None:
     with closing(sqlite3.connect(path)) as other:
-        sqlite_copy.remove_checksum(other)
+        sqlite_file.remove_checksum(other)
 
 
 def remove(path: Path) -> None:
@@ -189,7 +188,7 @@ def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None
 def test_without_the_checksum_some_would_get_through(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.transfer.restore.matches_checksum", lambda _copy: True)
+    monkeypatch.setattr("bandstand.store.transfer.backup.matches_checksum", lambda _copy: True)
     assert flipped_backups_believed(copy, tmp_path, FLIPS) > 0
 
 
@@ -284,7 +283,7 @@ def test_a_store_that_a_server_uses_is_not_replaced(copy: Path, live: SqliteLoca
 def test_a_store_that_any_program_has_open_is_not_replaced(
     copy: Path, live: SqliteLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bandstand.store.transfer.restore.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("bandstand.store.transfer.backup.LOCK_SECONDS", 0.1)
     with open_store(live) as store:
         with pytest.raises(StoreLockedError, match="must not be in use"):
             restore(copy, live, replace=True)

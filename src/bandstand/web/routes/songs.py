@@ -8,10 +8,10 @@ from fastapi.responses import JSONResponse, Response
 from sqlalchemy import Connection
 
 from bandstand.store.events import events
-from bandstand.store.songs import names as song_names
+from bandstand.store.songs import pages as song_names
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
-from bandstand.store.songs.names import Name, Of
+from bandstand.store.songs.pages import Name, Of
 from bandstand.store.songs.pages import Filter, Heard, Order
 from bandstand.web.http.problems import not_found
 from bandstand.web.http.queries import Text, Whole, Year
