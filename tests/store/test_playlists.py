@@ -26,61 +26,56 @@ if TYPE_CHECKING:
 UNKNOWN = "0123456789abcdef"
 
 
-def test_a_playlist_keeps_its_songs_in_order_and_twice(store: Store) -> None:
-    with discarded(store) as connection:
-        ann, songs = add_account(connection, "Ann").id, add_songs(connection, 3)
-        order = [songs[2], songs[0], songs[2]]
-        made = playlists.create(connection, account=ann, name=" Mine ", songs=order, now=NOW)
-        assert made.name == "Mine"
-        assert made.songs == tuple(order)
-        assert playlists.get(connection, ann, made.id) == made
-        (summary,) = playlists.all_of(connection, ann)
-        assert summary.count == 3
-        assert (summary.id, summary.name, summary.created_at) == (made.id, "Mine", NOW)
+def test_a_playlist_keeps_its_songs_in_order_and_twice(connection: Connection) -> None:
+    ann, songs = add_account(connection, "Ann").id, add_songs(connection, 3)
+    order = [songs[2], songs[0], songs[2]]
+    made = playlists.create(connection, account=ann, name=" Mine ", songs=order, now=NOW)
+    assert made.name == "Mine"
+    assert made.songs == tuple(order)
+    assert playlists.get(connection, ann, made.id) == made
+    (summary,) = playlists.all_of(connection, ann)
+    assert summary.count == 3
+    assert (summary.id, summary.name, summary.created_at) == (made.id, "Mine", NOW)
 
 
-def test_a_playlist_may_be_empty(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann").id
-        assert playlists.all_of(connection, ann) == []
-        made = playlists.create(connection, account=ann, name="x", songs=[], now=NOW)
-        assert playlists.get(connection, ann, made.id) == made
-        assert [it.count for it in playlists.all_of(connection, ann)] == [0]
+def test_a_playlist_may_be_empty(connection: Connection) -> None:
+    ann = add_account(connection, "Ann").id
+    assert playlists.all_of(connection, ann) == []
+    made = playlists.create(connection, account=ann, name="x", songs=[], now=NOW)
+    assert playlists.get(connection, ann, made.id) == made
+    assert [it.count for it in playlists.all_of(connection, ann)] == [0]
 
 
-def test_a_playlist_can_be_changed_and_deleted(store: Store) -> None:
-    with discarded(store) as connection:
-        ann, songs = add_account(connection, "Ann").id, add_songs(connection, 3)
-        made = playlists.create(connection, account=ann, name="x", songs=songs, now=NOW)
-        other = playlists.create(connection, account=ann, name="y", songs=songs, now=NOW + 1)
-        playlists.rename(connection, ann, made.id, "z")
-        playlists.replace_songs(connection, ann, made.id, songs[:1])
-        changed = playlists.get(connection, ann, made.id)
-        assert changed is not None
-        assert (changed.name, changed.songs) == ("z", tuple(songs[:1]))
-        playlists.delete(connection, ann, made.id)
-        assert playlists.get(connection, ann, made.id) is None
-        assert [it.id for it in playlists.all_of(connection, ann)] == [other.id]
+def test_a_playlist_can_be_changed_and_deleted(connection: Connection) -> None:
+    ann, songs = add_account(connection, "Ann").id, add_songs(connection, 3)
+    made = playlists.create(connection, account=ann, name="x", songs=songs, now=NOW)
+    other = playlists.create(connection, account=ann, name="y", songs=songs, now=NOW + 1)
+    playlists.rename(connection, ann, made.id, "z")
+    playlists.replace_songs(connection, ann, made.id, songs[:1])
+    changed = playlists.get(connection, ann, made.id)
+    assert changed is not None
+    assert (changed.name, changed.songs) == ("z", tuple(songs[:1]))
+    playlists.delete(connection, ann, made.id)
+    assert playlists.get(connection, ann, made.id) is None
+    assert [it.id for it in playlists.all_of(connection, ann)] == [other.id]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 201, "\0", "\ud800", None])
-def test_a_name_that_cannot_be_one_is_refused(store: Store, name: Any) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann").id
-        with pytest.raises(InvalidInputError):
-            playlists.create(connection, account=ann, name=name, songs=[], now=NOW)
+def test_a_name_that_cannot_be_one_is_refused(connection: Connection, name: Any) -> None:
+    ann = add_account(connection, "Ann").id
+    with pytest.raises(InvalidInputError):
+        playlists.create(connection, account=ann, name=name, songs=[], now=NOW)
 
 
 @pytest.mark.parametrize("song", [UNKNOWN, "", "\0", "\ud800"])
-def test_songs_that_are_not_there_are_refused(store: Store, song: str) -> None:
-    with discarded(store) as connection:
-        ann, songs = add_account(connection, "Ann").id, add_songs(connection, 1)
-        made = playlists.create(connection, account=ann, name="x", songs=songs, now=NOW)
-        with pytest.raises(NotFoundError):
-            playlists.create(connection, account=ann, name="x", songs=[songs[0], song], now=NOW)
-        with pytest.raises(NotFoundError):
-            playlists.replace_songs(connection, ann, made.id, [song])
-        assert playlists.get(connection, ann, made.id) == made
+def test_songs_that_are_not_there_are_refused(connection: Connection, song: str) -> None:
+    ann, songs = add_account(connection, "Ann").id, add_songs(connection, 1)
+    made = playlists.create(connection, account=ann, name="x", songs=songs, now=NOW)
+    with pytest.raises(NotFoundError):
+        playlists.create(connection, account=ann, name="x", songs=[songs[0], song], now=NOW)
+    with pytest.raises(NotFoundError):
+        playlists.replace_songs(connection, ann, made.id, [song])
+    assert playlists.get(connection, ann, made.id) == made
 
 
 def test_there_is_an_end_to_songs_and_playlists(

@@ -131,28 +131,27 @@ def test_what_is_no_study_is_refused(store: Store, changes: dict[str, Any], word
         assert studies.all_studies(connection) == []
 
 
-def test_an_invitation_becomes_a_participation_under_its_number(store: Store) -> None:
-    with store.writing() as connection:
-        study = add_study(connection).id
-        ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
-        studies.invite(connection, study, ann, made_for_study=True, number=2, now=NOW)
-        invited = ParticipantRow(
-            study=study,
-            account=ann,
-            number=2,
-            made_for_study=True,
-            invited_at=NOW,
-            joined_at=None,
-        )
-        assert studies.participant(connection, study, ann) == invited
-        assert studies.arms(connection, study, ann) == []
-        assert studies.free_number(connection, study) == 1
-        studies.join(connection, study, ann, number=2, arms=ARMS, now=NOW + 1)
-        studies.join(connection, study, bob, number=1, arms=ARMS, now=NOW + 2)
-        assert studies.free_number(connection, study) == 3
-        expected = replace(invited, joined_at=NOW + 1)
-        assert studies.participant(connection, study, ann) == expected
-        assert [it.account for it in studies.participants(connection, study)] == [bob, ann]
+def test_an_invitation_becomes_a_participation_under_its_number(connection: Connection) -> None:
+    study = add_study(connection).id
+    ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
+    studies.invite(connection, study, ann, made_for_study=True, number=2, now=NOW)
+    invited = ParticipantRow(
+        study=study,
+        account=ann,
+        number=2,
+        made_for_study=True,
+        invited_at=NOW,
+        joined_at=None,
+    )
+    assert studies.participant(connection, study, ann) == invited
+    assert studies.arms(connection, study, ann) == []
+    assert studies.free_number(connection, study) == 1
+    studies.join(connection, study, ann, number=2, arms=ARMS, now=NOW + 1)
+    studies.join(connection, study, bob, number=1, arms=ARMS, now=NOW + 2)
+    assert studies.free_number(connection, study) == 3
+    expected = replace(invited, joined_at=NOW + 1)
+    assert studies.participant(connection, study, ann) == expected
+    assert [it.account for it in studies.participants(connection, study)] == [bob, ann]
 
 
 def test_who_joins_gets_arms_with_ids_that_say_nothing(store: Store) -> None:
@@ -220,16 +219,15 @@ def test_what_does_not_go_with_a_study_is_refused(store: Store) -> None:
         assert [it.account for it in studies.participants(connection, study)] == [ann]
 
 
-def test_an_account_that_is_removed_is_no_participant(store: Store) -> None:
-    with store.writing() as connection:
-        study = add_study(connection).id
-        ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
-        arm = joined(connection, study, ann)[0].id
-        joined(connection, study, bob)
-        accounts.delete(connection, ann)
-        assert [it.account for it in studies.participants(connection, study)] == [bob]
-        assert studies.arm_by_id(connection, arm) is None
-        assert studies.free_number(connection, study) == 1
+def test_an_account_that_is_removed_is_no_participant(connection: Connection) -> None:
+    study = add_study(connection).id
+    ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
+    arm = joined(connection, study, ann)[0].id
+    joined(connection, study, bob)
+    accounts.delete(connection, ann)
+    assert [it.account for it in studies.participants(connection, study)] == [bob]
+    assert studies.arm_by_id(connection, arm) is None
+    assert studies.free_number(connection, study) == 1
 
 
 def test_to_close_or_claim_what_is_not_there_is_told(store: Store) -> None:
@@ -292,57 +290,56 @@ def test_the_database_itself_refuses_what_cannot_be(store: Store, statement: str
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}
 
 
-def test_an_arm_goes_from_begun_to_offered_to_rated(store: Store) -> None:
-    with store.writing() as connection:
-        first, second = add_songs(connection, 2)
-        study = add_study(connection).id
-        account = add_account(connection, "Ann").id
-        arm = joined(connection, study, account)[0].id
+def test_an_arm_goes_from_begun_to_offered_to_rated(connection: Connection) -> None:
+    first, second = add_songs(connection, 2)
+    study = add_study(connection).id
+    account = add_account(connection, "Ann").id
+    arm = joined(connection, study, account)[0].id
 
-        def now_is(**changes: Any) -> None:
-            start = {
-                "id": arm,
-                "study": study,
-                "account": account,
-                "place": 1,
-                "algorithm": ARMS[0].algorithm,
-                "seed": ARMS[0].seed,
-                "begun_at": NOW,
-                "rated": 0,
-                "last_rated_at": None,
-                "pending": None,
-            }
-            expected = ArmRow(**{**start, **changes})
-            assert studies.arm_by_id(connection, arm) == expected
-            assert studies.arms(connection, study, account)[0] == expected
+    def now_is(**changes: Any) -> None:
+        start = {
+            "id": arm,
+            "study": study,
+            "account": account,
+            "place": 1,
+            "algorithm": ARMS[0].algorithm,
+            "seed": ARMS[0].seed,
+            "begun_at": NOW,
+            "rated": 0,
+            "last_rated_at": None,
+            "pending": None,
+        }
+        expected = ArmRow(**{**start, **changes})
+        assert studies.arm_by_id(connection, arm) == expected
+        assert studies.arms(connection, study, account)[0] == expected
 
-        now_is(begun_at=None)
-        studies.begin(connection, arm, NOW)
-        now_is()
-        studies.offer(connection, arm, number=1, song=first, choose_ms=7, now=NOW + 1)
-        now_is(pending=PendingRow(number=1, song=first, offered_at=NOW + 1))
-        studies.rate(connection, arm, number=1, stars=5, known=True, played_ms=None, now=NOW + 2)
-        now_is(rated=1, last_rated_at=NOW + 2)
-        studies.offer(connection, arm, number=2, song=second, choose_ms=8, now=NOW + 3)
-        now_is(
-            rated=1,
-            last_rated_at=NOW + 2,
-            pending=PendingRow(number=2, song=second, offered_at=NOW + 3),
-        )
-        nothing = dict.fromkeys(("stars", "known", "played_ms", "rated_at"))
-        assert studies.songs_of(connection, arm) == [
-            SongRow(
-                number=1,
-                song=first,
-                offered_at=NOW + 1,
-                choose_ms=7,
-                stars=5,
-                known=True,
-                played_ms=None,
-                rated_at=NOW + 2,
-            ),
-            SongRow(number=2, song=second, offered_at=NOW + 3, choose_ms=8, **nothing),
-        ]
+    now_is(begun_at=None)
+    studies.begin(connection, arm, NOW)
+    now_is()
+    studies.offer(connection, arm, number=1, song=first, choose_ms=7, now=NOW + 1)
+    now_is(pending=PendingRow(number=1, song=first, offered_at=NOW + 1))
+    studies.rate(connection, arm, number=1, stars=5, known=True, played_ms=None, now=NOW + 2)
+    now_is(rated=1, last_rated_at=NOW + 2)
+    studies.offer(connection, arm, number=2, song=second, choose_ms=8, now=NOW + 3)
+    now_is(
+        rated=1,
+        last_rated_at=NOW + 2,
+        pending=PendingRow(number=2, song=second, offered_at=NOW + 3),
+    )
+    nothing = dict.fromkeys(("stars", "known", "played_ms", "rated_at"))
+    assert studies.songs_of(connection, arm) == [
+        SongRow(
+            number=1,
+            song=first,
+            offered_at=NOW + 1,
+            choose_ms=7,
+            stars=5,
+            known=True,
+            played_ms=None,
+            rated_at=NOW + 2,
+        ),
+        SongRow(number=2, song=second, offered_at=NOW + 3, choose_ms=8, **nothing),
+    ]
 
 
 def test_everything_of_a_study_comes_by_number_and_place(store: Store) -> None:

@@ -62,6 +62,7 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 MAX_NAME_CHARS: Final = 64
 
 _SEED_COUNT: Final = 2**63
+_NO_ACCOUNT: Final = "an account that exists was expected, got another id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,8 +237,7 @@ def existing(connection: Connection, account: str) -> Account:
     """Return the account with an id; NotFoundError where there is none."""
     found = get(connection, account)
     if found is None:
-        msg = "an account that exists was expected, got another id"
-        raise NotFoundError(msg)
+        raise NotFoundError(_NO_ACCOUNT)
     return found
 
 
@@ -326,7 +326,6 @@ def _read_settings(connection: Connection, account: str, *, is_to_change: bool) 
     wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
     content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
     if content is None:
-        msg = "an account that exists was expected, got another id"
-        raise NotFoundError(msg)
+        raise NotFoundError(_NO_ACCOUNT)
     found: dict[str, Any] = json.loads(content)
     return found

@@ -14,8 +14,7 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG
+from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG, chunks
 from bandstand.store.database.values import checked_integer, checked_text
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Dialect
     from sqlalchemy.types import TypeEngine
 
+KILLER = "tests.fixtures.store.kill_migrations"
 KILLS = 10
 # How many tables the released versions before the newest have.
 TABLES = {0: 0, 1: 6, 2: 13, 3: 17}
@@ -150,15 +151,7 @@ def test_a_step_is_taken_once(place: str) -> None:
 def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
     """Return the versions that were left by the kills, each checked to be whole."""
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.fixtures.store.kill_migrations",
-            "kill",
-            place,
-            str(count),
-            str(seed),
-        ],
+        [sys.executable, "-m", KILLER, "kill", place, str(count), str(seed)],
         env=environment(),
         capture_output=True,
         text=True,
@@ -188,7 +181,7 @@ def test_a_hundred_kills_in_migrations_leave_one_version_or_the_next(place: str)
 
 
 def test_processes_that_open_a_new_store_at_once_share_it(place: str) -> None:
-    command = [sys.executable, "-m", "tests.fixtures.store.kill_migrations", "open", place]
+    command = [sys.executable, "-m", KILLER, "open", place]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     answers = []
     with ExitStack() as running:
@@ -295,8 +288,9 @@ def kill_while_upgrading(folder: Path, count: int, seed: int) -> list[int]:
     for path in paths:
         load(1, path)
     before = rows(paths[0])
+    first, *others = paths
     subprocess.run(
-        [sys.executable, "-m", "tests.fixtures.store.kill_upgrades", str(seed), *paths],
+        [sys.executable, "-m", KILLER, "upgrade", first, str(seed), *others],
         env=environment(),
         check=True,
         timeout=PATIENCE + 10 * count,

@@ -18,8 +18,8 @@ from bandstand.store.database.connection import MAX_LOG_BYTES, FairLock, Store, 
 from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import files, projections, scans, songs
 from bandstand.store.songs.changes import claim, identity
-from bandstand.store.songs.save_analysis import record_analyses, record_analysis
-from tests.fixtures.store.examples import analysis
+from bandstand.store.songs.save_analysis import record_analyses
+from tests.fixtures.store.examples import analysis, record_analysis
 from tests.fixtures.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
@@ -140,20 +140,9 @@ def test_a_full_disk_is_reported_and_leaves_the_store_as_it_was(tmp_path: Path) 
 
 def run_together(work: Callable[[], None], count: int) -> None:
     """Run the same work in several threads, and raise what went wrong in any."""
-    problems: list[BaseException] = []
-
-    def attempt() -> None:
-        try:
-            work()
-        except BaseException as problem:  # noqa: BLE001
-            problems.append(problem)
-
-    threads = [threading.Thread(target=attempt) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    with ThreadPoolExecutor(count) as pool:
+        for running in [pool.submit(work) for _ in range(count)]:
+            running.result()
 
 
 def test_a_short_lock_is_waited_for(place: str) -> None:
@@ -363,14 +352,7 @@ def test_a_statement_that_comes_too_late_is_refused(store: Store) -> None:
         connection.execute(select(SCAN))
 
 
-def test_a_statement_that_runs_too_long_is_interrupted(store: Store) -> None:
-    start = time.monotonic()
-    with pytest.raises(StoreError, match=TOO_LONG), store.reading(limit=0.2) as connection:
-        connection.execute(ENDLESS)
-    assert time.monotonic() - start < 30
-
-
-def test_the_store_can_be_used_after_that(store: Store) -> None:
+def test_a_statement_that_runs_too_long_is_interrupted_and_the_store_goes_on(store: Store) -> None:
     for _ in range(3):
         with pytest.raises(StoreError, match=TOO_LONG), store.reading(limit=0.2) as connection:
             connection.execute(ENDLESS)
@@ -389,13 +371,6 @@ def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.Mo
         with store.reading(limit) as connection:
             for _ in range(3):
                 connection.execute(select(SCAN))
-
-
-def test_a_long_job_may_take_its_time(store: Store) -> None:
-    with store.reading(limit=None) as connection:
-        connection.execute(select(SCAN))
-        time.sleep(0.3)
-        connection.execute(select(SCAN))
 
 
 def test_unless_told_otherwise_a_look_has_30_seconds(
@@ -468,9 +443,6 @@ def test_readers_in_threads_keep_their_own_limits(store: Store) -> None:
             outcomes[name] = "refused"
 
     limits = {"short": 0.1, "long": 30.0, "none": None}
-    threads = [threading.Thread(target=read, args=it) for it in limits.items()]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(read, limits.keys(), limits.values()))
     assert outcomes == {"short": "refused", "long": "read", "none": "read"}

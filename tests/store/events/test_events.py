@@ -178,14 +178,13 @@ def test_a_song_is_banned_by_its_id() -> None:
         NewEvent(account=NOBODY, key="k", kind="ban", scope="song", target="Stairway")
 
 
-def test_a_time_that_is_none_is_refused(shared: Store) -> None:
-    with discarded(shared) as connection:
-        new = rating(new_account(connection), new_songs(connection, 1)[0])
-        wrong: list[Any] = [*NOT_INTEGERS, None, -1, 2**63 - 1]
-        for now in wrong:
-            with pytest.raises(InvalidInputError, match="now must be"):
-                append(connection, new, now=now)
-        assert events.end(connection, new.account).seq == 0
+def test_a_time_that_is_none_is_refused(connection: Connection) -> None:
+    new = rating(new_account(connection), new_songs(connection, 1)[0])
+    wrong: list[Any] = [*NOT_INTEGERS, None, -1, 2**63 - 1]
+    for now in wrong:
+        with pytest.raises(InvalidInputError, match="now must be"):
+            append(connection, new, now=now)
+    assert events.end(connection, new.account).seq == 0
 
 
 # ── What does not fit what is there ──────────────────────────────────────────────────────
@@ -307,11 +306,10 @@ def test_the_key_of_another_account_is_free(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [("a", "A"), ("é", "e\u0301"), ("a", "a "), ("ß", "ss")])
-def test_keys_are_told_apart_by_every_letter(shared: Store, one: str, two: str) -> None:
-    with discarded(shared) as connection:
-        account, (song,) = new_account(connection), new_songs(connection, 1)
-        assert add(connection, rating(account, song, one)).seq == 1
-        assert add(connection, rating(account, song, two)).seq == 2
+def test_keys_are_told_apart_by_every_letter(connection: Connection, one: str, two: str) -> None:
+    account, (song,) = new_account(connection), new_songs(connection, 1)
+    assert add(connection, rating(account, song, one)).seq == 1
+    assert add(connection, rating(account, song, two)).seq == 2
 
 
 # ── Time ─────────────────────────────────────────────────────────────────────────────────
@@ -432,30 +430,28 @@ def test_a_page_shows_only_the_kinds_that_are_asked_for(
     assert found == [event.seq for event in reversed(log) if event.kind in wanted]
 
 
-def test_events_are_found_by_their_numbers(store: Store) -> None:
-    with store.writing() as connection:
-        account, other = logged(connection), new_account(connection)
-        log = list(events.after(connection, account))
-        found = events.many(connection, account, [3, 1, 1, 999])
-        assert found == {1: log[0], 3: log[2]}
-        assert events.many(connection, account, []) == {}
-        assert events.many(connection, other, [1, 2, 3]) == {}
+def test_events_are_found_by_their_numbers(connection: Connection) -> None:
+    account, other = logged(connection), new_account(connection)
+    log = list(events.after(connection, account))
+    found = events.many(connection, account, [3, 1, 1, 999])
+    assert found == {1: log[0], 3: log[2]}
+    assert events.many(connection, account, []) == {}
+    assert events.many(connection, other, [1, 2, 3]) == {}
 
 
-def test_what_was_taken_back_is_known(store: Store) -> None:
-    with store.writing() as connection:
-        account, songs = new_account(connection), new_songs(connection)
-        other = new_account(connection)
-        for number in range(4):
-            add(connection, rating(account, songs[0], str(number)))
-            add(connection, rating(other, songs[0], str(number)))
-        for seq in (2, 4):
-            add(connection, NewEvent(account=account, key=f"r{seq}", kind="retract", retracts=seq))
-        everything = range(1, 7)
-        assert events.retracted(connection, account, everything) == {2, 4}
-        assert events.retracted(connection, account, [1, 2]) == {2}
-        assert events.retracted(connection, account, []) == frozenset()
-        assert events.retracted(connection, other, everything) == frozenset()
+def test_what_was_taken_back_is_known(connection: Connection) -> None:
+    account, songs = new_account(connection), new_songs(connection)
+    other = new_account(connection)
+    for number in range(4):
+        add(connection, rating(account, songs[0], str(number)))
+        add(connection, rating(other, songs[0], str(number)))
+    for seq in (2, 4):
+        add(connection, NewEvent(account=account, key=f"r{seq}", kind="retract", retracts=seq))
+    everything = range(1, 7)
+    assert events.retracted(connection, account, everything) == {2, 4}
+    assert events.retracted(connection, account, [1, 2]) == {2}
+    assert events.retracted(connection, account, []) == frozenset()
+    assert events.retracted(connection, other, everything) == frozenset()
 
 
 # ── Events that come late ────────────────────────────────────────────────────────────────

@@ -201,20 +201,19 @@ def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.Monkey
         follow(connection, new_account(connection), new_songs(connection), drawn)
 
 
-def test_what_was_taken_back_was_not_heard(shared: Store) -> None:
-    with discarded(shared) as connection:
-        account, songs = new_account(connection), new_songs(connection)
+def test_what_was_taken_back_was_not_heard(connection: Connection) -> None:
+    account, songs = new_account(connection), new_songs(connection)
 
-        def rate(key: str, song: int, minutes: int) -> Event:
-            new = NewEvent(account=account, key=key, kind="rating", song=songs[song], stars=3)
-            return add(connection, new, now=NOW + minutes * MINUTE)
+    def rate(key: str, song: int, minutes: int) -> Event:
+        new = NewEvent(account=account, key=key, kind="rating", song=songs[song], stars=3)
+        return add(connection, new, now=NOW + minutes * MINUTE)
 
-        rate("1", 0, 0)
-        rate("2", 0, 100)
-        back = NewEvent(account=account, key="3", kind="retract", retracts=2)
-        add(connection, back, now=NOW + 101 * MINUTE)
-        assert rate("4", 0, 200).since_heard_ms == 200 * MINUTE
-        assert rate("5", 1, 201).since_heard_ms is None
+    rate("1", 0, 0)
+    rate("2", 0, 100)
+    back = NewEvent(account=account, key="3", kind="retract", retracts=2)
+    add(connection, back, now=NOW + 101 * MINUTE)
+    assert rate("4", 0, 200).since_heard_ms == 200 * MINUTE
+    assert rate("5", 1, 201).since_heard_ms is None
 
 
 def test_every_kind_is_heard_or_not() -> None:

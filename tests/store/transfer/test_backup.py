@@ -21,7 +21,6 @@ from bandstand.store import accounts, sessions
 from bandstand.store.database import sqlite_file
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
-from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.events import events
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
@@ -394,11 +393,13 @@ def test_a_damaged_store_can_be_replaced(copy: Path, live: SqliteLocation) -> No
         assert verify(store).problems == ()
 
 
-def test_a_restored_store_is_for_its_owner_only(copy: Path, tmp_path: Path) -> None:
+def test_a_restored_store_is_for_its_owner_only_and_can_be_used(copy: Path, tmp_path: Path) -> None:
     copy.chmod(0o644)
     target = tmp_path / "new.db"
     restore(copy, SqliteLocation(path=target))
     assert target.stat().st_mode & 0o777 == 0o600
+    with open_store(str(target)) as restored, restored.writing() as connection:
+        assert scans.begin(connection, now=1) == 2
 
 
 def test_what_was_derived_from_the_old_songs_is_stale(copy: Path, live: SqliteLocation) -> None:
@@ -434,11 +435,6 @@ def test_a_store_that_any_program_has_open_is_not_replaced(
         latest = scans.latest(connection)
         assert latest is not None
         assert latest.number == 4
-
-
-def test_a_restore_holds_the_lock_of_a_server(copy: Path, live: SqliteLocation) -> None:
-    with serving_lock(live), pytest.raises(StoreLockedError):
-        restore(copy, live, replace=True)
 
 
 def test_a_store_is_not_restored_from_itself(copy: Path) -> None:
@@ -482,11 +478,3 @@ def test_the_data_of_a_backup_is_in_no_folder_for_all(
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     check_backup(copy)
     assert list(folder.iterdir()) == []
-
-
-def test_a_store_restored_can_be_used(copy: Path, tmp_path: Path, store: Store) -> None:
-    del store
-    target = tmp_path / "new.db"
-    restore(copy, SqliteLocation(path=target))
-    with open_store(str(target)) as restored, restored.writing() as connection:
-        assert scans.begin(connection, now=1) == 2

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlalchemy import func, or_, select
 
-from bandstand.store.database.queries import chunks, in_order
-from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.schema import FILE, SONG, chunks, in_order
 from bandstand.store.database.values import (
     checked_integer,
     descriptors_from_bytes,

@@ -33,12 +33,12 @@ from bandstand.store.database.connection import LOCK_SECONDS, open_store
 from bandstand.store.database.failures import is_busy
 from bandstand.store.database.location import Location, SqliteLocation
 from bandstand.store.database.migrations import MIGRATIONS
-from bandstand.store.database.queries import ROWS_PER_STATEMENT
 from bandstand.store.database.schema import (
     ACCOUNT,
     FILE,
     METADATA,
     PROJECTION,
+    ROWS_PER_STATEMENT,
     SCAN,
     SCHEMA_VERSION,
     SESSION,

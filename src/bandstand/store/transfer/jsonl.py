@@ -26,7 +26,6 @@ from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.database.queries import ROWS_PER_STATEMENT, in_order
 from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
@@ -36,12 +35,14 @@ from bandstand.store.database.schema import (
     PLAYLIST,
     PLAYLIST_SONG,
     PROJECTION,
+    ROWS_PER_STATEMENT,
     SCAN,
     SONG,
     STUDY,
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
+    in_order,
 )
 from bandstand.store.database.values import shown
 from bandstand.store.events import events
