@@ -260,7 +260,9 @@ def _prepare(store: Store, steps: Sequence[Migration], now: int) -> None:
         if version > 0 and isinstance(store.location, SqliteLocation):
             with store.reading(limit=None) as connection:
                 keep_copy(connection, store.location.path, version)
-        migrations.migrate(store, steps, now=now)
+        for step in steps:
+            with store.writing() as connection:
+                migrations.take_step(connection, str(store.location), step, steps, now=now)
 
 
 def _sqlite_engines(path: Path, *, wait: float, checkpoints: bool) -> Engines:

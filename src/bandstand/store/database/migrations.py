@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.store.database.connection import Store
-
 # An arbitrary number that other programs in the same PostgreSQL database are unlikely to lock.
 _LOCK_NUMBER: Final = 0x42414E4453544E44
 
@@ -421,17 +419,16 @@ def recorded_version(connection: Connection, place: str, steps: Sequence[Migrati
     return int(version)
 
 
-def migrate(store: Store, steps: Sequence[Migration], *, now: int) -> None:
-    """Bring a store to the newest version, step by step."""
-    for step in steps:
-        with store.writing() as connection:
-            if connection.dialect.name == "postgresql":  # SQLite has one writer anyway
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER})"))
-            # Another process may have taken this step during the wait.
-            if recorded_version(connection, str(store.location), steps) < step.version:
-                step.apply(connection, now=now)
-                record = {"version": step.version, "name": step.name, "applied_at": now}
-                connection.execute(insert(SCHEMA_VERSION).values(record))
+def take_step(
+    connection: Connection, place: str, step: Migration, steps: Sequence[Migration], *, now: int
+) -> None:
+    """Take one of the steps, in a transaction of its own, unless another process has taken it."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer anyway
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER})"))
+    if recorded_version(connection, place, steps) < step.version:
+        step.apply(connection, now=now)
+        record = {"version": step.version, "name": step.name, "applied_at": now}
+        connection.execute(insert(SCHEMA_VERSION).values(record))
 
 
 def _check_sqlite(connection: Connection, place: str) -> None:
