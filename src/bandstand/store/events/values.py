@@ -32,7 +32,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.values import checked_id, checked_integer, checked_short_text, shown
+from bandstand.store.database.values import (
+    checked_id,
+    checked_integer,
+    checked_short_text,
+    shown,
+    unfit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -219,8 +225,7 @@ def _listed(names: set[str] | frozenset[str]) -> str:
 
 def _check_scope(value: Any, name: str) -> None:
     if not isinstance(value, str) or value not in SCOPES:
-        msg = f"{name} must be one of {', '.join(SCOPES)}, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, f"be one of {', '.join(SCOPES)}", value)
 
 
 _CHECKS: Final[dict[str, Callable[[Any, str], object]]] = {

@@ -57,6 +57,7 @@ from bandstand.store.database.values import (
     descriptors_to_bytes,
     folded,
     shown,
+    unfit,
 )
 from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, Kind, Scope
 from bandstand.store.playlists import MAX_SONGS
@@ -85,8 +86,7 @@ def _decoded(what: str, decode: Callable[[str], bytes]) -> Callable[[Any, Valida
                 return decode(value)
             except ValueError:
                 pass
-        msg = f"{name} must be {what}, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, f"be {what}", value)
 
     return _named(check)
 
