@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.store.database.connection import Store, open_store
+from tests.fixtures.store.examples import discarded
 from tests.fixtures.store.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server, one for each worker of the tests."""
+    server = PostgresServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server that the test may stop."""
     server = PostgresServer()
     yield server
     server.stop()
@@ -41,6 +52,13 @@ def shared(
 ) -> Iterator[Store]:
     """A store that the tests of a module share: each undoes what it has done (`discarded`)."""
     with open_store(new_place(request, tmp_path_factory.mktemp("shared"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def connection(shared: Store) -> Iterator[Connection]:
+    """A connection to an empty store that writes; what it writes is undone."""
+    with discarded(shared) as opened:
         yield opened
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -24,14 +24,22 @@ from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_life
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
 
+Item = TypeVar("Item")
+
 NOBODY = "0123456789abcdef"
 HASHED = "hash"
+
+
+def at_once(work: Callable[[Item], str], items: Sequence[Item]) -> list[str]:
+    """Return what a thread for each item answers, sorted."""
+    with ThreadPoolExecutor(len(items)) as pool:
+        return sorted(pool.map(work, items))
 
 
 def test_a_new_account_is_found_by_id_and_by_name(store: Store) -> None:
@@ -71,67 +79,52 @@ def test_accounts_draw_ids_and_seeds_of_their_own(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 65, "a\nb", "a\0b", "\ud800", "\u202eevil", 7])
-def test_a_name_that_cannot_be_one_is_refused(store: Store, name: Any) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        with pytest.raises(InvalidInputError):
-            add_account(connection, name)
-        with pytest.raises(InvalidInputError):
-            accounts.rename(connection, ann.id, name)
+def test_a_name_that_cannot_be_one_is_refused(connection: Connection, name: Any) -> None:
+    ann = add_account(connection, "Ann")
+    with pytest.raises(InvalidInputError):
+        add_account(connection, name)
+    with pytest.raises(InvalidInputError):
+        accounts.rename(connection, ann.id, name)
 
 
-def test_a_name_is_taken_once(store: Store) -> None:
-    with discarded(store) as connection:
-        add_account(connection, "Ann")
-        bob = add_account(connection, "Bob")
-        with pytest.raises(ConflictError, match="taken"):
-            add_account(connection, "ANN")
-        with pytest.raises(ConflictError, match="taken"):
-            accounts.rename(connection, bob.id, "ann")
-        accounts.rename(connection, bob.id, "BOB")
-        found = accounts.by_name(connection, "bob")
-        assert found is not None
-        assert found.name == "BOB"
+def test_a_name_is_taken_once(connection: Connection) -> None:
+    add_account(connection, "Ann")
+    bob = add_account(connection, "Bob")
+    with pytest.raises(ConflictError, match="taken"):
+        add_account(connection, "ANN")
+    with pytest.raises(ConflictError, match="taken"):
+        accounts.rename(connection, bob.id, "ann")
+    accounts.rename(connection, bob.id, "BOB")
+    found = accounts.by_name(connection, "bob")
+    assert found is not None
+    assert found.name == "BOB"
 
 
 def test_threads_that_want_one_name_get_it_once(store: Store) -> None:
-    outcomes: list[str] = []
-
-    def work() -> None:
+    def work(_number: int) -> str:
         try:
             with store.writing() as connection:
                 add_account(connection, "Ann")
-            outcomes.append("made")
         except ConflictError:
-            outcomes.append("taken")
+            return "taken"
+        return "made"
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["made", "taken", "taken", "taken"]
+    assert at_once(work, range(4)) == ["made", "taken", "taken", "taken"]
 
 
 def test_admins_who_remove_each_other_leave_one(store: Store) -> None:
     with store.writing() as connection:
         admins = [add_account(connection, name, "admin") for name in ("Ann", "Bob")]
-    outcomes: list[str] = []
 
-    def work(account: str) -> None:
+    def work(account: str) -> str:
         try:
             with store.writing() as connection:
                 accounts.delete(connection, account)
-            outcomes.append("removed")
         except ConflictError:
-            outcomes.append("kept")
+            return "kept"
+        return "removed"
 
-    threads = [threading.Thread(target=work, args=[admin.id]) for admin in admins]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["kept", "removed"]
+    assert at_once(work, [admin.id for admin in admins]) == ["kept", "removed"]
 
 
 WAYS_OUT: list[Callable[[Connection, str], None]] = [
@@ -144,22 +137,21 @@ WAYS_OUT: list[Callable[[Connection, str], None]] = [
 
 @pytest.mark.parametrize("way_out", WAYS_OUT)
 def test_the_last_admin_who_can_log_in_stays(
-    store: Store, way_out: Callable[[Connection, str], None]
+    connection: Connection, way_out: Callable[[Connection, str], None]
 ) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann", "admin")
-        # None of these can look after the others.
-        add_account(connection, "Listener")
-        disabled = add_account(connection, "Disabled", "admin")
-        accounts.set_disabled(connection, disabled.id, disabled=True)
-        accounts.create(connection, name="Bare", role="admin", password_hash=None, now=NOW)
-        with pytest.raises(ConflictError, match="another admin"):
-            way_out(connection, ann.id)
-        before = accounts.get(connection, ann.id)
-        assert before == ann
-        add_account(connection, "Bob", "admin")
+    ann = add_account(connection, "Ann", "admin")
+    # None of these can look after the others.
+    add_account(connection, "Listener")
+    disabled = add_account(connection, "Disabled", "admin")
+    accounts.set_disabled(connection, disabled.id, disabled=True)
+    accounts.create(connection, name="Bare", role="admin", password_hash=None, now=NOW)
+    with pytest.raises(ConflictError, match="another admin"):
         way_out(connection, ann.id)
-        assert accounts.get(connection, ann.id) != before
+    before = accounts.get(connection, ann.id)
+    assert before == ann
+    add_account(connection, "Bob", "admin")
+    way_out(connection, ann.id)
+    assert accounts.get(connection, ann.id) != before
 
 
 @given(
@@ -213,44 +205,39 @@ def test_what_is_asked_of_nobody_is_refused(store: Store) -> None:
             change(connection)
 
 
-def test_a_role_that_is_none_is_refused(store: Store) -> None:
-    with discarded(store) as connection:
-        with pytest.raises(InvalidInputError, match="listener or admin"):
-            add_account(connection, "Ann", "king")  # type: ignore[arg-type]
-        ann = add_account(connection, "Ann")
-        with pytest.raises(InvalidInputError, match="listener or admin"):
-            accounts.set_role(connection, ann.id, "king")  # type: ignore[arg-type]
+def test_a_role_that_is_none_is_refused(connection: Connection) -> None:
+    with pytest.raises(InvalidInputError, match="listener or admin"):
+        add_account(connection, "Ann", "king")  # type: ignore[arg-type]
+    ann = add_account(connection, "Ann")
+    with pytest.raises(InvalidInputError, match="listener or admin"):
+        accounts.set_role(connection, ann.id, "king")  # type: ignore[arg-type]
 
 
-def test_another_password_ends_the_other_sessions(store: Store) -> None:
-    with discarded(store) as connection:
-        life = add_account(connection, "Ann")
-        other = add_account(connection, "Bob")
+def test_another_password_ends_the_other_sessions(connection: Connection) -> None:
+    life = add_account(connection, "Ann")
+    other = add_account(connection, "Bob")
 
-        def session(account: str) -> str:
-            return sessions.create(
-                connection, account=account, now=NOW, expires_at=NOW + 9, client=""
-            )
+    def session(account: str) -> str:
+        return sessions.create(connection, account=account, now=NOW, expires_at=NOW + 9, client="")
 
-        mine, elsewhere, of_bob = session(life.id), session(life.id), session(other.id)
-        accounts.set_password(connection, life.id, "new", keep=mine)
-        assert sessions.account_of(connection, elsewhere, now=NOW) is None
-        assert sessions.account_of(connection, mine, now=NOW) is not None
-        assert sessions.account_of(connection, of_bob, now=NOW) == other
-        accounts.set_password(connection, life.id, "newer")
-        assert sessions.account_of(connection, mine, now=NOW) is None
-        assert accounts.password_hash(connection, life.id) == "newer"
+    mine, elsewhere, of_bob = session(life.id), session(life.id), session(other.id)
+    accounts.set_password(connection, life.id, "new", keep=mine)
+    assert sessions.account_of(connection, elsewhere, now=NOW) is None
+    assert sessions.account_of(connection, mine, now=NOW) is not None
+    assert sessions.account_of(connection, of_bob, now=NOW) == other
+    accounts.set_password(connection, life.id, "newer")
+    assert sessions.account_of(connection, mine, now=NOW) is None
+    assert accounts.password_hash(connection, life.id) == "newer"
 
 
-def test_a_hash_is_renewed_without_logging_anybody_out(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        token = sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW + 9, client="")
-        accounts.renew_hash(connection, ann.id, old="another", new="never")
-        assert accounts.password_hash(connection, ann.id) == "argon2id-of-Ann"
-        accounts.renew_hash(connection, ann.id, old="argon2id-of-Ann", new="stronger")
-        assert accounts.password_hash(connection, ann.id) == "stronger"
-        assert sessions.account_of(connection, token, now=NOW) is not None
+def test_a_hash_is_renewed_without_logging_anybody_out(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    token = sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW + 9, client="")
+    accounts.renew_hash(connection, ann.id, old="another", new="never")
+    assert accounts.password_hash(connection, ann.id) == "argon2id-of-Ann"
+    accounts.renew_hash(connection, ann.id, old="argon2id-of-Ann", new="stronger")
+    assert accounts.password_hash(connection, ann.id) == "stronger"
+    assert sessions.account_of(connection, token, now=NOW) is not None
 
 
 def test_nothing_is_left_of_an_account_that_is_deleted(store: Store) -> None:
@@ -303,35 +290,32 @@ def test_settings_are_what_the_changes_made_them(
     "changes",
     [{"a": float("nan")}, {"a": object()}, {1: 2}, {"a": "x" * 70_000}, {"a": "\ud800"}],
 )
-def test_settings_that_are_no_json_are_refused(store: Store, changes: dict[Any, Any]) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        with pytest.raises(InvalidInputError):
-            accounts.change_settings(connection, ann.id, changes)
-        assert accounts.settings(connection, ann.id) == {}
+def test_settings_that_are_no_json_are_refused(
+    connection: Connection, changes: dict[Any, Any]
+) -> None:
+    ann = add_account(connection, "Ann")
+    with pytest.raises(InvalidInputError):
+        accounts.change_settings(connection, ann.id, changes)
+    assert accounts.settings(connection, ann.id) == {}
 
 
 def test_settings_changed_by_threads_lose_nothing(store: Store) -> None:
     with store.writing() as connection:
         ann = add_account(connection, "Ann").id
 
-    def work(name: str) -> None:
+    def work(name: str) -> str:
         for number in range(10):
             with store.writing() as connection:
                 accounts.change_settings(connection, ann, {f"{name}{number}": number})
+        return name
 
-    threads = [threading.Thread(target=work, args=[name]) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, "abc")
     with store.reading() as connection:
         assert len(accounts.settings(connection, ann)) == 30
 
 
-def test_the_table_holds_no_password_of_those_without_one(store: Store) -> None:
-    with discarded(store) as connection:
-        bare = accounts.create(connection, name="x", role="admin", password_hash=None, now=NOW)
-        assert not bare.has_password
-        assert accounts.get(connection, bare.id) == bare
-        assert connection.scalar(select(ACCOUNT.c.password)) is None
+def test_the_table_holds_no_password_of_those_without_one(connection: Connection) -> None:
+    bare = accounts.create(connection, name="x", role="admin", password_hash=None, now=NOW)
+    assert not bare.has_password
+    assert accounts.get(connection, bare.id) == bare
+    assert connection.scalar(select(ACCOUNT.c.password)) is None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(bandstand.__file__).parent
 # Who may begin a transaction, and who may open a database.
-BEGINNERS = {f"store/database/{name}.py" for name in ("connection", "engines", "sqlite_file")}
+BEGINNERS = {f"store/database/{name}.py" for name in ("connection", "secure_erase", "sqlite_file")}
 # Who may undo a part of a transaction that was begun as it should be.
 NESTERS = {"store/database/writer.py"}
 BEGINNING = re.compile(

@@ -25,13 +25,12 @@ def log_in(connection: Connection, account: str, client: str = "Firefox") -> str
     return sessions.create(connection, account=account, now=NOW, expires_at=LATER, client=client)
 
 
-def test_a_token_stands_for_its_account_until_it_expires(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        token = log_in(connection, ann.id)
-        assert sessions.account_of(connection, token, now=NOW) == ann
-        assert sessions.account_of(connection, token, now=LATER - 1) == ann
-        assert sessions.account_of(connection, token, now=LATER) is None
+def test_a_token_stands_for_its_account_until_it_expires(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    token = log_in(connection, ann.id)
+    assert sessions.account_of(connection, token, now=NOW) == ann
+    assert sessions.account_of(connection, token, now=LATER - 1) == ann
+    assert sessions.account_of(connection, token, now=LATER) is None
 
 
 def test_a_token_has_256_bits_and_is_never_the_same(store: Store) -> None:
@@ -51,80 +50,73 @@ def test_what_is_no_token_stands_for_nobody(shared: Store, text: str) -> None:
         sessions.delete(connection, text)
 
 
-def test_a_session_ends_when_it_is_deleted(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        first, second = log_in(connection, ann.id), log_in(connection, ann.id)
-        sessions.delete(connection, first)
-        assert sessions.account_of(connection, first, now=NOW) is None
-        assert sessions.account_of(connection, second, now=NOW) == ann
+def test_a_session_ends_when_it_is_deleted(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    first, second = log_in(connection, ann.id), log_in(connection, ann.id)
+    sessions.delete(connection, first)
+    assert sessions.account_of(connection, first, now=NOW) is None
+    assert sessions.account_of(connection, second, now=NOW) == ann
 
 
-def test_all_sessions_but_one_can_be_ended_and_only_ones_own(store: Store) -> None:
-    with discarded(store) as connection:
-        ann, bob = add_account(connection, "Ann"), add_account(connection, "Bob")
-        mine, elsewhere, of_bob = (log_in(connection, who.id) for who in (ann, ann, bob))
-        sessions.delete_all(connection, ann.id, keep=mine)
-        found = [sessions.account_of(connection, it, now=NOW) for it in (mine, elsewhere, of_bob)]
-        assert found == [ann, None, bob]
-        # The token of somebody else keeps nothing of mine.
-        sessions.delete_all(connection, ann.id, keep=of_bob)
-        assert sessions.account_of(connection, mine, now=NOW) is None
-        sessions.delete_all(connection, bob.id)
-        assert sessions.account_of(connection, of_bob, now=NOW) is None
+def test_all_sessions_but_one_can_be_ended_and_only_ones_own(connection: Connection) -> None:
+    ann, bob = add_account(connection, "Ann"), add_account(connection, "Bob")
+    mine, elsewhere, of_bob = (log_in(connection, who.id) for who in (ann, ann, bob))
+    sessions.delete_all(connection, ann.id, keep=mine)
+    found = [sessions.account_of(connection, it, now=NOW) for it in (mine, elsewhere, of_bob)]
+    assert found == [ann, None, bob]
+    # The token of somebody else keeps nothing of mine.
+    sessions.delete_all(connection, ann.id, keep=of_bob)
+    assert sessions.account_of(connection, mine, now=NOW) is None
+    sessions.delete_all(connection, bob.id)
+    assert sessions.account_of(connection, of_bob, now=NOW) is None
 
 
-def test_who_is_disabled_or_deleted_is_out_at_once(store: Store) -> None:
-    with discarded(store) as connection:
-        add_account(connection, "Admin", "admin")
-        ann = add_account(connection, "Ann")
-        token = log_in(connection, ann.id)
-        accounts.set_disabled(connection, ann.id, disabled=True)
-        assert sessions.account_of(connection, token, now=NOW) is None
-        accounts.set_disabled(connection, ann.id, disabled=False)
-        assert sessions.account_of(connection, token, now=NOW) is None, "the session is over"
-        token = log_in(connection, ann.id)
-        accounts.delete(connection, ann.id)
-        assert sessions.account_of(connection, token, now=NOW) is None
+def test_who_is_disabled_or_deleted_is_out_at_once(connection: Connection) -> None:
+    add_account(connection, "Admin", "admin")
+    ann = add_account(connection, "Ann")
+    token = log_in(connection, ann.id)
+    accounts.set_disabled(connection, ann.id, disabled=True)
+    assert sessions.account_of(connection, token, now=NOW) is None
+    accounts.set_disabled(connection, ann.id, disabled=False)
+    assert sessions.account_of(connection, token, now=NOW) is None, "the session is over"
+    token = log_in(connection, ann.id)
+    accounts.delete(connection, ann.id)
+    assert sessions.account_of(connection, token, now=NOW) is None
 
 
-def test_a_session_of_a_disabled_account_is_worth_nothing(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        accounts.set_disabled(connection, ann.id, disabled=True)
-        token = log_in(connection, ann.id)
-        assert sessions.account_of(connection, token, now=NOW) is None
+def test_a_session_of_a_disabled_account_is_worth_nothing(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    accounts.set_disabled(connection, ann.id, disabled=True)
+    token = log_in(connection, ann.id)
+    assert sessions.account_of(connection, token, now=NOW) is None
 
 
-def test_the_places_where_one_is_logged_in_are_listed(store: Store) -> None:
-    with discarded(store) as connection:
-        ann, bob = add_account(connection, "Ann"), add_account(connection, "Bob")
-        assert sessions.of(connection, ann.id) == []
-        token = log_in(connection, ann.id, "Firefox\n\0\ud800" + "x" * 500)
-        log_in(connection, bob.id)
-        (one,) = sessions.of(connection, ann.id, current=token)
-        assert (one.created_at, one.expires_at, one.is_current) == (NOW, LATER, True)
-        assert one.client.startswith("Firefox\N{REPLACEMENT CHARACTER}")
-        assert len(one.client) == 200
-        assert not sessions.of(connection, ann.id)[0].is_current
+def test_the_places_where_one_is_logged_in_are_listed(connection: Connection) -> None:
+    ann, bob = add_account(connection, "Ann"), add_account(connection, "Bob")
+    assert sessions.of(connection, ann.id) == []
+    token = log_in(connection, ann.id, "Firefox\n\0\ud800" + "x" * 500)
+    log_in(connection, bob.id)
+    (one,) = sessions.of(connection, ann.id, current=token)
+    assert (one.created_at, one.expires_at, one.is_current) == (NOW, LATER, True)
+    assert one.client.startswith("Firefox\N{REPLACEMENT CHARACTER}")
+    assert len(one.client) == 200
+    assert not sessions.of(connection, ann.id)[0].is_current
 
 
-def test_sessions_that_are_over_are_forgotten(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        log_in(connection, ann.id)
-        assert sessions.prune(connection, LATER - 1) == 0
-        assert sessions.prune(connection, LATER) == 1
-        assert sessions.of(connection, ann.id) == []
+def test_sessions_that_are_over_are_forgotten(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    log_in(connection, ann.id)
+    assert sessions.prune(connection, LATER - 1) == 0
+    assert sessions.prune(connection, LATER) == 1
+    assert sessions.of(connection, ann.id) == []
 
 
-def test_a_session_needs_an_account_and_an_end(store: Store) -> None:
-    with discarded(store) as connection:
-        ann = add_account(connection, "Ann")
-        with pytest.raises(NotFoundError):
-            log_in(connection, "0123456789abcdef")
-        with pytest.raises(InvalidInputError):
-            sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW, client="")
+def test_a_session_needs_an_account_and_an_end(connection: Connection) -> None:
+    ann = add_account(connection, "Ann")
+    with pytest.raises(NotFoundError):
+        log_in(connection, "0123456789abcdef")
+    with pytest.raises(InvalidInputError):
+        sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW, client="")
 
 
 def files_hold(folder: Path, word: bytes) -> bool:

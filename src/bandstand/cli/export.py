@@ -59,7 +59,7 @@ def _account(store: Store, name: str) -> str:
 def _written(file: str) -> Iterator[BinaryIO]:
     """Give what to write to: a file that appears when it is complete, or standard output."""
     from bandstand.cli._output_files import check_place  # noqa: PLC0415
-    from bandstand.store.database.sqlite_copy import written_beside  # noqa: PLC0415
+    from bandstand.store.database.sqlite_file import written_beside  # noqa: PLC0415
 
     check_place(file, option="FILE")
     place = Path(os.path.realpath(file))

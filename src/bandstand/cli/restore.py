@@ -21,7 +21,7 @@ def restore(*, file: Path, replace: bool, store: str | None) -> None:
     kept beside the new one.
     """
     from bandstand.store.database.location import parse_location  # noqa: PLC0415
-    from bandstand.store.transfer.restore import restore as make  # noqa: PLC0415
+    from bandstand.store.transfer.backup import restore as make  # noqa: PLC0415
 
     location = parse_location(store)
     kept = make(file, location, replace=replace)

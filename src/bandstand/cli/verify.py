@@ -53,7 +53,7 @@ def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
 
 
 def _of_backup(file: Path) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.store.transfer.restore import check_backup  # noqa: PLC0415
+    from bandstand.store.transfer.backup import check_backup  # noqa: PLC0415
 
     return [], check_backup(file)
 

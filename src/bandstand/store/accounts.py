@@ -26,10 +26,9 @@ from bandstand.store.database.values import (
     checked_integer,
     checked_text,
     folded,
-    is_storable,
     json_to_text,
 )
-from bandstand.store.events.digest import FIRST_DIGEST
+from bandstand.store.events.values import FIRST_DIGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,6 +62,7 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 MAX_NAME_CHARS: Final = 64
 
 _SEED_COUNT: Final = 2**63
+_NO_ACCOUNT: Final = "an account that exists was expected, got another id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,13 +142,12 @@ def create(
 
 def get(connection: Connection, account: str) -> Account | None:
     """Return the account with an id; None where there is none."""
-    return _one(connection, ACCOUNT.c.id == account) if is_storable(account) else None
+    return _one(connection, ACCOUNT.c.id == account)
 
 
 def by_name(connection: Connection, name: str) -> Account | None:
     """Return the account with a name, in upper or lower case; None where there is none."""
-    named = ACCOUNT.c.folded_name == folded(name.strip())
-    return _one(connection, named) if is_storable(name) else None
+    return _one(connection, ACCOUNT.c.folded_name == folded(name.strip()))
 
 
 def all_accounts(connection: Connection) -> list[Account]:
@@ -164,8 +163,6 @@ def count(connection: Connection) -> int:
 
 def password_hash(connection: Connection, account: str) -> str | None:
     """Return the hash of an account's password; None without a password or an account."""
-    if not is_storable(account):
-        return None
     return connection.scalar(select(ACCOUNT.c.password).where(ACCOUNT.c.id == account))
 
 
@@ -218,7 +215,7 @@ def rename(connection: Connection, account: str, name: str) -> None:
 
 
 def delete(connection: Connection, account: str) -> None:
-    """Remove an account with its log, sessions, settings, playlists and studies' ratings, for good.
+    """Remove an account with its log, sessions, settings, playlists and studies' ratings.
 
     The rows are securely erased from a SQLite file when the transaction has ended.
     """
@@ -240,8 +237,7 @@ def existing(connection: Connection, account: str) -> Account:
     """Return the account with an id; NotFoundError where there is none."""
     found = get(connection, account)
     if found is None:
-        msg = "an account that exists was expected, got another id"
-        raise NotFoundError(msg)
+        raise NotFoundError(_NO_ACCOUNT)
     return found
 
 
@@ -330,7 +326,6 @@ def _read_settings(connection: Connection, account: str, *, is_to_change: bool) 
     wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
     content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
     if content is None:
-        msg = "an account that exists was expected, got another id"
-        raise NotFoundError(msg)
+        raise NotFoundError(_NO_ACCOUNT)
     found: dict[str, Any] = json.loads(content)
     return found

@@ -14,9 +14,8 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG
-from bandstand.store.database.values import checked_integer, checked_text, is_storable
+from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG, chunks
+from bandstand.store.database.values import checked_integer, checked_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +72,6 @@ def create(
 
 def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
     """Return a playlist of an account; None where it has no such one."""
-    if not (is_storable(account) and is_storable(playlist)):
-        return None
     row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
     if row is None:
         return None
@@ -155,9 +152,8 @@ def _checked_songs(connection: Connection, songs: Sequence[str]) -> tuple[str, .
     if not all(isinstance(song, str) for song in songs):
         msg = "the songs of a playlist must be ids, got something else"
         raise InvalidInputError(msg)
-    wanted = list(dict.fromkeys(song for song in songs if is_storable(song)))
     known: set[str] = set()
-    for some in chunks(wanted):
+    for some in chunks(list(set(songs))):
         known.update(connection.scalars(select(SONG.c.id).where(SONG.c.id.in_(some))))
     if not known.issuperset(songs):
         msg = "songs of the library were expected, got one that is not there"
@@ -176,11 +172,8 @@ def _insert_songs(connection: Connection, playlist: str, songs: Sequence[str]) -
 
 def _claim(connection: Connection, account: str, playlist: str) -> None:
     """Wait until no other transaction changes a playlist; NotFoundError for another account's."""
-    found = None
-    if is_storable(account) and is_storable(playlist):
-        own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
-        found = connection.scalar(own.with_for_update())
-    if found is None:
+    own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
+    if connection.scalar(own.with_for_update()) is None:
         msg = "a playlist of this account was expected, got another id"
         raise NotFoundError(msg)
 

@@ -38,7 +38,6 @@ from bandstand.store.database.values import (
     checked_integer,
     checked_short_text,
     checked_text,
-    is_storable,
     json_to_text,
     shown,
 )
@@ -54,6 +53,9 @@ Value = TypeVar("Value", bound="DataclassInstance")
 
 MAX_TITLE_CHARS: Final = 200
 MAX_ALGORITHM_CHARS: Final = 100
+_NO_STUDY: Final = "a study that exists was expected, got another id"
+_IS_CLOSED: Final = "a study that is open was expected, got one that is closed"
+_NO_PARTICIPANT: Final = "a participant of the study was expected, got an account that is none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,10 +148,7 @@ _ARMS: Final = select(
 
 def get(connection: Connection, study: str) -> StudyRow | None:
     """Return the study with an id; None where there is none."""
-    if not is_storable(study):
-        return None
-    row = connection.execute(select(STUDY).where(STUDY.c.id == study)).mappings().one_or_none()
-    return None if row is None else _study(row)
+    return _one_study(connection, STUDY.c.id == study)
 
 
 def _claim_open(connection: Connection, study: str) -> None:
@@ -157,22 +156,12 @@ def _claim_open(connection: Connection, study: str) -> None:
 
     Raises NotFoundError where there is no such study, ConflictError for one that is closed.
     """
-    row = None
-    if is_storable(study):
-        wanted = select(STUDY.c.closed_at).where(STUDY.c.id == study)
-        row = connection.execute(wanted.with_for_update(key_share=True)).one_or_none()
+    wanted = select(STUDY.c.closed_at).where(STUDY.c.id == study)
+    row = connection.execute(wanted.with_for_update(key_share=True)).one_or_none()
     if row is None:
-        raise _no_study()
+        raise NotFoundError(_NO_STUDY)
     if row.closed_at is not None:
-        raise _is_closed()
-
-
-def _no_study() -> NotFoundError:
-    return NotFoundError("a study that exists was expected, got another id")
-
-
-def _is_closed() -> ConflictError:
-    return ConflictError("a study that is open was expected, got one that is closed")
+        raise ConflictError(_IS_CLOSED)
 
 
 def _value(kind: type[Value], row: Mapping[Any, Any], **more: Any) -> Value:
@@ -187,6 +176,11 @@ def _columns(value: ParticipantRow | StudyRow, **more: Any) -> dict[str, Any]:
 
 def _study(row: Mapping[Any, Any]) -> StudyRow:
     return _value(StudyRow, row, design=json.loads(row["design"]))
+
+
+def _one_study(connection: Connection, which: ColumnElement[bool]) -> StudyRow | None:
+    row = connection.execute(select(STUDY).where(which)).mappings().one_or_none()
+    return None if row is None else _study(row)
 
 
 def _arm(row: Mapping[Any, Any]) -> ArmRow:
@@ -215,15 +209,19 @@ def create(
 
     What `design` and `catalogue` mean is their writer's business; neither is changed again.
     """
+    if not isinstance(catalogue, bytes):
+        msg = f"catalogue must be bytes, got {type(catalogue).__name__}"
+        raise InvalidInputError(msg)
     study = StudyRow(
         id=secrets.token_hex(8),
         title=checked_title(title),
         design=json.loads(design_to_text(design)),
-        catalogue=checked_catalogue(catalogue),
+        catalogue=catalogue,
         created_at=checked_integer(now, "now"),
         closed_at=None,
     )
-    _claim_studies(connection)
+    if connection.dialect.name == "postgresql":  # SQLite has one writer anyway
+        connection.execute(text("LOCK TABLE study IN SHARE ROW EXCLUSIVE MODE"))
     other = connection.scalar(select(STUDY.c.title).where(_IS_OPEN))
     if other is not None:
         msg = f"at most one study can be open, got another: {other!r} is"
@@ -247,16 +245,12 @@ def open_id(connection: Connection) -> str | None:
 
 def opened(connection: Connection) -> StudyRow | None:
     """Return the study that is open, with its catalogue; None if none is."""
-    row = connection.execute(select(STUDY).where(_IS_OPEN)).mappings().one_or_none()
-    return None if row is None else _study(row)
+    return _one_study(connection, _IS_OPEN)
 
 
 def by_title(connection: Connection, title: str) -> StudyRow | None:
     """Return the study with a title, open or closed; None where there is none."""
-    if not is_storable(title):
-        return None
-    row = connection.execute(select(STUDY).where(STUDY.c.title == title)).mappings().one_or_none()
-    return None if row is None else _study(row)
+    return _one_study(connection, STUDY.c.title == title)
 
 
 def all_studies(connection: Connection) -> list[StudyRow]:
@@ -272,7 +266,7 @@ def close(connection: Connection, study: str, now: int) -> None:
     connection.execute(select(STUDY.c.id).where(is_it).with_for_update()).all()
     closing = update(STUDY).where(is_it, _IS_OPEN).values(closed_at=checked_integer(now, "now"))
     if connection.execute(closing).rowcount == 0 and get(connection, study) is None:
-        raise _no_study()
+        raise NotFoundError(_NO_STUDY)
 
 
 def checked_title(title: Any) -> str:
@@ -284,23 +278,9 @@ def checked_title(title: Any) -> str:
     return clean
 
 
-def checked_catalogue(content: Any) -> bytes:
-    """Return the songs of a study, if they can be some."""
-    if not isinstance(content, bytes):
-        msg = f"catalogue must be bytes, got {type(content).__name__}"
-        raise InvalidInputError(msg)
-    return content
-
-
 def design_to_text(design: Mapping[str, Any]) -> str:
     """Return a design as one line of JSON, the same for equal designs."""
     return json_to_text(design, "a design", most=_MAX_DESIGN_CHARS)
-
-
-def _claim_studies(connection: Connection) -> None:
-    """Wait until no other transaction opens a study; SQLite has one writer anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("LOCK TABLE study IN SHARE ROW EXCLUSIVE MODE"))
 
 
 def invite(
@@ -389,8 +369,6 @@ def free_number(connection: Connection, study: str) -> int:
 
 def participant(connection: Connection, study: str, account: str) -> ParticipantRow | None:
     """Return an account as a participant of a study; None where it takes no part."""
-    if not (is_storable(study) and is_storable(account)):
-        return None
     wanted = select(STUDY_PARTICIPANT).where(_is(study, account))
     row = connection.execute(wanted).mappings().one_or_none()
     return None if row is None else _value(ParticipantRow, row)
@@ -398,8 +376,6 @@ def participant(connection: Connection, study: str, account: str) -> Participant
 
 def participants(connection: Connection, study: str) -> list[ParticipantRow]:
     """Return who takes part in a study, or is invited to, by number."""
-    if not is_storable(study):
-        return []
     wanted = select(STUDY_PARTICIPANT).where(STUDY_PARTICIPANT.c.study_id == study)
     rows = connection.execute(wanted.order_by(STUDY_PARTICIPANT.c.number)).mappings()
     return [_value(ParticipantRow, row) for row in rows]
@@ -407,8 +383,6 @@ def participants(connection: Connection, study: str) -> list[ParticipantRow]:
 
 def of_account(connection: Connection, account: str) -> list[ParticipantRow]:
     """Return an account in each study that it is in, or invited to, as they were opened."""
-    if not is_storable(account):
-        return []
     theirs = (
         select(STUDY_PARTICIPANT)
         .join(STUDY, STUDY.c.id == STUDY_PARTICIPANT.c.study_id)
@@ -424,28 +398,25 @@ def claim(connection: Connection, study: str, account: str) -> None:
     What is read after it stays true until then, and the study stays open. Raises NotFoundError
     where the account takes no part.
     """
-    found = None
-    if is_storable(study) and is_storable(account):
-        # The account before the participant, as whatever removes an account takes them; otherwise
-        # an event of theirs, later in this transaction, and that would wait for each other.
-        _hold_account(connection, account)
-        _hold_study(connection, study)
-        wanted = select(STUDY_PARTICIPANT.c.number).where(_is(study, account))
-        found = connection.scalar(wanted.with_for_update())
-    if found is None:
-        raise _no_participant()
+    # The account before the participant, as every removal of an account takes them; otherwise
+    # an event of theirs, later in this transaction, and the removal would wait for each other.
+    _hold_account(connection, account)
+    _hold_study(connection, study)
+    wanted = select(STUDY_PARTICIPANT.c.number).where(_is(study, account))
+    if connection.scalar(wanted.with_for_update()) is None:
+        raise NotFoundError(_NO_PARTICIPANT)
 
 
 def withdraw(connection: Connection, study: str, account: str) -> bool:
     """Return whether a participant's account went too, as one that was made for the study does.
 
-    The participant goes with arms and ratings, for good, also from a study that is closed. An
+    The participant goes with arms and ratings, also from a study that is closed. An
     account that went leaves as `accounts.delete` says; the last admin's cannot go and stays. The
     rows are securely erased from a SQLite file when the transaction has ended.
     """
     before = participant(connection, study, account)
     if before is None:
-        raise _no_participant()
+        raise NotFoundError(_NO_PARTICIPANT)
     if before.made_for_study:
         try:
             accounts.delete(connection, account)
@@ -475,7 +446,7 @@ def _agreed(
 
 def _insert(connection: Connection, row: ParticipantRow) -> None:
     """Put in a participant whose study is claimed; the account must exist, the number be free."""
-    if not (is_storable(row.account) and _hold_account(connection, row.account)):
+    if not _hold_account(connection, row.account):
         msg = "an account that exists was expected, got another id"
         raise NotFoundError(msg)
     if any(one.number == row.number for one in participants(connection, row.study)):
@@ -511,10 +482,6 @@ def _checked_arms(arms: Sequence[NewArm]) -> list[dict[str, Any]]:
     return values
 
 
-def _no_participant() -> NotFoundError:
-    return NotFoundError("a participant of the study was expected, got an account that is none")
-
-
 def _is(study: str, account: str) -> ColumnElement[bool]:
     is_theirs = STUDY_PARTICIPANT.c.account_id == account
     return and_(STUDY_PARTICIPANT.c.study_id == study, is_theirs)
@@ -522,8 +489,6 @@ def _is(study: str, account: str) -> ColumnElement[bool]:
 
 def arms(connection: Connection, study: str, account: str) -> list[ArmRow]:
     """Return the arms of a participant in their order; none before they have joined."""
-    if not (is_storable(study) and is_storable(account)):
-        return []
     own = _ARMS.where(STUDY_ARM.c.study_id == study, STUDY_ARM.c.account_id == account)
     rows = connection.execute(own.order_by(STUDY_ARM.c.place)).mappings()
     return [_arm(row) for row in rows]
@@ -531,16 +496,12 @@ def arms(connection: Connection, study: str, account: str) -> list[ArmRow]:
 
 def arm_by_id(connection: Connection, arm: str) -> ArmRow | None:
     """Return the arm with an id; None where there is none."""
-    if not is_storable(arm):
-        return None
     row = connection.execute(_ARMS.where(STUDY_ARM.c.id == arm)).mappings().one_or_none()
     return None if row is None else _arm(row)
 
 
 def songs_of(connection: Connection, arm: str) -> list[SongRow]:
     """Return what was offered in an arm, in order."""
-    if not is_storable(arm):
-        return []
     wanted = select(STUDY_SONG).where(STUDY_SONG.c.arm_id == arm).order_by(STUDY_SONG.c.number)
     return [_value(SongRow, row) for row in connection.execute(wanted).mappings()]
 
@@ -658,23 +619,21 @@ def rate(
 
 def _claimed(connection: Connection, arm: str) -> int | None:
     """Wait until no other transaction changes the arm's participant; return when it was begun."""
-    row = None
-    if is_storable(arm):
-        # The owner of an arm never changes, and every change of the arm claims the owner.
-        owned = select(STUDY_ARM.c.study_id, STUDY_ARM.c.account_id).where(STUDY_ARM.c.id == arm)
-        for owner in connection.execute(owned).all():
-            with suppress(NotFoundError):  # the arm has gone with them
-                claim(connection, owner.study_id, owner.account_id)
-        # Asked again: they, or the study's end, may have changed while we waited.
-        joined = select(STUDY_ARM.c.begun_at, STUDY.c.closed_at).join(
-            STUDY, STUDY.c.id == STUDY_ARM.c.study_id
-        )
-        row = connection.execute(joined.where(STUDY_ARM.c.id == arm)).one_or_none()
+    # The owner of an arm never changes, and every change of the arm claims the owner.
+    owned = select(STUDY_ARM.c.study_id, STUDY_ARM.c.account_id).where(STUDY_ARM.c.id == arm)
+    for owner in connection.execute(owned).all():
+        with suppress(NotFoundError):  # the arm was deleted with them
+            claim(connection, owner.study_id, owner.account_id)
+    # Asked again: they, or the study's end, may have changed during the wait.
+    joined = select(STUDY_ARM.c.begun_at, STUDY.c.closed_at).join(
+        STUDY, STUDY.c.id == STUDY_ARM.c.study_id
+    )
+    row = connection.execute(joined.where(STUDY_ARM.c.id == arm)).one_or_none()
     if row is None:
         msg = "an arm that exists was expected, got another id"
         raise NotFoundError(msg)
     if row.closed_at is not None:
-        raise _is_closed()
+        raise ConflictError(_IS_CLOSED)
     begun_at: int | None = row.begun_at
     return begun_at
 

@@ -19,8 +19,7 @@ from bandstand.radio.explain.favourites import (
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
-from bandstand.store.songs.names import OF, names
-from bandstand.store.songs.pages import Filter
+from bandstand.store.songs.pages import OF, Filter, names
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis, discarded, some_examples
 

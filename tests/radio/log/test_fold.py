@@ -14,7 +14,7 @@ from bandstand.radio.log import play_table
 from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
 from bandstand.radio.log.fold import RECENT, Ledger, Rule, continued, fold
 from bandstand.store.events.events import HEARD
-from bandstand.store.events.plays import is_same_play
+from bandstand.store.events.values import is_same_play
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import (
     DAY,

@@ -21,13 +21,14 @@ from bandstand.store.events import events
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.programs import require_program
-from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.sample_log import account_and_songs, adding, rating
 from tests.fixtures.store.send_events import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 THREADS = 4
 SECONDS = 60
@@ -131,14 +132,6 @@ def test_a_disk_that_failed_once_is_not_believed_again(tmp_path: Path) -> None:
 
 
 # ── A server that goes away and comes back ───────────────────────────────────────────────
-
-
-@pytest.fixture
-def own_server() -> Iterator[PostgresServer]:
-    """A server that the test may stop."""
-    server = PostgresServer()
-    yield server
-    server.stop()
 
 
 class Senders:

@@ -8,11 +8,14 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.database.location import (
     PostgresLocation,
     SqliteLocation,
-    data_folder,
     parse_location,
 )
 
 SECRET = "hunter2"  # noqa: S105
+
+
+def data_folder(text: str) -> Path:
+    return parse_location(text).data_folder
 
 
 @pytest.fixture(autouse=True)

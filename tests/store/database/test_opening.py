@@ -12,7 +12,7 @@ import pytest
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.migrate import MIGRATIONS, Migration
+from bandstand.store.database.migrations import MIGRATIONS, Migration
 from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity

@@ -13,20 +13,11 @@ import pytest
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import scans
-from tests.fixtures.store.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 SECRET = "hunter2"  # noqa: S105
-
-
-@pytest.fixture
-def own_server() -> Iterator[PostgresServer]:
-    """A server that the test may stop."""
-    server = PostgresServer()
-    yield server
-    server.stop()
 
 
 def refusal(place: str, *words: str) -> None:

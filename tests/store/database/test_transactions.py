@@ -1,20 +1,29 @@
+"""A look at the store has an end, and the write-ahead log shrinks behind it (A9)."""
+
 from __future__ import annotations
 
 import math
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select, text, update
 
-from bandstand.errors import InvalidInputError, StoreError
-from bandstand.store.database.connection import Store, open_store
+from bandstand.errors import InvalidInputError, StoreError, StoreLockedError
+from bandstand.store.database.connection import MAX_LOG_BYTES, FairLock, Store, open_store
 from bandstand.store.database.schema import SCAN, STORE
 from bandstand.store.songs import files, projections, scans, songs
-from bandstand.store.songs.changes import identity
-from bandstand.store.songs.save_analysis import record_analyses, record_analysis
-from tests.fixtures.store.examples import analysis
+from bandstand.store.songs.changes import claim, identity
+from bandstand.store.songs.save_analysis import record_analyses
+from tests.fixtures.store.examples import analysis, record_analysis
+from tests.fixtures.store.lock_process import held_elsewhere
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -127,3 +136,313 @@ def test_a_full_disk_is_reported_and_leaves_the_store_as_it_was(tmp_path: Path) 
         with store.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count = 100000")
             assert save(connection) == 1
+
+
+def run_together(work: Callable[[], None], count: int) -> None:
+    """Run the same work in several threads, and raise what went wrong in any."""
+    with ThreadPoolExecutor(count) as pool:
+        for running in [pool.submit(work) for _ in range(count)]:
+            running.result()
+
+
+def test_a_short_lock_is_waited_for(place: str) -> None:
+    with open_store(place) as store, held_elsewhere(place, 0.5):
+        with store.writing() as connection:
+            assert scans.begin(connection, now=1) == 1
+        assert number_of_scans(store) == 1
+
+
+def test_a_long_lock_ends_in_one_sentence(place: str) -> None:
+    with open_store(place, wait=0.2) as store, held_elsewhere(place, 60):
+        start = time.monotonic()
+        with pytest.raises(StoreLockedError) as refused, store.writing() as connection:
+            scans.begin(connection, now=1)
+        assert time.monotonic() - start < 30
+        sentence = str(refused.value)
+        assert "must be free to write to within 0.2 s" in sentence
+        assert len(sentence.splitlines()) == 1
+    with open_store(place) as store:
+        assert number_of_scans(store) == 0
+
+
+def test_a_sqlite_file_can_be_opened_and_read_while_another_process_writes(tmp_path: Path) -> None:
+    place = str(tmp_path / "radio.db")
+    open_store(place).close()
+    with held_elsewhere(place, 60), open_store(place, wait=0.1) as store:
+        assert number_of_scans(store) == 0
+
+
+def test_a_new_store_waits_for_somebody_who_holds_its_file(tmp_path: Path) -> None:
+    """SQLite itself does not always wait where a file gets another kind of journal."""
+    path = tmp_path / "radio.db"
+    path.touch()
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE half_made (x)")
+        with pytest.raises(StoreLockedError):
+            open_store(str(path), wait=0.1)
+        leaving = threading.Timer(0.3, other.rollback)
+        leaving.start()
+        with open_store(str(path)) as store:
+            assert number_of_scans(store) == 0
+        leaving.join()
+
+
+def test_a_thread_that_holds_the_writer_too_long_is_reported_to_the_others(tmp_path: Path) -> None:
+    with (
+        open_store(str(tmp_path / "radio.db"), wait=0.1) as store,
+        store.writing(),
+        pytest.raises(StoreLockedError),
+        store.writing(),
+    ):
+        pass
+
+
+def test_threads_that_read_and_then_write_lose_nothing(store: Store) -> None:
+    def work() -> None:
+        for _ in range(25):
+            with store.writing() as connection:
+                claim(connection)
+                seen = identity(connection).song_changes
+                connection.execute(update(STORE).values(song_changes=seen + 1))
+            with store.writing() as connection:
+                scans.begin(connection, now=1)
+
+    run_together(work, 4)
+    assert number_of_scans(store) == 100
+    with store.reading() as connection:
+        assert identity(connection).song_changes == 100
+
+
+def test_threads_that_record_the_same_files_agree(store: Store) -> None:
+    found = [(b"/%d" % number, analysis(number)) for number in range(20)]
+    outcomes: list[str] = []
+
+    def work() -> None:
+        for start in range(0, 20, 5):
+            with store.writing() as connection:
+                made = record_analyses(connection, found[start : start + 5], scan=1, now=1)
+            outcomes.extend(it.outcome for it in made)
+
+    run_together(work, 3)
+    assert sorted(outcomes) == ["added"] * 20 + ["same"] * 40
+
+
+SECONDS = 60
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    """Return when something is so."""
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def wait_for(lock: FairLock, number: int) -> None:
+    """Return when so many wait for their turn."""
+    until(lambda: len(lock._queue) > number)
+
+
+def test_a_turn_is_given_once() -> None:
+    lock = FairLock()
+    assert lock.acquire(timeout=0)
+    assert not lock.acquire(timeout=0)
+    assert not lock.acquire(timeout=0.01)
+    lock.release()
+    assert lock.acquire(timeout=0)
+
+
+def test_who_waited_longest_is_next_also_before_one_who_never_pauses() -> None:
+    lock = FairLock()
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        assert lock.acquire(timeout=SECONDS)
+        order.append(number)
+        lock.release()
+
+    assert lock.acquire(timeout=0)
+    with ThreadPoolExecutor(5) as pool:
+        for number in range(5):
+            pool.submit(work, number)
+            wait_for(lock, number + 1)
+        lock.release()
+        assert lock.acquire(timeout=SECONDS)  # at once, and yet behind all of them
+        assert order == [0, 1, 2, 3, 4]
+        lock.release()
+
+
+def test_who_gave_up_is_passed_over() -> None:
+    lock = FairLock()
+    assert lock.acquire(timeout=0)
+    with ThreadPoolExecutor(2) as pool:
+        impatient = pool.submit(lock.acquire, timeout=0.05)
+        # A machine that stands still for that long has missed how it waited, and all is well.
+        until(lambda: len(lock._queue) == 2 or impatient.done())
+        patient = pool.submit(lock.acquire, timeout=SECONDS)
+        assert not impatient.result(SECONDS)
+        lock.release()
+        assert patient.result(SECONDS)
+    lock.release()
+    assert lock.acquire(timeout=0)
+
+
+def test_many_threads_that_give_up_now_and_then_never_share_a_turn() -> None:
+    lock = FairLock()
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(200):
+            if lock.acquire(timeout=0.0005 * (number % 3)):
+                inside.append(number)
+                most.append(len(inside))
+                inside.pop()
+                lock.release()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert set(most) == {1}
+    assert lock.acquire(timeout=0)
+
+
+def test_a_thread_that_writes_without_a_pause_keeps_nobody_out(tmp_path: Path) -> None:
+    begun, leave = threading.Event(), threading.Event()
+    with open_store(str(tmp_path / "radio.db"), wait=SECONDS) as store:
+
+        def greedy() -> int:
+            lock = 0
+            while not leave.is_set():
+                with store.writing() as connection:
+                    scans.begin(connection, now=1)
+                lock += 1
+                begun.set()
+            return lock
+
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(greedy)
+            assert begun.wait(SECONDS)
+            for _ in range(20):
+                with store.writing() as connection:
+                    scans.begin(connection, now=1)
+            leave.set()
+            assert other.result(SECONDS) > 0
+
+
+TOO_LONG = "must be read within 0.2 s at a time, got longer"
+# Takes minutes where nothing interrupts it, in both databases.
+ENDLESS = text(
+    "WITH RECURSIVE numbers(n) AS "
+    "(SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000000) "
+    "SELECT count(*) FROM numbers"
+)
+
+
+def save(connection: Connection, size: int) -> None:
+    projections.save(
+        connection, descriptor_version=1, songs=1, columns=1, content=bytes(size), now=1
+    )
+
+
+def test_a_statement_that_comes_too_late_is_refused(store: Store) -> None:
+    with pytest.raises(StoreError, match=TOO_LONG), store.reading(0.2) as connection:  # noqa: PT012
+        connection.execute(select(SCAN))
+        time.sleep(0.25)
+        connection.execute(select(SCAN))
+
+
+def test_a_statement_that_runs_too_long_is_interrupted_and_the_store_goes_on(store: Store) -> None:
+    for _ in range(3):
+        with pytest.raises(StoreError, match=TOO_LONG), store.reading(limit=0.2) as connection:
+            connection.execute(ENDLESS)
+    with store.reading() as connection:
+        assert scans.latest(connection) is None
+    with store.writing() as connection:
+        assert scans.begin(connection, now=1) == 1
+
+
+def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+    with store.reading(limit=20.0) as connection:
+        scans.latest(connection)
+    monkeypatch.setattr("bandstand.store.database.connection.time.monotonic", lambda: began + 21)
+    for limit in (None, 30.0):
+        with store.reading(limit) as connection:
+            for _ in range(3):
+                connection.execute(select(SCAN))
+
+
+def test_unless_told_otherwise_a_look_has_30_seconds(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.monotonic()
+    late = pytest.raises(StoreError, match="must be read within 30 s at a time")
+    with late, store.reading() as connection:
+        connection.execute(select(SCAN))
+        monkeypatch.setattr(
+            "bandstand.store.database.connection.time.monotonic", lambda: began + 31
+        )
+        connection.execute(select(SCAN))
+
+
+def test_other_problems_are_told_as_they_are(store: Store) -> None:
+    with pytest.raises(StoreError, match="nowhere"), store.reading() as connection:
+        connection.execute(text("SELECT * FROM nowhere"))
+    with pytest.raises(KeyError), store.reading():
+        raise KeyError
+
+
+def test_the_log_shrinks_when_a_slow_reader_has_left(tmp_path: Path) -> None:
+    path = tmp_path / "radio.db"
+    log = tmp_path / "radio.db-wal"
+    with open_store(str(path)) as store:
+        with store.reading(limit=None) as reader:
+            scans.latest(reader)
+            for _ in range(20):
+                with store.writing() as connection:
+                    save(connection, 4_000_000)
+            assert log.stat().st_size > MAX_LOG_BYTES, "the reader held nothing back"
+        for _ in range(3):
+            with store.writing() as connection:
+                scans.begin(connection, now=1)
+        assert log.stat().st_size <= MAX_LOG_BYTES
+
+
+@pytest.mark.long
+def test_the_log_stays_below_256_megabytes_after_a_reader_of_a_hundred_thousand_writes(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "radio.db-wal"
+    with open_store(str(tmp_path / "radio.db")) as store:
+        with store.reading(limit=None) as reader:
+            scans.latest(reader)
+            for _ in range(1_000):
+                with store.writing() as connection:
+                    for _ in range(100):
+                        scans.begin(connection, now=1)
+                    save(connection, 300_000)
+            assert log.stat().st_size > 256 * 2**20, "the reader held nothing back"
+        for _ in range(3):
+            with store.writing() as connection:
+                scans.begin(connection, now=1)
+        assert log.stat().st_size < 256 * 2**20
+
+
+def test_readers_in_threads_keep_their_own_limits(store: Store) -> None:
+    outcomes: dict[str, str] = {}
+
+    def read(name: str, limit: float | None) -> None:
+        try:
+            with store.reading(limit) as connection:
+                connection.execute(select(SCAN))
+                time.sleep(0.3)
+                connection.execute(select(SCAN))
+            outcomes[name] = "read"
+        except StoreError:
+            outcomes[name] = "refused"
+
+    limits = {"short": 0.1, "long": 30.0, "none": None}
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(read, limits.keys(), limits.values()))
+    assert outcomes == {"short": "refused", "long": "read", "none": "read"}

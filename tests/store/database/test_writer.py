@@ -27,7 +27,7 @@ from bandstand.store.events import events
 from bandstand.store.songs import scans
 from tests.fixtures.store.lock_process import held_elsewhere
 from tests.fixtures.store.sample_log import NOBODY, account_and_songs, adding, rating
-from tests.store.database.test_locking import number_of_scans
+from tests.store.database.test_transactions import number_of_scans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent, append
-from bandstand.store.events.plays import HEARD, Kind, is_same_play, since_heard_ms
+from bandstand.store.events.values import HEARD, Kind, is_same_play, since_heard_ms
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_log import MINUTE, NOW, add, new_account, new_songs
 
@@ -191,7 +191,7 @@ def test_long_logs_say_what_a_plain_reading_of_the_rules_says(
 
 def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """The comparison above is not blind: five minutes instead of twenty do not pass."""
-    monkeypatch.setattr("bandstand.store.events.plays.MAX_PAUSE_MS", 5 * MINUTE)
+    monkeypatch.setattr("bandstand.store.events.values.MAX_PAUSE_MS", 5 * MINUTE)
     drawn = [
         Step("rating", 0, 0, None, 1),
         Step("rating", 1, 30, None, 1),
@@ -201,20 +201,19 @@ def test_a_wrong_rule_would_be_noticed(shared: Store, monkeypatch: pytest.Monkey
         follow(connection, new_account(connection), new_songs(connection), drawn)
 
 
-def test_what_was_taken_back_was_not_heard(shared: Store) -> None:
-    with discarded(shared) as connection:
-        account, songs = new_account(connection), new_songs(connection)
+def test_what_was_taken_back_was_not_heard(connection: Connection) -> None:
+    account, songs = new_account(connection), new_songs(connection)
 
-        def rate(key: str, song: int, minutes: int) -> Event:
-            new = NewEvent(account=account, key=key, kind="rating", song=songs[song], stars=3)
-            return add(connection, new, now=NOW + minutes * MINUTE)
+    def rate(key: str, song: int, minutes: int) -> Event:
+        new = NewEvent(account=account, key=key, kind="rating", song=songs[song], stars=3)
+        return add(connection, new, now=NOW + minutes * MINUTE)
 
-        rate("1", 0, 0)
-        rate("2", 0, 100)
-        back = NewEvent(account=account, key="3", kind="retract", retracts=2)
-        add(connection, back, now=NOW + 101 * MINUTE)
-        assert rate("4", 0, 200).since_heard_ms == 200 * MINUTE
-        assert rate("5", 1, 201).since_heard_ms is None
+    rate("1", 0, 0)
+    rate("2", 0, 100)
+    back = NewEvent(account=account, key="3", kind="retract", retracts=2)
+    add(connection, back, now=NOW + 101 * MINUTE)
+    assert rate("4", 0, 200).since_heard_ms == 200 * MINUTE
+    assert rate("5", 1, 201).since_heard_ms is None
 
 
 def test_every_kind_is_heard_or_not() -> None:

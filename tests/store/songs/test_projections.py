@@ -7,9 +7,10 @@ import pytest
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import projections
 from bandstand.store.songs.projections import ProjectionRecord
-from tests.fixtures.store.examples import discarded
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from bandstand.store.database.connection import Store
 
 GIVEN: dict[str, Any] = {
@@ -56,8 +57,9 @@ def test_every_version_is_kept_as_it_was(store: Store) -> None:
         ("now", 1.5),
     ],
 )
-def test_what_no_projection_can_be_is_refused(shared: Store, name: str, value: object) -> None:
-    with discarded(shared) as connection:
-        with pytest.raises(InvalidInputError, match=name):
-            projections.save(connection, **{**GIVEN, name: value})
-        assert projections.latest(connection) is None
+def test_what_no_projection_can_be_is_refused(
+    connection: Connection, name: str, value: object
+) -> None:
+    with pytest.raises(InvalidInputError, match=name):
+        projections.save(connection, **{**GIVEN, name: value})
+    assert projections.latest(connection) is None

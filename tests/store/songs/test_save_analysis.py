@@ -12,14 +12,16 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import identity
-from bandstand.store.songs.save_analysis import (
-    record_analyses,
-    record_analysis,
-    relocate,
-    song_id_for,
-)
+from bandstand.store.songs.save_analysis import record_analyses, relocate, song_id_for
 from bandstand.types import Analysis, Tags
-from tests.fixtures.store.examples import analyses, analysis, discarded, paths, some_examples
+from tests.fixtures.store.examples import (
+    analyses,
+    analysis,
+    discarded,
+    paths,
+    record_analysis,
+    some_examples,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -57,16 +59,15 @@ def test_an_analysis_comes_back_as_it_was(shared: Store, path: bytes, found: Ana
         assert (file.size, file.modified_ns) == (found.size, found.modified_ns)
 
 
-def test_a_known_path_keeps_its_song_whatever_the_file_holds_now(store: Store) -> None:
-    with store.writing() as connection:
-        song, *_ = put(connection, A, analysis(1))
-        assert put(connection, A, analysis(2)) == (song, "changed", 1)
-        record = songs.get(connection, song)
-        assert record is not None
-        assert record.tags.title == "Song 2"
-        assert record.fingerprint == f"{2:032x}"
-        ((_, descriptors),) = songs.descriptors(connection, 1)
-        assert (descriptors == analysis(2).descriptors).all()
+def test_a_known_path_keeps_its_song_whatever_the_file_holds_now(connection: Connection) -> None:
+    song, *_ = put(connection, A, analysis(1))
+    assert put(connection, A, analysis(2)) == (song, "changed", 1)
+    record = songs.get(connection, song)
+    assert record is not None
+    assert record.tags.title == "Song 2"
+    assert record.fingerprint == f"{2:032x}"
+    ((_, descriptors),) = songs.descriptors(connection, 1)
+    assert (descriptors == analysis(2).descriptors).all()
 
 
 @pytest.mark.parametrize(
@@ -83,13 +84,12 @@ def test_a_known_path_keeps_its_song_whatever_the_file_holds_now(store: Store) -
     ],
 )
 def test_only_what_describes_a_song_makes_a_catalogue_stale(
-    shared: Store, change: dict[str, Any], outcome: str, changes: int
+    connection: Connection, change: dict[str, Any], outcome: str, changes: int
 ) -> None:
-    with discarded(shared) as connection:
-        song, *_ = put(connection, A, analysis(1))
-        assert put(connection, A, analysis(1, **change)) == (song, outcome, changes)
-        (file,) = files.under(connection, A)
-        assert file.modified_ns == change.get("modified_ns", analysis(1).modified_ns)
+    song, *_ = put(connection, A, analysis(1))
+    assert put(connection, A, analysis(1, **change)) == (song, outcome, changes)
+    (file,) = files.under(connection, A)
+    assert file.modified_ns == change.get("modified_ns", analysis(1).modified_ns)
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Tags)])
@@ -108,11 +108,10 @@ def test_every_tag_can_change_and_go(shared: Store, field: str) -> None:
             assert record.tags == tags
 
 
-def test_copies_of_one_file_are_songs_of_their_own(store: Store) -> None:
-    with store.writing() as connection:
-        first, second = put(connection, A, analysis(1)), put(connection, B, analysis(1))
-        assert first[0] != second[0]
-        assert first[1:] == second[1:] == ("added", 1)
+def test_copies_of_one_file_are_songs_of_their_own(connection: Connection) -> None:
+    first, second = put(connection, A, analysis(1)), put(connection, B, analysis(1))
+    assert first[0] != second[0]
+    assert first[1:] == second[1:] == ("added", 1)
 
 
 @given(st.permutations(range(6)), st.integers(1, 6))
@@ -145,21 +144,19 @@ def test_a_batch_gives_what_one_by_one_gives(store: Store) -> None:
     assert [recorded.outcome for recorded in together] == ["same", "added", "changed"]
 
 
-def test_no_files_are_no_work(store: Store) -> None:
-    with store.writing() as connection:
-        assert record_analyses(connection, [], scan=1, now=1) == []
-        assert identity(connection).song_changes == 0
+def test_no_files_are_no_work(connection: Connection) -> None:
+    assert record_analyses(connection, [], scan=1, now=1) == []
+    assert identity(connection).song_changes == 0
 
 
-def test_an_id_that_is_taken_is_passed_over(store: Store) -> None:
-    with store.writing() as connection:
-        first, *_ = put(connection, A, analysis(1))
-        relocate(connection, A, B, size=1, modified_ns=1, scan=2)
-        # The same content at the same path again, while the first song lives elsewhere.
-        second, outcome, _ = put(connection, A, analysis(1))
-        assert outcome == "added"
-        assert second == song_id_for(A, analysis(1).fingerprint, attempt=1)
-        assert {song.id for song in songs.present(connection)} == {first, second}
+def test_an_id_that_is_taken_is_passed_over(connection: Connection) -> None:
+    first, *_ = put(connection, A, analysis(1))
+    relocate(connection, A, B, size=1, modified_ns=1, scan=2)
+    # The same content at the same path again, while the first song lives elsewhere.
+    second, outcome, _ = put(connection, A, analysis(1))
+    assert outcome == "added"
+    assert second == song_id_for(A, analysis(1).fingerprint, attempt=1)
+    assert {song.id for song in songs.present(connection)} == {first, second}
 
 
 def test_ids_that_meet_in_one_batch_are_told_apart(
@@ -217,12 +214,9 @@ def vector(value: float) -> Any:
     ],
 )
 def test_what_no_store_can_hold_is_refused_and_nothing_is_kept(
-    shared: Store, change: dict[str, Any], words: str
+    connection: Connection, change: dict[str, Any], words: str
 ) -> None:
-    with discarded(shared) as connection:
-        with pytest.raises(InvalidInputError, match=words):
-            record_analyses(
-                connection, [(B, analysis(2)), (A, analysis(1, **change))], scan=1, now=1
-            )
-        assert list(files.under(connection, b"/")) == []
-        assert list(songs.present(connection)) == []
+    with pytest.raises(InvalidInputError, match=words):
+        record_analyses(connection, [(B, analysis(2)), (A, analysis(1, **change))], scan=1, now=1)
+    assert list(files.under(connection, b"/")) == []
+    assert list(songs.present(connection)) == []

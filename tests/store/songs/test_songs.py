@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
-from bandstand.store.songs.save_analysis import record_analysis, record_problem
+from bandstand.store.songs.save_analysis import record_problem
 from bandstand.types import Tags
-from tests.fixtures.store.examples import analysis, discarded, some_examples, text
+from tests.fixtures.store.examples import analysis, discarded, record_analysis, some_examples, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,31 +73,28 @@ def test_an_empty_store_has_no_song(store: Store) -> None:
     ],
 )
 def test_a_song_is_found_by_a_part_of_its_name(
-    shared: Store, wanted: str, found: list[str]
+    connection: Connection, wanted: str, found: list[str]
 ) -> None:
-    with discarded(shared) as connection:
-        fill(connection)
-        assert titles(connection, wanted) == found
+    fill(connection)
+    assert titles(connection, wanted) == found
 
 
-def test_names_come_in_one_order_and_not_more_than_asked_for(store: Store) -> None:
-    with store.writing() as connection:
-        fill(connection)
-        everything = titles(connection, "a") + titles(connection, ".")
-        assert everything[-4:] == ["Jóga", "100%_pure", "100 percent", "Straße"]
-        assert titles(connection, ".", limit=2) == ["Jóga", "100%_pure"]
-        assert titles(connection, ".", limit=0) == []
-        with pytest.raises(InvalidInputError, match="limit must be between 0"):
-            titles(connection, ".", limit=-1)
+def test_names_come_in_one_order_and_not_more_than_asked_for(connection: Connection) -> None:
+    fill(connection)
+    everything = titles(connection, "a") + titles(connection, ".")
+    assert everything[-4:] == ["Jóga", "100%_pure", "100 percent", "Straße"]
+    assert titles(connection, ".", limit=2) == ["Jóga", "100%_pure"]
+    assert titles(connection, ".", limit=0) == []
+    with pytest.raises(InvalidInputError, match="limit must be between 0"):
+        titles(connection, ".", limit=-1)
 
 
-def test_a_song_is_found_by_its_id_before_its_name(store: Store) -> None:
-    with store.writing() as connection:
-        first = record_analysis(connection, b"/a", analysis(1), scan=1, now=1).song_id
-        record_analysis(connection, b"/b", analysis(2, title=first), scan=1, now=1)
-        assert titles(connection, first) == ["Song 1"]
-        assert titles(connection, first[:-1]) == [first]
-        assert titles(connection, first, limit=0) == []
+def test_a_song_is_found_by_its_id_before_its_name(connection: Connection) -> None:
+    first = record_analysis(connection, b"/a", analysis(1), scan=1, now=1).song_id
+    record_analysis(connection, b"/b", analysis(2, title=first), scan=1, now=1)
+    assert titles(connection, first) == ["Song 1"]
+    assert titles(connection, first[:-1]) == [first]
+    assert titles(connection, first, limit=0) == []
 
 
 def test_a_song_is_found_by_its_path_before_its_name(
@@ -115,40 +112,35 @@ def test_a_song_is_found_by_its_path_before_its_name(
         assert titles(connection, ".ogg") == ["Song 1", "Song 2", "Song 3"]
 
 
-def test_only_present_songs_are_found_by_name(store: Store) -> None:
-    with store.writing() as connection:
-        gone = record_analysis(connection, b"/m/gone", analysis(1), scan=1, now=1).song_id
-        broken = record_analysis(connection, b"/m/broken", analysis(2), scan=1, now=1).song_id
-        files.mark_missing(connection, b"/m/gone", 2)
-        record_problem(
-            connection, b"/m/broken", size=1, modified_ns=1, reason="why", version=1, scan=2
-        )
-        assert titles(connection, "Song") == []
-        assert list(songs.present(connection)) == []
-        assert list(songs.descriptors(connection, 1)) == []
-        found = [songs.find(connection, wanted, limit=1)[0] for wanted in (gone, "/m/broken")]
-        assert [song.id for song in found] == [gone, broken]
-        assert [song.is_present for song in found] == [False, False]
-        assert [(song.missing, song.problem) for song in found] == [(True, None), (False, "why")]
+def test_only_present_songs_are_found_by_name(connection: Connection) -> None:
+    gone = record_analysis(connection, b"/m/gone", analysis(1), scan=1, now=1).song_id
+    broken = record_analysis(connection, b"/m/broken", analysis(2), scan=1, now=1).song_id
+    files.mark_missing(connection, b"/m/gone", 2)
+    record_problem(connection, b"/m/broken", size=1, modified_ns=1, reason="why", version=1, scan=2)
+    assert titles(connection, "Song") == []
+    assert list(songs.present(connection)) == []
+    assert list(songs.descriptors(connection, 1)) == []
+    found = [songs.find(connection, wanted, limit=1)[0] for wanted in (gone, "/m/broken")]
+    assert [song.id for song in found] == [gone, broken]
+    assert [song.is_present for song in found] == [False, False]
+    assert [(song.missing, song.problem) for song in found] == [(True, None), (False, "why")]
 
 
-def test_descriptors_of_different_versions_do_not_mix(store: Store) -> None:
-    with store.writing() as connection:
-        old = record_analysis(connection, b"/a", analysis(1), scan=1, now=1).song_id
-        new = record_analysis(connection, b"/b", analysis(2, version=2), scan=1, now=1).song_id
-        assert [song for song, _ in songs.descriptors(connection, 1)] == [old]
-        assert [song for song, _ in songs.descriptors(connection, 2)] == [new]
-        assert list(songs.descriptors(connection, 3)) == []
-        assert [songs.count_present(connection, version) for version in (1, 2, 3)] == [1, 1, 0]
+def test_descriptors_of_different_versions_do_not_mix(connection: Connection) -> None:
+    old = record_analysis(connection, b"/a", analysis(1), scan=1, now=1).song_id
+    new = record_analysis(connection, b"/b", analysis(2, version=2), scan=1, now=1).song_id
+    assert [song for song, _ in songs.descriptors(connection, 1)] == [old]
+    assert [song for song, _ in songs.descriptors(connection, 2)] == [new]
+    assert list(songs.descriptors(connection, 3)) == []
+    assert [songs.count_present(connection, version) for version in (1, 2, 3)] == [1, 1, 0]
 
 
-def test_a_song_without_tags_is_found_by_its_file(store: Store) -> None:
-    with store.writing() as connection:
-        found = analysis(1, title=None, artist=None)
-        assert found.tags == Tags()
-        record_analysis(connection, b"/m/Unknown.OGG", found, scan=1, now=1)
-        assert len(songs.find(connection, "unknown.ogg", limit=5)) == 1
-        assert songs.find(connection, " - ", limit=5) == []
+def test_a_song_without_tags_is_found_by_its_file(connection: Connection) -> None:
+    found = analysis(1, title=None, artist=None)
+    assert found.tags == Tags()
+    record_analysis(connection, b"/m/Unknown.OGG", found, scan=1, now=1)
+    assert len(songs.find(connection, "unknown.ogg", limit=5)) == 1
+    assert songs.find(connection, " - ", limit=5) == []
 
 
 @some_examples

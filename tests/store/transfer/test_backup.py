@@ -1,27 +1,41 @@
-"""A backup has what was acknowledged before it, is whole, and is nobody else's business (A14)."""
+"""A backup has what was acknowledged before it, is whole and private, and can be restored (A14)."""
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.errors import ConflictError, InvalidInputError, StoreError
+from bandstand.errors import (
+    BandstandError,
+    ConflictError,
+    InvalidInputError,
+    StoreError,
+    StoreLockedError,
+    StoreVersionError,
+)
 from bandstand.store import accounts, sessions
+from bandstand.store.database import sqlite_file
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.location import parse_location
+from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.events import events
-from bandstand.store.transfer.backup import backup
+from bandstand.store.songs import scans
+from bandstand.store.songs.changes import identity
+from bandstand.store.transfer.backup import backup, check_backup, restore
 from bandstand.store.transfer.jsonl import export_lines
-from bandstand.store.transfer.restore import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store.rating_process import rated_elsewhere
 from tests.fixtures.store.sample_store import NOW, add_life
+from tests.store.database.test_serving_lock import served_elsewhere
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.fixtures.store.postgres_server import PostgresServer
 
 
 def test_a_backup_restored_is_the_same_store(store: Store, tmp_path: Path) -> None:
@@ -156,3 +170,311 @@ def test_a_hundred_backups_under_load_have_what_was_acknowledged(
     folder = tmp_path / "copies"
     folder.mkdir()
     check_backups_under_load(place, folder, 100)
+
+
+# ── What is no whole backup is refused, and the store stays as it is (A14) ────────────
+
+
+FLIPS = 40
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a backup."""
+    with open_store(str(tmp_path / "source.db")) as store:
+        add_life(store)
+        backup(store, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> SqliteLocation:
+    """Return where a store is in use, in a folder of its own."""
+    folder = tmp_path / "live"
+    folder.mkdir()
+    location = SqliteLocation(path=folder / "radio.db")
+    with open_store(location) as store, store.writing() as connection:
+        for _ in range(3):
+            scans.begin(connection, now=1)
+    return location
+
+
+def truncate(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3])
+
+
+def truncate_by_a_page(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-4096])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def make_foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE photos (x)")
+        other.commit()
+
+
+def make_text(path: Path) -> None:
+    path.write_text("once upon a time " * 100)
+
+
+def make_newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("INSERT INTO schema_version VALUES (999, 'later', 1)")
+        other.commit()
+
+
+def change_a_letter(path: Path) -> None:
+    content = path.read_bytes()
+    assert b"Song 3" in content
+    path.write_bytes(content.replace(b"Song 3", b"Song 8"))
+
+
+def overwrite_pages(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xa5" * 8192 + content[16384:])
+
+
+def remove_table(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        sqlite_file.remove_checksum(other)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+BAD: list[Callable[[Path], None]] = [
+    truncate,
+    truncate_by_a_page,
+    empty,
+    make_foreign,
+    make_text,
+    make_newer,
+    change_a_letter,
+    overwrite_pages,
+    remove_table,
+    remove,
+    make_folder,
+]
+
+
+@pytest.mark.parametrize("spoil", BAD)
+def test_a_bad_backup_is_refused_and_the_store_untouched(
+    copy: Path, live: SqliteLocation, spoil: Callable[[Path], None]
+) -> None:
+    spoil(copy)
+    before = live.path.read_bytes()
+    with pytest.raises(BandstandError) as refused:
+        restore(copy, live, replace=True)
+    sentence = str(refused.value)
+    assert len(sentence.splitlines()) == 1
+    assert str(copy) in sentence
+    assert isinstance(
+        refused.value, StoreVersionError if spoil is make_newer else InvalidInputError
+    )
+    assert live.path.read_bytes() == before
+    left = {it.name for it in live.path.parent.iterdir()}
+    assert left == {"radio.db", "radio.db.catalogue"}
+    with pytest.raises(BandstandError):
+        check_backup(copy)
+
+
+def holds(path: Path, expected: list[str]) -> bool:
+    try:
+        with open_store(str(path)) as store:
+            return list(export_lines(store)) == expected and not verify(store).problems
+    except BandstandError:
+        return False
+
+
+def flipped_backups_believed(copy: Path, folder: Path, count: int) -> int:
+    """Return how many backups of other content were taken for whole, one byte changed in each."""
+    draw = random.Random(1)  # noqa: S311
+    content = copy.read_bytes()
+    bad, believed = folder / "bad", 0
+    with open_store(str(folder / "source.db")) as store:
+        expected = list(export_lines(store))
+    for _ in range(count):
+        place = draw.randrange(len(content))
+        changed = bytearray(content)
+        changed[place] ^= 1 << draw.randrange(8)
+        bad.write_bytes(changed)
+        target = folder / "flipped.db"
+        try:
+            restore(bad, SqliteLocation(path=target))
+        except BandstandError:
+            continue
+        # A byte that means nothing may change; what is there must be what was there.
+        believed += not holds(target, expected)
+        target.unlink()
+    return believed
+
+
+def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None:
+    assert flipped_backups_believed(copy, tmp_path, FLIPS) == 0
+
+
+def test_without_the_checksum_some_would_get_through(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandstand.store.transfer.backup.matches_checksum", lambda _copy: True)
+    assert flipped_backups_believed(copy, tmp_path, FLIPS) > 0
+
+
+def test_the_backup_itself_is_only_read(copy: Path, live: SqliteLocation) -> None:
+    before = copy.read_bytes(), copy.stat().st_mtime_ns
+    copy.chmod(0o400)
+    restore(copy, live, replace=True)
+    check_backup(copy)
+    assert (copy.read_bytes(), copy.stat().st_mtime_ns) == before
+    restore(copy, live, replace=True)
+
+
+def test_a_store_that_is_there_is_replaced_only_if_told_and_is_kept(
+    copy: Path, live: SqliteLocation
+) -> None:
+    with pytest.raises(ConflictError, match="--replace"):
+        restore(copy, live)
+    for name in ("before-restore", "before-restore-2", "before-restore-3"):
+        kept = restore(copy, live, replace=True)
+        assert kept == live.path.with_name(f"radio.db.{name}")
+    with open_store(live) as store, store.reading() as connection:
+        assert accounts.count(connection) == 2
+        assert scans.latest(connection) is not None
+    old = live.path.with_name("radio.db.before-restore")
+    with open_store(str(old)) as store, store.reading() as connection:
+        latest = scans.latest(connection)
+        assert latest is not None
+        assert latest.number == 3
+        assert accounts.count(connection) == 0
+
+
+def test_what_was_still_in_the_log_is_kept_with_the_old_store(
+    copy: Path, live: SqliteLocation
+) -> None:
+    """A server that was killed leaves its last ratings beside the file."""
+    with closing(sqlite3.connect(live.path)) as killed:
+        killed.execute("PRAGMA journal_mode = WAL")
+        killed.execute("PRAGMA wal_autocheckpoint = 0")
+        killed.execute("UPDATE scan SET found = 77")
+        killed.commit()
+        log = live.path.with_name("radio.db-wal")
+        main, content = live.path.read_bytes(), log.read_bytes()
+    live.path.write_bytes(main)
+    log.write_bytes(content)
+    kept = restore(copy, live, replace=True)
+    assert kept is not None
+    assert not log.exists()
+    with closing(sqlite3.connect(kept)) as old:
+        assert old.execute("SELECT max(found) FROM scan").fetchone() == (77,)
+    with open_store(live) as store:
+        assert verify(store).problems == ()
+
+
+def test_a_damaged_store_can_be_replaced(copy: Path, live: SqliteLocation) -> None:
+    live.path.write_bytes(b"garbage" * 1_000)
+    live.path.with_name("radio.db-wal").write_bytes(b"more garbage")
+    kept = restore(copy, live, replace=True)
+    assert kept is not None
+    assert kept.read_bytes() == b"garbage" * 1_000
+    assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"more garbage"
+    with open_store(live) as store:
+        assert verify(store).problems == ()
+
+
+def test_a_restored_store_is_for_its_owner_only_and_can_be_used(copy: Path, tmp_path: Path) -> None:
+    copy.chmod(0o644)
+    target = tmp_path / "new.db"
+    restore(copy, SqliteLocation(path=target))
+    assert target.stat().st_mode & 0o777 == 0o600
+    with open_store(str(target)) as restored, restored.writing() as connection:
+        assert scans.begin(connection, now=1) == 2
+
+
+def test_what_was_derived_from_the_old_songs_is_stale(copy: Path, live: SqliteLocation) -> None:
+    ids = set()
+    for _ in range(2):
+        restore(copy, live, replace=True)
+        with open_store(live) as store, store.reading() as connection:
+            ids.add(identity(connection).id)
+    with open_store(str(copy.with_name("source.db"))) as store, store.reading() as connection:
+        ids.add(identity(connection).id)
+    assert len(ids) == 3
+
+
+def test_a_store_that_a_server_uses_is_not_replaced(copy: Path, live: SqliteLocation) -> None:
+    before = live.path.read_bytes()
+    with served_elsewhere(live) as process:
+        with pytest.raises(StoreLockedError, match=f"process {process.pid} "):
+            restore(copy, live, replace=True)
+        assert live.path.read_bytes() == before
+    restore(copy, live, replace=True)
+
+
+def test_a_store_that_any_program_has_open_is_not_replaced(
+    copy: Path, live: SqliteLocation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bandstand.store.transfer.backup.LOCK_SECONDS", 0.1)
+    with open_store(live) as store:
+        with pytest.raises(StoreLockedError, match="must not be in use"):
+            restore(copy, live, replace=True)
+        with store.writing() as connection:
+            scans.begin(connection, now=1)
+    with open_store(live) as store, store.reading() as connection:
+        latest = scans.latest(connection)
+        assert latest is not None
+        assert latest.number == 4
+
+
+def test_a_store_is_not_restored_from_itself(copy: Path) -> None:
+    with pytest.raises(InvalidInputError, match="another file"):
+        restore(copy, SqliteLocation(path=copy), replace=True)
+
+
+def test_a_backup_goes_into_an_empty_postgresql_and_back(
+    copy: Path, tmp_path: Path, postgres: PostgresServer
+) -> None:
+    place = postgres.new_schema()
+    assert restore(copy, parse_location(place)) is None
+    with pytest.raises(ConflictError, match="must be empty"):
+        restore(copy, parse_location(place), replace=True)
+    with open_store(place) as store, open_store(str(tmp_path / "source.db")) as source:
+        assert list(export_lines(store)) == list(export_lines(source))
+        assert verify(store).problems == ()
+        backup(store, tmp_path / "second")
+        restore(tmp_path / "second", SqliteLocation(path=tmp_path / "again.db"))
+        with open_store(str(tmp_path / "again.db")) as again:
+            assert list(export_lines(again)) == list(export_lines(source))
+
+
+@pytest.mark.parametrize("spoil", [truncate, make_newer, change_a_letter])
+def test_a_bad_backup_leaves_postgresql_as_it_was(
+    copy: Path, postgres: PostgresServer, spoil: Callable[[Path], None]
+) -> None:
+    place = postgres.new_schema()
+    spoil(copy)
+    with pytest.raises(BandstandError):
+        restore(copy, parse_location(place))
+    with open_store(place) as store, store.reading() as connection:
+        assert accounts.count(connection) == 0
+
+
+def test_the_data_of_a_backup_is_in_no_folder_for_all(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    check_backup(copy)
+    assert list(folder.iterdir()) == []

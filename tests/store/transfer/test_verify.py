@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+import struct
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ from sqlalchemy import text
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.transfer.verify import Report, verify
-from tests.fixtures.store.bit_flips import flipped, places_of
-from tests.fixtures.store.sample_store import add_life
+from tests.fixtures.store.bit_flips import KEYS_INSIDE, flipped, pages_of, places_of
+from tests.fixtures.store.sample_store import add_account, add_events, add_life, add_songs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,29 @@ def undetected_flips(folder: Path, count: int, seed: int, table: str = "event") 
         if not is_found(path):
             missed.append(place)
     return missed
+
+
+def test_the_places_of_a_table_are_all_bytes_that_mean_something(tmp_path: Path) -> None:
+    """By another count: of each page all but its gap, its free blocks and its fragments."""
+    path = tmp_path / "radio.db"
+    with open_store(str(path)) as store, store.writing() as connection:
+        songs = add_songs(connection, 3)
+        # Inserted before the others, they split pages in the middle, which leaves fragments.
+        ids = sorted((add_account(connection, f"account {n}").id for n in range(4)), reverse=True)
+        for account in ids:
+            add_events(connection, account, songs, 150)
+    content, expected, fragments = path.read_bytes(), 0, 0
+    for page in pages_of(path, "event"):
+        start = (page - 1) * 4096
+        block, cells, first, fragment = struct.unpack_from(">xHHHB", content, start)
+        expected += 4096 - (first - (12 if content[start] == KEYS_INSIDE else 8) - 2 * cells)
+        while block:
+            block, length = struct.unpack_from(">HH", content, start + block)
+            expected -= length - 4
+        expected, fragments = expected - fragment, fragments + fragment
+    places = places_of(path, "event")
+    assert len(set(places)) == len(places) == expected
+    assert fragments > 0
 
 
 def is_found(path: Path) -> bool:

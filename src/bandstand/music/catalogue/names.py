@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bandstand.store.songs.names import genre_keys, genre_names, name_key
+from bandstand.store.songs.pages import genre_keys, genre_names, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.radio.log.digest import digest
 from bandstand.radio.log.evidence import evidence
 from bandstand.radio.log.play_table import Play, PlayTable, Source
-from bandstand.store.events.plays import HEARD, is_same_play
+from bandstand.store.events.values import HEARD, is_same_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

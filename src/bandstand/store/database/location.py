@@ -108,11 +108,6 @@ def parse_location(text: str | None = None) -> Location:
     return SqliteLocation(path=_absolute(text))
 
 
-def data_folder(text: str | None = None) -> Path:
-    """Return the folder for files that are derived from a store (it is not created)."""
-    return parse_location(text).data_folder
-
-
 def user_data_folder() -> Path:
     """Return the user data folder (it is not created)."""
     # The standard says that a relative path there counts for nothing.

@@ -16,22 +16,21 @@ import secrets
 import sqlite3
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from bandstand.store.database.sqlite_file import (
-    clear_number,
-    empty_log,
-    header_number,
-    rewrite_file,
-    set_header_number,
-)
+from bandstand.store.database.sqlite_file import driver_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from sqlalchemy import Connection, Engine
 
 _MAX_HEADER_NUMBER: Final = 2**31 - 1
+# Instructions of SQLite's virtual machine between two calls of `should_stop`.
+_PROGRESS_STEPS: Final = 10_000
 # The caller who deletes waits at most this long for readers, in seconds.
 _WAIT_FOR_READERS: Final = 0.1
 _RETRY_SECONDS: Final = 1.0
@@ -45,14 +44,14 @@ def request_erase(connection: Connection) -> None:
     """Request an erase when the transaction of `connection` has ended."""
     if connection.dialect.name == "sqlite":
         # A new number for each request, so that finishing one does not clear the next.
-        set_header_number(connection, 1 + secrets.randbelow(_MAX_HEADER_NUMBER))
+        _set_header_number(connection, 1 + secrets.randbelow(_MAX_HEADER_NUMBER))
 
 
 def pending(connection: Connection) -> int:
     """Return the number of the erase that is still to be done; 0 for none."""
     if connection.dialect.name != "sqlite":
         return 0
-    return header_number(connection)
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
 class SecureEraser:
@@ -123,3 +122,55 @@ class SecureEraser:
         self._not_before = time.monotonic() + _VACUUM_RETRY_SECONDS
         rewrite_file(self._engine, should_stop=self._stopping.is_set)
         self._is_rewritten = True
+
+
+def rewrite_file(engine: Engine, *, should_stop: Callable[[], bool]) -> None:
+    """Run VACUUM, so that the file holds nothing but its rows.
+
+    Others can read meanwhile, and wait to write. It takes about as long as copying the file. When
+    `should_stop` says so it ends with an error, and the file is as it was.
+    """
+    with _driver(engine) as driver:
+        driver.set_progress_handler(should_stop, _PROGRESS_STEPS)
+        try:
+            driver.execute("VACUUM")
+        finally:
+            driver.set_progress_handler(None, 0)
+
+
+def empty_log(engine: Engine, *, wait: float) -> bool:
+    """Empty the write-ahead log; return False if a reader still needs it after `wait` seconds.
+
+    No other connection can write meanwhile.
+    """
+    with _driver(engine) as driver:
+        ((before,),) = driver.execute("PRAGMA busy_timeout").fetchall()
+        driver.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
+        try:
+            ((busy, _pages, _moved),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
+
+
+def clear_number(engine: Engine, number: int) -> int:
+    """Put 0 in place of `number` in the header; return the number that is there now."""
+    with engine.begin() as connection:
+        now = pending(connection)
+        if now == number:
+            _set_header_number(connection, 0)
+        return 0 if now == number else now
+
+
+def _set_header_number(connection: Connection, number: int) -> None:
+    connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+
+
+@contextmanager
+def _driver(engine: Engine) -> Iterator[sqlite3.Connection]:
+    """Give the driver's connection, outside of any transaction."""
+    connection = engine.raw_connection()
+    try:
+        yield driver_of(connection)
+    finally:
+        connection.close()

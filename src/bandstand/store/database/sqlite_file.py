@@ -1,24 +1,35 @@
-"""The file of a SQLite store: permissions, application id, journal, version of SQLite."""
+"""The file of a SQLite store, and its copies.
+
+A copy replaces its target atomically, is readable for the owner only, and has a checksum: SQLite
+notices pages that are missing or malformed, but not a changed letter, so a copy has a table
+`backup` with a SHA-256 over its tables and all their rows.
+
+Before an upgrade the store is copied to FILE.before-version-N, where N is the first version that
+it did not have yet. An older Bandstand can go on with that copy: `bandstand restore`.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import sqlite3
 import stat
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.exc import DBAPIError
 
-from bandstand.errors import StoreError
+from bandstand.errors import StoreError, StoreFullError
 from bandstand.store.database.failures import is_busy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, PoolProxiedConnection
 
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44
@@ -28,8 +39,11 @@ _MIN_DATABASE_BYTES: Final = 512  # one page
 # Older SQLites that have the fix of 3.51.3 too.
 _FIXED_VERSIONS: Final = ((3, 50, 7), (3, 44, 6))
 _RETRY_SECONDS: Final = 0.02
-# Instructions of SQLite's virtual machine between two calls of `should_stop`.
-_PROGRESS_STEPS: Final = 10_000
+
+_COPY_FORMAT: Final = 1
+_CHECKSUM_TABLE: Final = "backup"
+_SIDECARS: Final = ("", "-journal", "-wal", "-shm")
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def ensure_file(path: Path) -> None:
@@ -40,7 +54,9 @@ def ensure_file(path: Path) -> None:
     """
     try:
         _make_folder(path.parent)
-        _make_file(path)
+        with suppress(FileExistsError):
+            _make_file(path)
+            sync(path.parent)  # so that a power cut does not take the file's name away again
         status = path.stat()
     except OSError as problem:
         msg = f"the store {path} cannot be opened: {problem.strerror}"
@@ -72,13 +88,8 @@ def _make_folder(folder: Path) -> None:
 
 
 def _make_file(path: Path) -> None:
-    try:
-        # SQLite gives the files that it puts beside this one the same permissions.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return
-    # So that a power cut does not take the name of the file away again.
-    sync(path.parent)
+    """Make an empty file for its owner only; SQLite gives its sidecars the same permissions."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def sync(place: Path) -> None:
@@ -123,16 +134,20 @@ def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
     while True:
         connection = engine.raw_connection()
         try:
-            cursor = connection.cursor()
-            cursor.execute(statement)
-            ((journal,),) = cursor.fetchall()
-            return str(journal)
-        except engine.dialect.loaded_dbapi.Error as problem:
+            return str(driver_of(connection).execute(statement).fetchall()[0][0])
+        except sqlite3.Error as problem:
             if not is_busy(problem) or time.monotonic() > deadline:
                 raise DBAPIError(statement, None, problem) from problem
         finally:
             connection.close()
         time.sleep(_RETRY_SECONDS)
+
+
+def driver_of(pooled: PoolProxiedConnection) -> sqlite3.Connection:
+    """Return the driver's own connection."""
+    driver = pooled.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101
+    return driver
 
 
 def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:
@@ -143,61 +158,132 @@ def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=wait)
 
 
-def rewrite_file(engine: Engine, *, should_stop: Callable[[], bool]) -> None:
-    """Run VACUUM, so that the file holds nothing but its rows.
+@contextmanager
+def written_beside(target: Path) -> Iterator[Path]:
+    """Give the path of a new empty file that replaces `target` at the end of the block.
 
-    Others can read meanwhile, and wait to write. It takes about as long as copying the file. When
-    `should_stop` says so it ends with an error, and the file is as it was.
+    If the block raises, `target` stays as it was, and the new file is removed.
     """
-    with _driver(engine) as driver:
-        driver.set_progress_handler(should_stop, _PROGRESS_STEPS)
+    unfinished = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}.unfinished")
+    with plain_errors(target):
+        _make_file(unfinished)
         try:
-            driver.execute("VACUUM")
+            yield unfinished
+            sync(unfinished)
+            unfinished.replace(target)
+            sync(target.parent)
         finally:
-            driver.set_progress_handler(None, 0)
-
-
-def empty_log(engine: Engine, *, wait: float) -> bool:
-    """Empty the write-ahead log; return False if a reader still needs it after `wait` seconds.
-
-    No other connection can write meanwhile.
-    """
-    with _driver(engine) as driver:
-        ((before,),) = driver.execute("PRAGMA busy_timeout").fetchall()
-        driver.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
-        try:
-            ((busy, _pages, _moved),) = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        finally:
-            driver.execute(f"PRAGMA busy_timeout = {before}")
-    return not busy
+            for suffix in _SIDECARS:
+                with suppress(FileNotFoundError):
+                    os.unlink(f"{unfinished}{suffix}")  # noqa: PTH108  # a name of any bytes
 
 
 @contextmanager
-def _driver(engine: Engine) -> Iterator[sqlite3.Connection]:
-    connection = engine.raw_connection()
+def plain_errors(target: Path) -> Iterator[None]:
+    """Turn errors of writing a file into one sentence."""
     try:
-        driver = connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)  # noqa: S101
-        yield driver
-    finally:
-        connection.close()
+        yield
+    except OSError as problem:
+        kind = StoreFullError if problem.errno in _DISK_FULL else StoreError
+        msg = f"{target} cannot be written: {problem.strerror or problem}"
+        raise kind(msg) from problem
+    except sqlite3.Error as problem:
+        is_full = getattr(problem, "sqlite_errorname", "") == "SQLITE_FULL"
+        msg = f"{target} cannot be written: {'the disk is full' if is_full else problem}"
+        raise (StoreFullError if is_full else StoreError)(msg) from problem
 
 
-def header_number(connection: Connection) -> int:
-    """Return the user version in the header of a SQLite file; 0 in a new one."""
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+def copy_sqlite(connection: Connection, path: Path) -> None:
+    """Make `path`, an empty file, a copy, with a checksum, of what a connection to SQLite sees.
+
+    Other connections may write meanwhile. A copy has no sessions.
+    """
+    # The first statement fixes the moment of which this is a copy.
+    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
+    with closing(single_file(path)) as copy:
+        driver_of(connection.connection).backup(copy)
+        finish(copy)
 
 
-def set_header_number(connection: Connection, number: int) -> None:
-    """Put a user version into the header of a SQLite file, as a part of the transaction."""
-    connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+def finish(copy: sqlite3.Connection) -> None:
+    """Remove what no copy should have, check that it is sound, and add the checksum."""
+    # One file without a log beside it. It is brought to the disk as a whole at the end.
+    copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+    copy.execute("PRAGMA synchronous = OFF")
+    copy.execute("PRAGMA secure_delete = ON")
+    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():
+        copy.execute("DELETE FROM session")
+    copy.execute("PRAGMA user_version = 0")  # VACUUM does a pending erase (`secure_erase`)
+    copy.execute("VACUUM")  # so that it has no deleted rows
+    problems = damage(copy)
+    if problems:
+        msg = f"the store must be sound to be copied, got: {problems[0]}"
+        raise StoreError(msg)
+    digest = _digest(copy)
+    copy.execute(f"CREATE TABLE {_CHECKSUM_TABLE} (format BIGINT NOT NULL, digest BLOB NOT NULL)")
+    copy.execute(f"INSERT INTO {_CHECKSUM_TABLE} VALUES (?, ?)", (_COPY_FORMAT, digest))  # noqa: S608
 
 
-def clear_number(engine: Engine, number: int) -> int:
-    """Put 0 in place of `number` in the header; return the number that is there now."""
-    with engine.begin() as connection:
-        now = header_number(connection)
-        if now != number:
-            return now
-        set_header_number(connection, 0)
-        return 0
+def damage(database: sqlite3.Connection) -> list[str]:
+    """Return what SQLite finds wrong with a database, in its own words; nothing if it is sound."""
+    found = [text for (text,) in database.execute("PRAGMA integrity_check") if text != "ok"]
+    found += [
+        f"a row of {table} refers to a {parent} that is not there"
+        for table, _row, parent, _key in database.execute("PRAGMA foreign_key_check").fetchall()
+    ]
+    return [" ".join(text.split()) for text in found]
+
+
+def has_checksum(copy: sqlite3.Connection) -> bool:
+    """Return whether a database has a checksum, valid or not."""
+    named = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return bool(copy.execute(named, (_CHECKSUM_TABLE,)).fetchone()[0])
+
+
+def matches_checksum(copy: sqlite3.Connection) -> bool:
+    """Return whether the content of a copy matches its checksum."""
+    rows = copy.execute(f"SELECT format, digest FROM {_CHECKSUM_TABLE}").fetchall()  # noqa: S608
+    return rows == [(_COPY_FORMAT, _digest(copy))]
+
+
+def remove_checksum(copy: sqlite3.Connection) -> None:
+    """Make a store of a copy again."""
+    copy.execute(f"DROP TABLE {_CHECKSUM_TABLE}")
+
+
+def _digest(copy: sqlite3.Connection) -> bytes:
+    """Return the digest of the tables, and of their rows in storage order."""
+    digest = sha256()
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name <> ? ORDER BY name"
+    described = copy.execute(schema, (_CHECKSUM_TABLE,)).fetchall()
+    for row in described:
+        digest.update(repr(row).encode())
+    for table in [name for kind, name, *_ in described if kind == "table"]:
+        digest.update(repr(table).encode())
+        for row in copy.execute(f'SELECT * FROM "{table}" NOT INDEXED'):  # noqa: S608
+            digest.update(repr(row).encode())
+    return digest.digest()
+
+
+class _Overtaken(Exception):  # noqa: N818  # it is no error
+    """Another process has upgraded the store already, and has made the copy."""
+
+
+def copy_place(path: Path, version: int) -> Path:
+    """Return where the copy of a store goes that has this version and is to get the next.
+
+    >>> from pathlib import Path
+    >>> print(copy_place(Path("radio.db"), 1))
+    radio.db.before-version-2
+    """
+    return path.with_name(f"{path.name}.before-version-{version + 1}")
+
+
+def keep_copy(connection: Connection, path: Path, version: int) -> None:
+    """Copy the SQLite store at `path`, which had this version a moment ago."""
+    with suppress(_Overtaken), written_beside(copy_place(path, version)) as unfinished:
+        copy_sqlite(connection, unfinished)
+        with closing(single_file(unfinished)) as copy:
+            ((found,),) = copy.execute("SELECT max(version) FROM schema_version").fetchall()
+        if found != version:
+            raise _Overtaken

@@ -46,14 +46,11 @@ def checked_text(value: Any, name: str) -> str:
     bandstand.errors.InvalidInputError: title must be text without NUL, got 'a\x00b'
     """
     if not isinstance(value, str):
-        msg = f"{name} must be text, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be text", value)
     if "\0" in value:
-        msg = f"{name} must be text without NUL, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be text without NUL", value)
     if not is_unicode(value):
-        msg = f"{name} must be valid Unicode, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be valid Unicode", value)
     return value
 
 
@@ -74,8 +71,7 @@ def is_storable(text: str) -> bool:
 def checked_id(value: Any, name: str) -> str:
     """Return `value`, the id of a song or an account: 16 lower-case hexadecimal digits."""
     if not isinstance(value, str) or _ID.fullmatch(value) is None:
-        msg = f"{name} must be an id of 16 hexadecimal digits, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be an id of 16 hexadecimal digits", value)
     return value
 
 
@@ -123,11 +119,9 @@ def checked_integer(
 ) -> int:
     """Return `value`, an integer that fits into 64 bits and into its own bounds."""
     if type(value) is not int:  # True is no number here
-        msg = f"{name} must be an integer, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be an integer", value)
     if not least <= value <= most:
-        msg = f"{name} must be between {least} and {most}, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, f"be between {least} and {most}", value)
     return value
 
 
@@ -136,8 +130,7 @@ def checked_number(value: Any, name: str, *, least: float = -math.inf) -> float:
     # float32 and the like come from numpy; True is no number here either.
     number = float(value) if type(value) in {int, float} or isinstance(value, np.floating) else None
     if number is None or not math.isfinite(number):
-        msg = f"{name} must be a finite number, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, "be a finite number", value)
     if number < least:
         msg = f"{name} must be at least {least:g}, got {shown(value)}"
         raise InvalidInputError(msg)
@@ -195,6 +188,11 @@ def descriptors_from_bytes(content: bytes) -> Vector:
     """Return a song's descriptors (159,), read-only, from what the store keeps."""
     vector: Vector = frozen(np.frombuffer(content, dtype=_LITTLE_ENDIAN))
     return vector
+
+
+def unfit(name: str, rule: str, value: Any) -> InvalidInputError:
+    """Return the error for a value that is not as it must be."""
+    return InvalidInputError(f"{name} must {rule}, got {shown(value)}")
 
 
 def shown(value: Any) -> str:

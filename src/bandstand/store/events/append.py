@@ -8,6 +8,7 @@ everywhere else.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,9 +17,17 @@ from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
 from bandstand.store.database.values import MAX_INTEGER, checked_integer
-from bandstand.store.events.digest import DIGESTED, LogEnd, digest_of
-from bandstand.store.events.plays import HEARD, Kind, since_heard_ms
-from bandstand.store.events.values import TEN_YEARS_MS, Event, NewEvent
+from bandstand.store.events.values import (
+    DIGESTED,
+    HEARD,
+    TEN_YEARS_MS,
+    Event,
+    Kind,
+    LogEnd,
+    NewEvent,
+    digest_of,
+    since_heard_ms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,17 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPICursor
 
 
-_PARAMETER_IN: Final = {"sqlite": ":{}", "postgresql": "%({})s"}
-
-
-class _Parameters:
-    """Parameters for `str.format_map`, in the style of a driver."""
-
-    def __init__(self, pattern: str) -> None:
-        self._pattern = pattern
-
-    def __getitem__(self, name: str) -> str:
-        return self._pattern.format(name)
+_PARAMETER_IN: Final = {"sqlite": r":\1", "postgresql": r"%(\1)s"}
 
 
 def statement_for(database: str, statement: str) -> str:
@@ -46,7 +45,7 @@ def statement_for(database: str, statement: str) -> str:
     >>> statement_for("postgresql", "SELECT {seq}")
     'SELECT %(seq)s'
     """
-    return statement.format_map(_Parameters(_PARAMETER_IN[database]))
+    return re.sub(r"{(\w+)}", _PARAMETER_IN[database], statement)
 
 
 @contextmanager

@@ -15,13 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select
 
 from bandstand.errors import NotFoundError
-from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import EVENT, LOG_END
+from bandstand.store.database.schema import EVENT, LOG_END, chunks
 from bandstand.store.database.values import checked_id, checked_integer
 from bandstand.store.events.append import Appended, append
-from bandstand.store.events.digest import LogEnd, problems_of
-from bandstand.store.events.plays import HEARD, Kind
-from bandstand.store.events.values import KINDS, SCOPES, TEN_YEARS_MS, Event, NewEvent, Scope
+from bandstand.store.events.values import (
+    HEARD,
+    KINDS,
+    SCOPES,
+    TEN_YEARS_MS,
+    Event,
+    Kind,
+    LogEnd,
+    NewEvent,
+    Scope,
+    problems_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

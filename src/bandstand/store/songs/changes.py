@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, insert, literal, select, update
 
-from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import FILE, SONG_CHANGE, STORE
+from bandstand.store.database.schema import FILE, SONG_CHANGE, STORE, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Projections of descriptors to features, each kept for good under its own version."""
+"""Projections of descriptors to features, each kept under its own version."""
 
 from __future__ import annotations
 

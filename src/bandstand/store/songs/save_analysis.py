@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.queries import chunks
-from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.schema import FILE, SONG, chunks
 from bandstand.store.database.values import (
     MAX_PATH_BYTES,
     checked_integer,
@@ -73,13 +72,6 @@ def song_id_for(path: bytes, fingerprint: str, attempt: int = 0) -> str:
     for part in (path, fingerprint.encode(), str(attempt).encode()):
         digest.update(len(part).to_bytes(8, "big") + part)  # so that no two lists look alike
     return digest.hexdigest()
-
-
-def record_analysis(
-    connection: Connection, path: bytes, analysis: Analysis, *, scan: int, now: int
-) -> Recorded:
-    """Return the song of one file, after its analysis is recorded."""
-    return record_analyses(connection, [(path, analysis)], scan=scan, now=now)[0]
 
 
 def record_analyses(

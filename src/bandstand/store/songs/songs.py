@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlalchemy import func, or_, select
 
-from bandstand.store.database.queries import chunks, in_order
-from bandstand.store.database.schema import FILE, SONG
+from bandstand.store.database.schema import FILE, SONG, chunks, in_order
 from bandstand.store.database.values import (
     checked_integer,
     descriptors_from_bytes,
@@ -74,8 +73,6 @@ def record_of(row: Mapping[Any, Any]) -> SongRecord:
 
 def get(connection: Connection, song_id: str) -> SongRecord | None:
     """Return a song, also one that is not present; None where there is no such id."""
-    if not is_storable(song_id):
-        return None
     row = connection.execute(SELECT.where(SONG.c.id == song_id)).mappings().one_or_none()
     return None if row is None else record_of(row)
 
@@ -111,7 +108,7 @@ def find(connection: Connection, text: str, *, limit: int) -> list[SongRecord]:
 def many(connection: Connection, ids: Sequence[str]) -> list[SongRecord]:
     """Return these songs in this order, present or not; ids of no song are left out."""
     found: dict[str, SongRecord] = {}
-    for some in chunks(list({song for song in ids if is_storable(song)})):
+    for some in chunks(list(set(ids))):
         rows = connection.execute(SELECT.where(SONG.c.id.in_(some)))
         found.update((row["id"], record_of(row)) for row in rows.mappings())
     return [found[song] for song in ids if song in found]
@@ -152,7 +149,7 @@ def descriptors_of(
     columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
     if must_be_present:
         columns = columns.join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
-    for some in chunks([song for song in ids if is_storable(song)]):
+    for some in chunks(ids):
         for row in connection.execute(columns.where(SONG.c.id.in_(some)).order_by(SONG.c.id)):
             yield row.id, descriptors_from_bytes(row.descriptors)
 
@@ -180,17 +177,8 @@ Facts: TypeAlias = tuple[
     float,
 ]
 
-_FACTS: Final = (
-    SONG.c.id,
-    SONG.c.title,
-    SONG.c.artist,
-    SONG.c.album_artist,
-    SONG.c.album,
-    SONG.c.genre,
-    SONG.c.year,
-    SONG.c.recording_mbid,
-    SONG.c.duration,
-)
+_FACT_TAGS: Final = ("title", "artist", "album_artist", "album", "genre", "year", "recording_mbid")
+_FACTS: Final = (SONG.c.id, *(SONG.c[name] for name in _FACT_TAGS), SONG.c.duration)
 _SELECT_FACTS: Final = select(*_FACTS).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
 _FACTS_PER_PAGE: Final = 10_000
 
@@ -215,15 +203,5 @@ def facts_of_some(connection: Connection, ids: Sequence[str]) -> Iterator[Facts]
 
 def facts_of(record: SongRecord) -> Facts:
     """Return the facts of a song that is known as a record."""
-    tags = record.tags
-    return (
-        record.id,
-        tags.title,
-        tags.artist,
-        tags.album_artist,
-        tags.album,
-        tags.genre,
-        tags.year,
-        tags.recording_mbid,
-        record.duration,
-    )
+    tags: Any = (getattr(record.tags, name) for name in _FACT_TAGS)
+    return (record.id, *tags, record.duration)

@@ -1,18 +1,20 @@
 """Entries of an export: the columns that each has, their order, their JSON, and their checks.
 
-One model describes an entry for both directions. `of` makes it from a row of its table, without
-checks; `written` is its JSON; pydantic checks JSON that comes in, and `rows` gives what goes into
-the tables.
+One model describes an entry for both directions; its fields follow from the columns of its table.
+`of` makes it from a row, without checks; `written` is its JSON; pydantic checks JSON that comes in,
+and `rows_of` gives what goes into the tables.
 """
 
 import base64
 import binascii
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Self
 
+import sqlalchemy
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,8 +24,9 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
     ValidationInfo,
+    create_model,
 )
-from sqlalchemy import Table
+from sqlalchemy import DOUBLE_PRECISION, BigInteger, Boolean, Column, LargeBinary, Table
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts, playlists
@@ -41,6 +44,7 @@ from bandstand.store.database.schema import (
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
+    KeyText,
 )
 from bandstand.store.database.values import (
     DESCRIPTOR_COUNT,
@@ -53,15 +57,14 @@ from bandstand.store.database.values import (
     descriptors_to_bytes,
     folded,
     shown,
+    unfit,
 )
-from bandstand.store.events.plays import Kind
-from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, Scope
+from bandstand.store.events.values import MAX_KEY_CHARS, MAX_TARGET_CHARS, Kind, Scope
 from bandstand.store.playlists import MAX_SONGS
 from bandstand.store.songs.files import place
 from bandstand.store.songs.save_analysis import song_name
 from bandstand.store.studies import MAX_ALGORITHM_CHARS, checked_title, design_to_text
-
-Row = tuple[Table, dict[str, Any]]
+from bandstand.types import Tags
 
 _DIGEST_BYTES: Final = 32
 _SUBJECT: Final = re.compile(r"^(Input|String|List|Value) should")
@@ -83,8 +86,7 @@ def _decoded(what: str, decode: Callable[[str], bytes]) -> Callable[[Any, Valida
                 return decode(value)
             except ValueError:
                 pass
-        msg = f"{name} must be {what}, got {shown(value)}"
-        raise InvalidInputError(msg)
+        raise unfit(name, f"be {what}", value)
 
     return _named(check)
 
@@ -127,25 +129,67 @@ Design = Annotated[
 ]
 
 
+_COLUMN_OF: Final = {
+    "account": "account_id",
+    "song": "song_id",
+    "study": "study_id",
+    "content_base64": "content",
+    "catalogue_base64": "catalogue",
+}
+_FIELD_OF: Final = {column: field for field, column in _COLUMN_OF.items()}
+_BY_TYPE: Final[Mapping[type, Any]] = {
+    BigInteger: Integer,
+    Boolean: bool,
+    DOUBLE_PRECISION: Finite,
+    KeyText: Id,
+    LargeBinary: Base64,
+    sqlalchemy.Text: Text,
+}
+# Columns that take less than their type allows.
+_BY_COLUMN: Final[Mapping[Column[Any], Any]] = {
+    SONG.c.content_size: Count,
+    SONG.c.duration: Annotated[Finite, Field(ge=0)],
+    SONG.c.descriptors: Descriptors,
+    STUDY.c.title: Annotated[str, AfterValidator(checked_title)],
+    STUDY.c.design: Design,
+    ACCOUNT.c.name: Annotated[str, AfterValidator(accounts.checked_name)],
+    ACCOUNT.c.role: Role,
+    ACCOUNT.c.seed: Count,
+    ACCOUNT.c.settings: Settings,
+    EVENT.c.seq: Number,
+    EVENT.c.key: Annotated[str, _short(MAX_KEY_CHARS)],
+    EVENT.c.kind: Kind,
+    EVENT.c.stars: Stars,
+    EVENT.c.played_ms: Count,
+    EVENT.c.since_heard_ms: Count,
+    EVENT.c.scope: Scope,
+    EVENT.c.target: Annotated[str, _short(MAX_TARGET_CHARS)],
+    EVENT.c.retracts: Number,
+    EVENT.c.digest: Digest,
+    PLAYLIST.c.name: Annotated[str, AfterValidator(playlists.checked_name)],
+    STUDY_SONG.c.number: Number,
+    STUDY_SONG.c.choose_ms: Count,
+    STUDY_SONG.c.stars: Stars,
+    STUDY_SONG.c.played_ms: Count,
+    STUDY_ARM.c.place: Count,
+    STUDY_ARM.c.algorithm: Annotated[str, _short(MAX_ALGORITHM_CHARS)],
+    STUDY_ARM.c.seed: Count,
+    STUDY_PARTICIPANT.c.number: Number,
+}
+
+
 class Entry(BaseModel):
     """Some columns of one table, in the order in which an export has them; None is left out."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     table: ClassVar[Table]
-    column_of: ClassVar[Mapping[str, str]] = {
-        "account": "account_id",
-        "song": "song_id",
-        "study": "study_id",
-        "content_base64": "content",
-        "catalogue_base64": "catalogue",
-    }
 
     @classmethod
     @cache
     def _columns(cls) -> tuple[tuple[str, str], ...]:
         """Return the names of the fields that are columns, and the names of these."""
-        names = ((name, cls.column_of.get(name, name)) for name in cls.model_fields)
+        names = ((name, _COLUMN_OF.get(name, name)) for name in cls.model_fields)
         return tuple((name, column) for name, column in names if column in cls.table.c)
 
     @classmethod
@@ -162,59 +206,20 @@ class Entry(BaseModel):
         """Return the columns of the table."""
         return {column: getattr(self, name) for name, column in self._columns()} | more
 
-    def rows(self) -> Iterator[Row]:
-        """Yield all that goes into the tables."""
-        yield self.table, self.row()
 
-
-class Scan(Entry):
-    """A scan of the library."""
-
-    table = SCAN
-    number: Integer
-    started_at: Integer
-    finished_at: Integer | None = None
-    found: Integer
-    added: Integer
-    changed: Integer
-    moved: Integer
-    missing: Integer
-    failed: Integer
-    unchanged: Integer
-
-
-class Projection(Entry):
-    """A projection of descriptors to features."""
-
-    table = PROJECTION
-    version: Integer
-    created_at: Integer
-    descriptor_version: Integer
-    songs: Integer
-    columns: Integer
-    content_base64: Base64
-
-
-class SongTags(Entry):
-    """The tags of a song."""
-
-    table = SONG
-    title: Text | None = None
-    artist: Text | None = None
-    album: Text | None = None
-    album_artist: Text | None = None
-    genre: Text | None = None
-    year: Integer | None = None
-    track: Integer | None = None
-    disc: Integer | None = None
-    recording_mbid: Text | None = None
-    release_mbid: Text | None = None
-    artist_mbid: Text | None = None
-    track_gain: Finite | None = None
-    track_peak: Finite | None = None
-    album_gain: Finite | None = None
-    album_peak: Finite | None = None
-    cover: Text | None = None
+def _entry(table: Table, names: str = "", **parts: Any) -> type[Entry]:
+    """Return the model of a table's rows, with these columns and parts, or with all columns."""
+    fields: dict[str, Any] = {}
+    for name in names.split() or table.c.keys():
+        if name in parts:
+            fields[name] = (parts[name], ...)
+            continue
+        column = table.c[name]
+        kind = _BY_COLUMN.get(column, _BY_TYPE[type(column.type)])
+        fields[_FIELD_OF.get(name, name)] = (kind | None, None) if column.nullable else (kind, ...)
+    model = create_model(table.name, __base__=Entry, **fields)
+    model.table = table
+    return model
 
 
 class File(Entry):
@@ -249,153 +254,61 @@ class File(Entry):
         return {**super().row(), **place(path or b""), "song_id": None, **more}
 
 
-class Song(Entry):
-    """A song with its file."""
-
-    table = SONG
-    id: Id
-    tags: SongTags
-    fingerprint: Text
-    content_size: Count
-    duration: Annotated[Finite, Field(ge=0)]
-    descriptor_version: Integer
-    added_at: Integer
-    file: File
-    descriptors: Descriptors
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the song, then its file."""
-        name = folded(song_name(self.tags.artist, self.tags.title))
-        yield SONG, self.row(folded_name=name, **self.tags.row())
-        yield FILE, self.file.row(song_id=self.id)
-
-
-class Study(Entry):
-    """A study."""
-
-    table = STUDY
-    id: Id
-    title: Annotated[str, AfterValidator(checked_title)]
-    created_at: Integer
-    closed_at: Integer | None = None
-    design: Design
-    catalogue_base64: Base64
-
-
-class Account(Entry):
-    """An account without its password; what follows up to the next one belongs to it."""
-
-    table = ACCOUNT
-    id: Id
-    name: Annotated[str, AfterValidator(accounts.checked_name)]
-    role: Role
-    disabled: bool
-    seed: Count
-    created_at: Integer
-    settings: Settings
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the account."""
-        yield ACCOUNT, self.row(folded_name=folded(self.name))
-
-
-class Event(Entry):
-    """An event of an account's log."""
-
-    table = EVENT
-    account: Id
-    seq: Number
-    key: Annotated[str, _short(MAX_KEY_CHARS)]
-    at: Integer
-    kind: Kind
-    song: Id | None = None
-    stars: Stars | None = None
-    played_ms: Count | None = None
-    since_heard_ms: Count | None = None
-    scope: Scope | None = None
-    target: Annotated[str, _short(MAX_TARGET_CHARS)] | None = None
-    until: Integer | None = None
-    retracts: Number | None = None
-    digest: Digest
-
-
-class Playlist(Entry):
-    """A playlist with its songs in order."""
-
-    table = PLAYLIST
-    id: Id
-    account: Id
-    name: Annotated[str, AfterValidator(playlists.checked_name)]
-    created_at: Integer
-    songs: Annotated[list[Id], Field(max_length=MAX_SONGS)]
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the playlist, then its songs."""
-        yield PLAYLIST, self.row()
-        for position, song in enumerate(self.songs):
-            row = {"playlist_id": self.id, "position": position, "song_id": song}
-            yield PLAYLIST_SONG, row
-
-
-class StudySong(Entry):
-    """A song of an arm; the last fields are its rating."""
-
-    table = STUDY_SONG
-    number: Number
-    song: Id
-    offered_at: Integer
-    choose_ms: Count
-    stars: Stars | None = None
-    known: bool | None = None
-    played_ms: Count | None = None
-    rated_at: Integer | None = None
-
-
-class Arm(Entry):
-    """An arm of a participant."""
-
-    table = STUDY_ARM
-    id: Id
-    place: Count
-    algorithm: Annotated[str, _short(MAX_ALGORITHM_CHARS)]
-    seed: Count
-    begun_at: Integer | None = None
-    songs: list[StudySong]
-
-
-class Participation(Entry):
-    """A participant of a study with their arms."""
-
-    table = STUDY_PARTICIPANT
-    study: Id
-    account: Id
-    number: Number
-    made_for_study: bool
-    invited_at: Integer
-    joined_at: Integer | None = None
-    arms: list[Arm]
-
-    def rows(self) -> Iterator[Row]:
-        """Yield the participant, then the arms, then their songs."""
-        yield STUDY_PARTICIPANT, self.row()
-        for arm in self.arms:
-            yield STUDY_ARM, arm.row(study_id=self.study, account_id=self.account)
-            for song in arm.songs:
-                yield STUDY_SONG, song.row(arm_id=arm.id)
-
+SongTags: Final = _entry(SONG, " ".join(field.name for field in dataclasses.fields(Tags)))
+Song: Final = _entry(
+    SONG,
+    "id tags fingerprint content_size duration descriptor_version added_at file descriptors",
+    tags=SongTags,
+    file=File,
+)
+Playlist: Final = _entry(
+    PLAYLIST,
+    "id account_id name created_at songs",
+    songs=Annotated[list[Id], Field(max_length=MAX_SONGS)],
+)
+StudySong: Final = _entry(
+    STUDY_SONG, "number song_id offered_at choose_ms stars known played_ms rated_at"
+)
+Arm: Final = _entry(STUDY_ARM, "id place algorithm seed begun_at songs", songs=list[StudySong])  # type: ignore[valid-type]
+Participation: Final = _entry(
+    STUDY_PARTICIPANT,
+    "study_id account_id number made_for_study invited_at joined_at arms",
+    arms=list[Arm],  # type: ignore[valid-type]
+)
 
 # An entry may refer to entries of its own type or of those before it, never to later ones.
 ENTRIES: Final[Mapping[str, type[Entry]]] = {
-    "scan": Scan,
-    "projection": Projection,
-    "song": Song,
-    "file": File,
-    "study": Study,
-    "account": Account,
-    "event": Event,
+    "scan": _entry(SCAN),
+    "projection": _entry(PROJECTION),
+    "song": Song,  # with its file
+    "file": File,  # without a song
+    "study": _entry(STUDY, "id title created_at closed_at design catalogue"),
+    # Without its password; what follows up to the next account belongs to it.
+    "account": _entry(ACCOUNT, "id name role disabled seed created_at settings"),
+    "event": _entry(EVENT),
     "playlist": Playlist,
     "participation": Participation,
 }
+
+
+def rows_of(kind: str, entry: Any) -> Iterator[tuple[Table, dict[str, Any]]]:
+    """Yield all that an entry puts into the tables; what is referred to comes first."""
+    if kind == "song":
+        name = folded(song_name(entry.tags.artist, entry.tags.title))
+        yield SONG, entry.row(folded_name=name, **entry.tags.row())
+        yield FILE, entry.file.row(song_id=entry.id)
+    elif kind == "account":
+        yield ACCOUNT, entry.row(folded_name=folded(entry.name))
+    else:
+        yield entry.table, entry.row()
+    if kind == "playlist":
+        for position, song in enumerate(entry.songs):
+            row = {"playlist_id": entry.id, "position": position, "song_id": song}
+            yield PLAYLIST_SONG, row
+    for arm in entry.arms if kind == "participation" else ():
+        yield STUDY_ARM, arm.row(study_id=entry.study, account_id=entry.account)
+        for song in arm.songs:
+            yield STUDY_SONG, song.row(arm_id=arm.id)
 
 
 def checked_entry(kind: str, fields: Mapping[str, Any]) -> Entry:

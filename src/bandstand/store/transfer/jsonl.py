@@ -26,7 +26,6 @@ from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.database.queries import ROWS_PER_STATEMENT, in_order
 from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
@@ -36,20 +35,22 @@ from bandstand.store.database.schema import (
     PLAYLIST,
     PLAYLIST_SONG,
     PROJECTION,
+    ROWS_PER_STATEMENT,
     SCAN,
     SONG,
     STUDY,
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
+    in_order,
 )
 from bandstand.store.database.values import shown
 from bandstand.store.events import events
-from bandstand.store.events.digest import FIRST_DIGEST
+from bandstand.store.events.values import FIRST_DIGEST
 from bandstand.store.songs.changes import claim, note_song_change
 from bandstand.store.transfer import entries
 from bandstand.store.transfer.backup import check_empty
-from bandstand.store.transfer.entries import ENTRIES, Account, Entry, Event, checked_entry
+from bandstand.store.transfer.entries import ENTRIES, Entry, checked_entry, rows_of
 from bandstand.store.transfer.verify import study_problems
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _participations(connection: Connection, account: str) -> Iterable[RowMapping
 
 def _arms(
     connection: Connection, participant: RowMapping, *, is_rated: bool = False
-) -> list[entries.Arm]:
+) -> list[Entry]:
     """Return the arms of a participant with their songs, or with those that are rated."""
     keys = (STUDY_ARM.c.study_id, STUDY_ARM.c.account_id)
     own = and_(*(key == participant[key.name] for key in keys))
@@ -305,8 +306,8 @@ class _Reader:
         try:
             kind = self._checked_type(entry.pop("type", None))
             checked = checked_entry(kind, entry)
-            rows = list(checked.rows())
-            self._follow_account(checked)
+            rows = list(rows_of(kind, checked))
+            self._follow_account(kind, checked)
         except BandstandError as problem:
             msg = f"line {number}: {problem}"
             raise InvalidInputError(msg) from problem
@@ -346,9 +347,9 @@ class _Reader:
         self._last_type = kind
         return str(kind)
 
-    def _follow_account(self, entry: Entry) -> None:
+    def _follow_account(self, kind: str, entry: Any) -> None:
         """Note whose entries come next, and where the log ends."""
-        if isinstance(entry, Account):
+        if kind == "account":
             self._close_log()
             beginning = {"seq": 0, "at": 0, "digest": FIRST_DIGEST}
             self._log_end = {"account_id": entry.id, **beginning}
@@ -356,7 +357,7 @@ class _Reader:
         if owner is not None and (self._log_end or {}).get("account_id") != owner:
             msg = f"an entry must follow the account that it belongs to, got one of {owner}"
             raise InvalidInputError(msg)
-        if isinstance(entry, Event) and self._log_end is not None:
+        if kind == "event" and self._log_end is not None:
             self._log_end.update(seq=entry.seq, at=entry.at, digest=entry.digest)
 
     def _close_log(self) -> None:

@@ -25,6 +25,7 @@ from bandstand.store.database.schema import (
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
+    KeyText,
 )
 from bandstand.store.events import events
 from bandstand.store.transfer.backup import count_rows
@@ -38,7 +39,13 @@ if TYPE_CHECKING:
 
 # SQLite would take a value of any kind in these columns.
 _CHECKED_TABLES: Final = (EVENT, STUDY, STUDY_PARTICIPANT, STUDY_ARM, STUDY_SONG)
-_SQLITE_KIND: Final = {BigInteger: "integer", Boolean: "integer", Text: "text", LargeBinary: "blob"}
+_SQLITE_KIND: Final[dict[type, str]] = {
+    BigInteger: "integer",
+    Boolean: "integer",
+    Text: "text",
+    KeyText: "text",
+    LargeBinary: "blob",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

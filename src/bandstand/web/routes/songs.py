@@ -8,11 +8,9 @@ from fastapi.responses import JSONResponse, Response
 from sqlalchemy import Connection
 
 from bandstand.store.events import events
-from bandstand.store.songs import names as song_names
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
-from bandstand.store.songs.names import Name, Of
-from bandstand.store.songs.pages import Filter, Heard, Order
+from bandstand.store.songs.pages import Filter, Heard, Name, Of, Order
 from bandstand.web.http.problems import not_found
 from bandstand.web.http.queries import Text, Whole, Year
 from bandstand.web.requests.context import Context, ContextDep
@@ -154,7 +152,7 @@ def _place_behind(connection: Connection, ranked: list[str], after: str | None) 
 
 def _names(context: Context, of: Of, text: str, limit: int, after: str) -> dict[str, Any]:
     with context.store.reading() as connection:
-        found = song_names.names(connection, of, text=text)
+        found = song_pages.names(connection, of, text=text)
     behind = [name for name in found if name.key > after]
     return {
         "names": [_name_json(of, name) for name in behind[:limit]],

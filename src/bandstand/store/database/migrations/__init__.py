@@ -1,1 +1,0 @@
-"""The steps that made the tables, one module for each version."""
