@@ -13,9 +13,10 @@ import pytest
 
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_shelf
-from bandstand.radio import stock
-from bandstand.radio.selection.listener_recommender import ListenerRecommender
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio import listener_cache
+from bandstand.radio.listener_cache import CachedListener
+from bandstand.radio.selection.select import RadioListener
+from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store.songs import files, scans, songs
 from tests.fixtures.child_processes import PATIENCE
@@ -35,7 +36,7 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_reached, self.is_open = threading.Event(), threading.Event()
-        monkeypatch.setattr(stock, "load_shelf", self)
+        monkeypatch.setattr(listener_cache, "load_shelf", self)
 
     def __call__(self, *arguments: Any) -> Catalogue:
         self.is_reached.set()
@@ -46,9 +47,9 @@ class Gate:
 class WaitingRadio(Radio):
     """The planted error: who asks waits until the library is loaded."""
 
-    def _caught_up(self, *arguments: Any, **named: Any) -> Any:
+    def _current(self, cached: CachedListener) -> RadioListener:
         with self._refreshing:
-            return super()._caught_up(*arguments, **named)
+            return super()._current(cached)
 
 
 @pytest.fixture(params=[Radio, WaitingRadio])
@@ -75,11 +76,11 @@ def test_nobody_waits_while_the_library_is_loaded(
                 asking.result(SHORT)
         else:
             assert asking.result(PATIENCE).seq == 3
-            assert len(radio.shelf) == SONGS
+            assert len(radio.catalogue) == SONGS
         gate.is_open.set()
         refreshing.result(PATIENCE)
         assert asking.result(PATIENCE).seq == 3
-    assert len(radio.shelf) == SONGS + 5
+    assert len(radio.catalogue) == SONGS + 5
 
 
 def test_what_is_gone_is_not_offered_and_counts_on(store: Store) -> None:
@@ -94,13 +95,13 @@ def test_what_is_gone_is_not_offered_and_counts_on(store: Store) -> None:
             files.mark_seen(connection, stays, number)
             files.mark_missing(connection, b"/music", number)
         radio.refresh()
-        assert len(radio.shelf) == SONGS // 2
+        assert len(radio.catalogue) == SONGS // 2
         offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
-        assert offered <= set(radio.shelf.ids)
+        assert offered <= set(radio.catalogue.ids)
         assert ann.next().step == len(heard) + 1
         add_songs(store, SONGS)  # all of them are back
         radio.refresh()
-        assert len(radio.shelf) == SONGS
+        assert len(radio.catalogue) == SONGS
         assert ann.next().step == len(heard) + 1
     finally:
         radio.close()
@@ -121,13 +122,13 @@ def test_what_has_left_is_not_offered_even_before_a_refresh(store: Store, algori
     ann = somebody(radio, Clock())
     radio.change_settings(ann.account, {"algorithm": algorithm}).result()
     ann.listens(6)
-    wish = Wish(song=radio.shelf.ids[5])
+    wish = Station(song=radio.catalogue.ids[5])
     leave(store, range(10))
-    assert len(radio.shelf) == SONGS
+    assert len(radio.catalogue) == SONGS
     here = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
-    assert {song for song in radio.shelf.ids if _is_present(store, song)} == here
+    assert {song for song in radio.catalogue.ids if _is_present(store, song)} == here
     assert len(here) == 10
-    assert radio.next(ann.account, wish=wish).song.id in here
+    assert radio.next(ann.account, station=wish).song.id in here
     radio.refresh()
     assert {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)} == here
     radio.close()
@@ -176,13 +177,13 @@ def shelves_alive(radio: Radio, times: int) -> int:
     listeners = [somebody(radio, clock, f"ann {number}") for number in range(times + 1)]
     for listener in listeners:
         listener.listens(3)
-    shelves = [weakref.ref(radio.shelf)]
+    shelves = [weakref.ref(radio.catalogue)]
     for number, listener in enumerate(listeners[1:], start=1):
         listener.listens(1)  # on the shelf of today; then they are quiet
-        radio.prepared()
+        radio.wait_until_rebuilt()
         add_songs(radio.store, SONGS + number)
         radio.refresh()
-        shelves.append(weakref.ref(radio.shelf))
+        shelves.append(weakref.ref(radio.catalogue))
     gc.collect()
     return sum(shelf() is not None for shelf in shelves)
 
@@ -191,9 +192,9 @@ def test_listeners_who_are_quiet_keep_no_shelf_alive(store: Store) -> None:
     add_songs(store, SONGS)
     radio = Radio(store, clock=Clock())
     assert shelves_alive(radio, 4) == 1
-    quiet = [seat for seat in radio._seats.all() if seat.model is not None]
+    quiet = [seat for seat in radio._cache.all() if seat.listener is not None]
     assert len(quiet) == 5  # what is believed of them is kept, and counted
-    assert radio._seats.nbytes == sum(seat.nbytes for seat in quiet) > 0
+    assert radio._cache.nbytes == sum(seat.nbytes for seat in quiet) > 0
     radio.close()
 
 
@@ -201,7 +202,7 @@ def test_models_that_stay_on_their_shelf_are_noticed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted: nobody is brought along."""
-    monkeypatch.setattr("bandstand.radio.service.bring_along", lambda *_: None)
+    monkeypatch.setattr(CachedListener, "migrate", lambda *_: None)
     add_songs(store, SONGS)
     radio = Radio(store, clock=Clock())
     assert shelves_alive(radio, 4) == 5
@@ -213,16 +214,16 @@ def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
 ) -> None:
     add_songs(store, SONGS)
     radio = Radio(store, clock=Clock())
-    ann, before = somebody(radio, Clock()), weakref.ref(radio.shelf)
+    ann, before = somebody(radio, Clock()), weakref.ref(radio.catalogue)
     is_asked, go_on = threading.Event(), threading.Event()
-    choose = ListenerRecommender.choose
+    choose = RadioListener.next
 
-    def slowly(model: ListenerRecommender, **asked: Any) -> Any:
+    def slowly(model: RadioListener, **asked: Any) -> Any:
         is_asked.set()
         assert go_on.wait(PATIENCE)
         return choose(model, **asked)
 
-    monkeypatch.setattr(ListenerRecommender, "choose", slowly)
+    monkeypatch.setattr(RadioListener, "next", slowly)
     with ThreadPoolExecutor(2) as pool:
         answer = pool.submit(ann.next)
         assert is_asked.wait(PATIENCE)

@@ -10,10 +10,9 @@ import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.radio.log.fold import fold
-from bandstand.radio.log.snapshot_bytes import VERSION
-from bandstand.radio.selection.listener_recommender import ListenerRecommender
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.log.fold import VERSION, fold
+from bandstand.radio.selection.select import RadioListener
+from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots
@@ -24,7 +23,7 @@ from tests.fixtures.store.examples import analysis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.radio.offers import Offer
+    from bandstand.radio.service import Offer
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Appended
 
@@ -126,7 +125,7 @@ def test_nothing_is_changed_by_asking(ann: Listener, radio: Radio) -> None:
     for _ in range(20):
         ann.listens(1)
         before = ann.next()
-        radio.prepared()  # also not by what goes on behind the answers
+        radio.wait_until_rebuilt()  # also not by what goes on behind the answers
         assert ann.next() == before
 
 
@@ -260,27 +259,27 @@ def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio:
 def test_forgetting_a_period_leaves_the_rest(ann: Listener, radio: Radio) -> None:
     ann.listens(3)
     start = ann.clock.now + 1
-    before = radio.ledger(ann.account).learnt_digest()
+    before = radio.ledger(ann.account).digest(numbered=False)
     ann.listens(4)
     end = ann.clock.now + 1
     forget = radio.forget(ann.account, start=start, end=end, key="forget").result()
     assert forget == 4
-    assert radio.ledger(ann.account).learnt_digest() == before
+    assert radio.ledger(ann.account).digest(numbered=False) == before
     assert radio.forget(ann.account, start=start, end=end, key="again").result() == 0
 
 
 def test_a_wish_is_granted(ann: Listener, radio: Radio) -> None:
-    wanted = radio.shelf.ids[7]
-    offer = ann.next(wish=Wish(song=wanted))
+    wanted = radio.catalogue.ids[7]
+    offer = ann.next(station=Station(song=wanted))
     assert (offer.song.id, offer.how) == (wanted, "wish")
 
 
 def test_new_songs_are_found_after_a_refresh(ann: Listener, radio: Radio, store: Store) -> None:
     ann.listens(5)
     add_songs(store, SONGS + 20)
-    assert len(radio.shelf) == SONGS
+    assert len(radio.catalogue) == SONGS
     radio.refresh()
-    assert len(radio.shelf) == SONGS + 20
+    assert len(radio.catalogue) == SONGS + 20
     assert ann.next().seq == 5
 
 
@@ -292,7 +291,7 @@ def test_after_a_refresh_nothing_is_learnt_anew(
     add_songs(store, SONGS + 20)
     radio.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(ListenerRecommender, "begin", refused)
+        patch.setattr(RadioListener, "load", refused)
         assert ann.next().seq == 12
         assert radio.view(ann.account, heard[3]).expected == pytest.approx(expected, rel=1e-12)
         ann.listens(5)
@@ -314,7 +313,7 @@ def test_after_another_projection_all_is_learnt_anew(
     refreshed(store, now=0, refit=True)
     radio.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(ListenerRecommender, "begin", refused)
+        patch.setattr(RadioListener, "load", refused)
         with pytest.raises(pytest.fail.Exception, match="carried over"):
             ann.next()
     kept = ann.next()
@@ -333,7 +332,7 @@ def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock
             radio.refresh()
         offers = [answer.result() for answer in asked]
     assert {offer.seq for offer in offers} == {4}
-    assert len(radio.shelf) == SONGS + 15
+    assert len(radio.catalogue) == SONGS + 15
     for each in people:
         kept = each.next()
         radio.drop(each.account)
@@ -343,18 +342,18 @@ def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock
 def test_beliefs_are_made_ready_behind_the_answers(
     ann: Listener, radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[ListenerRecommender] = []
-    prepare = ListenerRecommender.prepared
+    found: list[RadioListener] = []
+    rebuild = RadioListener.rebuilt
 
-    def prepared(model: ListenerRecommender) -> ListenerRecommender | None:
-        ready = prepare(model)
-        found.extend([] if ready is None else [ready])
-        return ready
+    def rebuilt(one: RadioListener) -> RadioListener:
+        other = rebuild(one)
+        found.extend([] if other is one else [other])
+        return other
 
-    monkeypatch.setattr(ListenerRecommender, "prepared", prepared)
+    monkeypatch.setattr(RadioListener, "rebuilt", rebuilt)
     for _ in range(60):
         ann.listens(1)
-        radio.prepared()
+        radio.wait_until_rebuilt()
     assert found
     assert len(found) < 60
     kept = ann.next()
@@ -369,7 +368,7 @@ def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> Non
     view = radio.view(ann.account, heard[-1])
     assert view.heard_at == ann.clock.now
     assert view.novelty == pytest.approx(0.0, abs=1e-9)
-    fresh = next(song for song in radio.shelf.ids if song not in heard)
+    fresh = next(song for song in radio.catalogue.ids if song not in heard)
     assert radio.view(ann.account, fresh).heard_at is None
     with pytest.raises(NotFoundError, match="there must be a song"):
         radio.view(ann.account, "0" * 16)

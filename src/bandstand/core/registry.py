@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bandstand.core.policies.policy import ScorePolicy
 
 DEFAULT: Final = "bayes-ucb-cn-x"
+RANDOM: Final = "random"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ ALGORITHMS: Final[dict[str, Algorithm]] = {
     algorithm.name: algorithm
     for algorithm in (
         # The paper's six.
-        _algorithm("random", "any song", lambda *_: NoModel(), Uniform()),
+        _algorithm(RANDOM, "any song", lambda *_: NoModel(), Uniform()),
         _algorithm("linucb-c", "LinUCB on the content", lambda *_: Ridge(), LinUcb()),
         _algorithm(
             "linucb-cn",

@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.explain.why import OTHER, SOUND, as_json, explain
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.tastes import model, now_after, song_id, told
 from tests.radio.explain.test_why import check_sums
@@ -47,7 +47,7 @@ def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> 
 def test_the_first_song_has_no_parts() -> None:
     ledger = told(0)
     listener = model(ledger)
-    why = explain(listener, listener.choose(now=now_after(ledger)), projected()[0])
+    why = explain(listener, listener.next(now=now_after(ledger)), projected()[0])
     assert why.score is why.expected is why.liking is why.base is why.novelty is None
     assert why.groups == {}
     assert why.sentence == "The first song is drawn at random."
@@ -56,7 +56,7 @@ def test_the_first_song_has_no_parts() -> None:
 def test_an_unanalysed_library_says_so() -> None:
     ledger = told(10)
     listener = model(ledger, analysed=False)
-    why = explain(listener, listener.choose(now=now_after(ledger)), None)
+    why = explain(listener, listener.next(now=now_after(ledger)), None)
     assert why.expected is None
     assert why.sentence == ("The library is still being analysed: this song is drawn at random.")
 
@@ -64,7 +64,7 @@ def test_an_unanalysed_library_says_so() -> None:
 def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
     ledger = told(30)
     listener = model(ledger)
-    chosen = listener.choose(now=now_after(ledger), wish=Wish(song=song_id(7)))
+    chosen = listener.next(now=now_after(ledger), station=Station(song=song_id(7)))
     why = explain(listener, chosen, projected()[0])
     assert chosen.song == song_id(7)
     assert why.sentence.startswith("It is what you asked for; ")
@@ -75,7 +75,7 @@ def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
 def test_waves_are_one_part_of_a_model_too() -> None:
     ledger = told(20)
     listener = model(ledger, feature_map="fourier")
-    chosen = listener.choose(now=now_after(ledger))
+    chosen = listener.next(now=now_after(ledger))
     why = explain(listener, chosen, projected("fourier")[0])
     check_sums(why)
     assert list(why.groups) == [SOUND]

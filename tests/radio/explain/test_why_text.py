@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.music.audio.loadings import GROUPS
-from bandstand.radio.explain.why import Why
-from bandstand.radio.explain.why_text import sentence
+from bandstand.radio.explain.why import Why, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

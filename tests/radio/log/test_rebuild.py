@@ -13,8 +13,7 @@ from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.radio.log import snapshots as ledger_store
 from bandstand.radio.log.fold import Ledger, fold
-from bandstand.radio.log.rebuild import check, rebuild
-from bandstand.radio.log.snapshot_bytes import to_bytes
+from bandstand.radio.log.snapshots import check, rebuild, to_bytes
 from bandstand.store.events import events, snapshots
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.radio.comparisons import same
@@ -58,7 +57,7 @@ def test_a_rebuilt_store_says_what_its_logs_say(store: Store) -> None:
             kept = ledger_store.saved(connection, account)
             assert kept is not None
             assert same(kept, whole)
-            assert same(ledger_store.read(connection, account), whole)
+            assert same(ledger_store.load(connection, account)[0], whole)
     assert check(store) == []
 
 
@@ -95,12 +94,12 @@ def test_a_ledger_catches_up_with_its_log(store: Store) -> None:
     log = short_log()
     (account,) = stored(store, log)
     with store.reading() as connection:
-        ledger = ledger_store.read(connection, account)
+        ledger = ledger_store.load(connection, account)[0]
     with store.writing() as connection:
         undo = events.NewEvent(account=account, key="undo", kind="retract", retracts=2)
         events.append(connection, undo, now=log.clock)
     with store.reading() as connection:
-        later = ledger_store.caught_up(connection, account, ledger)
+        later = ledger_store.catch_up(connection, account, ledger)
         assert same(later, fold(events.after(connection, account)))
     assert [play.kind for play in later.plays] == ["listen", "skip"]
 
@@ -121,12 +120,12 @@ def test_an_undo_reads_no_more_of_the_log_than_it_must(
     with store.writing() as connection:
         new = events.NewEvent(account=account, key="new", kind="listen", song=song)
         events.append(connection, new, now=log.clock + 1_000)
-        ledger = ledger_store.read(connection, account)
+        ledger = ledger_store.load(connection, account)[0]
         undo = events.NewEvent(account=account, key="undo", kind="retract", retracts=taken_back)
         events.append(connection, undo, now=log.clock + 2_000)
         after = events.after
         monkeypatch.setattr(events, "after", counted)
-        later = ledger_store.caught_up(connection, account, ledger)
+        later = ledger_store.catch_up(connection, account, ledger)
         assert seen == asked
         assert same(later, fold(after(connection, account)))
 
@@ -139,7 +138,7 @@ def test_a_snapshot_is_used_with_the_events_after_it(store: Store) -> None:
         new = events.NewEvent(account=account, key="new", kind="listen", song=_song(store))
         events.append(connection, new, now=log.clock + 1_000)
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 4
+        assert ledger_store.load(connection, account)[0].seq == 4
     assert check(store) == []
 
 
@@ -158,7 +157,7 @@ def test_a_snapshot_that_is_not_whole_is_reported_and_passed_over(store: Store) 
     assert account in problem
     assert "must be whole" in problem
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 3
+        assert ledger_store.load(connection, account)[0].seq == 3
     rebuild(store)
     assert check(store) == []
 
@@ -173,7 +172,7 @@ def test_a_snapshot_of_another_event_is_reported_and_passed_over(store: Store, s
     (problem,) = check(store)
     assert f"must be of event 3, in a log of 3, got one of {seq}" in problem
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 3
+        assert ledger_store.load(connection, account)[0].seq == 3
 
 
 def test_a_snapshot_that_says_something_else_is_reported(store: Store) -> None:
@@ -181,7 +180,7 @@ def test_a_snapshot_that_says_something_else_is_reported(store: Store) -> None:
     one, other = stored(store, short_log(), short_log())
     rebuild(store)
     with store.writing() as connection:
-        ledger = ledger_store.read(connection, other)
+        ledger = ledger_store.load(connection, other)[0]
         wrong = Ledger(
             seq=ledger.seq,
             at=ledger.at,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.fold import RECENT, Ledger, _Folding, continued, fold
-from bandstand.radio.log.snapshot_bytes import from_bytes, to_bytes
+from bandstand.radio.log.fold import MAX_RECENT, Ledger, _Folding, extend, fold
+from bandstand.radio.log.snapshots import from_bytes, to_bytes
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import SONGS, Log, logs, no_log
 
@@ -34,7 +34,7 @@ def differs(how: Continue, log: Log, cut: int) -> bool:
 @given(logs(), st.data())
 @settings(max_examples=CUTS)
 def test_snapshot_and_tail_say_the_same_as_the_whole_log(log: Log, data: st.DataObject) -> None:
-    assert not differs(continued, log, data.draw(st.integers(0, len(log.events))))
+    assert not differs(extend, log, data.draw(st.integers(0, len(log.events))))
 
 
 def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
@@ -49,7 +49,7 @@ def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledge
 
 def forgetful_of_the_last_event(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
     """Do what `continued` does, but as if the last play of the snapshot were over."""
-    return continued(
+    return extend(
         Ledger(
             seq=ledger.seq,
             at=ledger.at,
@@ -72,7 +72,7 @@ def test_the_comparison_sees_planted_errors(planted: Continue) -> None:
     else:
         log.add("listen", SONGS[0])
     assert differs(planted, log, 1)
-    assert not differs(continued, log, 1)
+    assert not differs(extend, log, 1)
 
 
 @given(logs())
@@ -86,7 +86,7 @@ def test_a_snapshot_of_many_songs_knows_the_last_ones() -> None:
     for number in range(300):
         log.add("listen", f"{number * number % 251:016x}")
     ledger = fold(log.events)
-    assert len(ledger.recent) == RECENT
+    assert len(ledger.recent) == MAX_RECENT
     assert same(from_bytes(to_bytes(ledger)), ledger)
 
 

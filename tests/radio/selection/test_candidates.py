@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.radio.selection import candidates
-from bandstand.radio.selection.candidates import SAMPLE, distinct, drawn, is_any, sample
+from bandstand.radio.selection import filters
+from bandstand.radio.selection.filters import SAMPLE, distinct, drawn, is_any, sample
 
 # Of so many draws, a song that is as likely as any other misses its share by more than this.
 FAILURE_RATE = 1e-6
@@ -38,7 +38,7 @@ def some_allowed(draw: st.DrawFn) -> CandidateSet:
 def test_few_rows_tell_what_all_of_them_do(some: CandidateSet) -> None:
     rows = some.rows()
     assert is_any(some) == bool(len(rows))
-    assert np.concatenate([[-1], *candidates.blocks(some)]).tolist() == [-1, *rows.tolist()]
+    assert np.concatenate([[-1], *filters._blocks(some)]).tolist() == [-1, *rows.tolist()]
     codes = np.arange(some.count, dtype=np.int32) // 3 - 1
     found = distinct(codes, some, enough=50)
     known = len(set(codes[rows].tolist()) - {-1})

@@ -12,14 +12,14 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.radio.log.fold import Rule
-from bandstand.radio.selection import spacing as rules
-from bandstand.radio.selection.spacing import Spacing
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection import filters as rules
+from bandstand.radio.selection.filters import Spacing
+from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import features, matrix, model, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 
 if TYPE_CHECKING:
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.select import RadioListener
 
 SHELF = shelf(40)
 ALL = CandidateSet.everything(40)
@@ -51,14 +51,14 @@ bans = st.one_of(
     st.tuples(st.just("genre"), st.sampled_from(["Rock", "Pop", "Folk", "Jazz", "Polka"])),
 )
 wishes = st.one_of(
-    st.just(Wish()),
-    st.builds(Wish, song=st.integers(0, 39).map(song_id)),
-    st.builds(Wish, artist=st.integers(0, 3).map(lambda n: f"artist {n}")),
-    st.builds(Wish, genre=st.sampled_from(["ROCK", "folk"])),
+    st.just(Station()),
+    st.builds(Station, song=st.integers(0, 39).map(song_id)),
+    st.builds(Station, artist=st.integers(0, 3).map(lambda n: f"artist {n}")),
+    st.builds(Station, genre=st.sampled_from(["ROCK", "folk"])),
 )
 requests = st.fixed_dictionaries(
     {
-        "wish": wishes,
+        "station": wishes,
         "dial": st.sampled_from([-1.0, 0.0, 1.0]),
         "after": st.lists(st.integers(0, 45).map(song_id), max_size=3),
     }
@@ -87,12 +87,12 @@ def test_what_is_banned_is_never_chosen(log: Log, asked: dict[str, Any], algorit
     check_bans(model(SHELF, log, algorithm=algorithm), log, asked)
 
 
-def check_bans(one: ListenerRecommender, log: Log, asked: dict[str, Any]) -> None:
+def check_bans(one: RadioListener, log: Log, asked: dict[str, Any]) -> None:
     if len(banned_rows(log, log.clock)) == 40:
         with pytest.raises(NotFoundError, match="nothing may be played"):
-            one.choose(now=log.clock, **asked)
+            one.next(now=log.clock, **asked)
         return
-    for chosen in (one.choose(now=log.clock, **asked), *one.playlist(5, now=log.clock, **asked)):
+    for chosen in (one.next(now=log.clock, **asked), *one.playlist(5, now=log.clock, **asked)):
         assert chosen.row not in banned_rows(log, chosen.at)
 
 
@@ -101,7 +101,7 @@ def test_a_ban_that_is_not_kept_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     for row in range(35):
         log.add("ban", scope="song", target=song_id(row))
     monkeypatch.setattr(rules, "unbanned", lambda shelf, *_: CandidateSet.everything(len(shelf)))
-    asked = {"wish": Wish(song=song_id(3)), "dial": 0.0, "after": ()}
+    asked = {"station": Station(song=song_id(3)), "dial": 0.0, "after": ()}
     with pytest.raises(AssertionError):
         check_bans(model(SHELF, log), log, asked)
 
@@ -111,7 +111,7 @@ def test_all_banned_is_said_in_words() -> None:
     for artist in range(4):
         log.add("ban", scope="artist", target=f"ARTIST {artist}")
     with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
-        model(SHELF, log).choose(now=log.clock)
+        model(SHELF, log).next(now=log.clock)
 
 
 def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
@@ -121,8 +121,8 @@ def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
         log.add("ban", scope="artist", target=f"Artist {artist}")
     until = log.events[0].until or 0
     with pytest.raises(NotFoundError):
-        model(SHELF, log).choose(now=until - 1)
-    assert model(SHELF, log).choose(now=until).row < 10
+        model(SHELF, log).next(now=until - 1)
+    assert model(SHELF, log).next(now=until).row < 10
 
 
 # ── Spacing ──────────────────────────────────────────────────────────────────────────────
@@ -202,7 +202,7 @@ def test_of_a_few_songs_the_one_just_rated_does_not_come_next(songs: int) -> Non
     found = shelf_of([record(row) for row in range(songs)], matrix(sounds))
     log = Log()
     now = log.add("rating", song_id(0), stars=5).at
-    assert model(found, log).choose(now=now).row != 0
+    assert model(found, log).next(now=now).row != 0
 
 
 def test_a_rule_means_what_its_time_says() -> None:
