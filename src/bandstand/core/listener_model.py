@@ -15,19 +15,18 @@ and the step alone, so any choice can be replayed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
 
 from bandstand.core.engines.engine import BeliefT
 from bandstand.core.model.history import History
 from bandstand.core.play_times import PlayTimes
-from bandstand.core.random_streams import randomness
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
-
-    import numpy as np
 
     from bandstand.core.engines.engine import Engine, EngineCache
     from bandstand.core.model.candidates import CandidateSet
@@ -37,10 +36,21 @@ if TYPE_CHECKING:
     from bandstand.core.policies.policy import ScorePolicy
     from bandstand.types import Indices, Vector
 
+Purpose: TypeAlias = Literal["choose", "learn"]
+_PURPOSES: Final = ("choose", "learn")
 # More new answers than this are learned sooner by one fit.
 _MAX_UPDATES: Final = 64
 # Of a history, beside the features: elapsed time, diversity, rating and weight.
 _OTHER_COLUMNS: Final = 4
+
+
+def randomness(seed: int, number: int, purpose: Purpose) -> np.random.Generator:
+    """Return the randomness of a step; choosing and learning do not share it.
+
+    >>> randomness(7, 1, "choose").random() == randomness(7, 1, "choose").random()
+    True
+    """
+    return np.random.default_rng([seed, number, _PURPOSES.index(purpose)])
 
 
 class RatedRow(NamedTuple):

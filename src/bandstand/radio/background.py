@@ -17,6 +17,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import BandstandError
@@ -43,57 +45,35 @@ class BackgroundWorker:
 
     def __init__(self, work: Callable[[str], None]) -> None:
         self._work = work
-        self._waiting: dict[str, None] = {}  # a dict remembers its order
-        self._changed = threading.Condition()
-        self._is_busy = False
-        self._is_closing = False
-        # As a daemon it does not keep a process alive that forgot to close it.
-        self._thread = threading.Thread(target=self._run, name="bandstand-preparing", daemon=True)
-        self._thread.start()
+        self._waiting: set[str] = set()
+        self._is_closed = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bandstand-preparing")
 
     def submit(self, account: str) -> None:
         """Work for a listener when there is time."""
-        with self._changed:
-            if len(self._waiting) < MAX_WAITING and not self._is_closing:
-                self._waiting[account] = None
-                self._changed.notify_all()
+        if account in self._waiting or len(self._waiting) >= MAX_WAITING or self._is_closed:
+            return
+        self._waiting.add(account)
+        with suppress(RuntimeError):  # it was closed just now
+            self._thread.submit(self._run, account)
 
     def wait(self) -> None:
         """Return when all submitted work is done."""
-        with self._changed:
-            self._changed.wait_for(lambda: not (self._waiting or self._is_busy))
+        if not self._is_closed:
+            self._thread.submit(int).result()
 
     def close(self) -> None:
         """Finish the current work, drop the rest, and end; closing twice does no harm."""
-        with self._changed:
-            self._is_closing = True
-            self._waiting.clear()
-            self._changed.notify_all()
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+        self._is_closed = True
+        self._thread.shutdown(cancel_futures=True)
 
-    def _run(self) -> None:
-        while (account := self._next()) is not None:
-            try:
-                self._work(account)
-            except Exception:
-                # It was for the sake of speed alone: the next request meets the problem itself.
-                LOG_WORKER.exception("preparing for a listener failed")
-            finally:
-                with self._changed:
-                    self._is_busy = False
-                    self._changed.notify_all()
-
-    def _next(self) -> str | None:
-        """Wait for the next listener; None at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._is_closing)
-            if self._is_closing:
-                return None
-            account = next(iter(self._waiting))
-            del self._waiting[account]
-            self._is_busy = True
-            return account
+    def _run(self, account: str) -> None:
+        self._waiting.discard(account)
+        try:
+            self._work(account)
+        except Exception:
+            # It was for the sake of speed alone: the next request meets the problem itself.
+            LOG_WORKER.exception("preparing for a listener failed")
 
 
 class CatalogueWatcher:

@@ -18,7 +18,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bandstand.core.registry import algorithm_named
+from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
 from bandstand.radio.background import BackgroundWorker
 from bandstand.radio.explain.why import explain, only
@@ -172,7 +172,7 @@ class Radio:
 
     def is_quick(self, account: str) -> bool:
         """Return whether questions about a listener take milliseconds, by the algorithm."""
-        return algorithm_named(self.settings(account).algorithm).is_quick
+        return ALGORITHMS[self.settings(account).algorithm].is_quick
 
     def change_settings(self, account: str, changes: Mapping[str, Any]) -> Future[ListenerSettings]:
         """Return a listener's settings after `changes`."""
@@ -238,7 +238,7 @@ class Radio:
                 expected=None if found is None else only(found.mean()),
                 standard_deviation=None if found is None else only(found.standard_deviation()),
                 novelty=None if found is None else only(found.parts().get("novelty")),
-                heard_at=listener.ledger.last_heard.get(song),
+                heard_at=listener.ledger.plays.heard_at(song),
                 seq=listener.ledger.seq,
             )
 

@@ -13,9 +13,8 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.play_times import SongsAt
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.music.catalogue.years import Years
-from bandstand.radio.selection.select import NOVELTY_BONUS, policy_with
+from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
 from bandstand.radio.selection.stations import Station
-from bandstand.radio.selection.training_data import minutes_at
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.random_streams import randomness
+from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.radio.selection.select import minutes_at
 from bandstand.radio.selection.stations import Station
-from bandstand.radio.selection.training_data import minutes_at
 from tests.fixtures.radio.catalogues import (
     expected,
     features,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.radio.log.fold import extend, fold
-from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.selection.training_data import LONGEST, minutes_at
+from bandstand.radio.selection.select import RadioListener, minutes_at
+from bandstand.radio.selection.training_data import LONGEST
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, SONGS, Log, logs
 

@@ -110,7 +110,8 @@ def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vec
     Engines hold their beliefs in many ways, but all of them predict songs: here, one song for
     each feature.
     """
-    songs = Songs.of(features=np.eye(columns), elapsed=LONGEST)
+    ones = np.ones(columns)
+    songs = Songs(features=np.eye(columns), elapsed=LONGEST * ones, diversity=ones)
     return engine.predict(belief, songs).parts().get("content")
 
 

@@ -20,10 +20,10 @@ The player knows a song's length, and sends `listen` where it came to its end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bandstand.store.events.events import Kind
+    from bandstand.store.events.events import Event
 
 # In milliseconds of music.
 JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
@@ -49,23 +49,7 @@ MIDDLE_SKIP: Final = Evidence(rating=2.5, weight=1 / 8)
 LATE_SKIP: Final = Evidence(rating=3.0, weight=1 / 16)
 
 
-class Heard(Protocol):
-    """An event by which a song counts as heard."""
-
-    @property
-    def kind(self) -> Kind:
-        """A "rating", "skip" or "listen"."""
-
-    @property
-    def stars(self) -> int | None:
-        """The rating."""
-
-    @property
-    def played_ms(self) -> int | None:
-        """How much of the song had been played."""
-
-
-def evidence(event: Heard, *, idle_ms: int | None) -> Evidence:
+def evidence(event: Event, *, idle_ms: int | None) -> Evidence:
     """Return the evidence of a play that begins with `event`.
 
     `idle_ms` is how long nothing had been played before it; None if nothing ever was.

@@ -29,7 +29,7 @@ from bandstand.radio.log.play_table import Play, PlayTable, Source
 from bandstand.store.events.plays import HEARD, is_same_play
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from bandstand.store.events.events import Event
 
@@ -71,11 +71,6 @@ class Ledger:
     def empty(cls) -> Ledger:
         """Return the ledger of a listener without events."""
         return cls(seq=0, at=0, plays=PlayTable.empty(), rules=(), recent=(), last_kind=None)
-
-    @property
-    def last_heard(self) -> Mapping[str, int]:
-        """When each song was heard for the last time: UTC, in milliseconds."""
-        return self.plays.last_heard
 
     def rules_at(self, now: int) -> tuple[Rule, ...]:
         """Return the rules that hold at a time, which is never before the last event."""

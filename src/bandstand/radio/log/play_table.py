@@ -8,14 +8,14 @@ The last play is kept outside of them: it may still be rated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.void]]
 Codes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -97,7 +97,7 @@ class PlayTable(Sequence[Play]):
     ...     song="a", kind="rating", rating=4.0, weight=1.0, since_heard_ms=None, at=10, first_seq=1
     ... )
     >>> table = PlayTable.empty().plus(play)
-    >>> len(table), table[0].rating, table.songs, table.last_heard["a"]
+    >>> len(table), table[0].rating, table.songs, table.heard_at("a")
     (1, 4.0, ('a',), 10)
     """
 
@@ -199,11 +199,6 @@ class PlayTable(Sequence[Play]):
         """
         return self._shared is earlier._shared and self._before >= earlier._before
 
-    @property
-    def last_heard(self) -> Mapping[str, int]:
-        """When each song was heard for the last time: UTC, in milliseconds."""
-        return _LastHeard(self)
-
     def heard_at(self, song: str) -> int | None:
         """Return when a song was heard for the last time; None if it never was."""
         if self._last is not None and self._last.song == song:
@@ -213,27 +208,6 @@ class PlayTable(Sequence[Play]):
 
     def _code_of(self, song: str) -> int:
         return min(self._distinct, self._shared.code_of.get(song, self._distinct))
-
-
-class _LastHeard(Mapping[str, int]):
-    """A table's songs, each with when it was last heard."""
-
-    __slots__ = ("_table",)
-
-    def __init__(self, table: PlayTable) -> None:
-        self._table = table
-
-    def __getitem__(self, song: str) -> int:
-        at = self._table.heard_at(song)
-        if at is None:
-            raise KeyError(song)
-        return at
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.songs)
-
-    def __len__(self) -> int:
-        return len(self._table.songs)
 
 
 def previous_rows(codes: Codes) -> Codes:

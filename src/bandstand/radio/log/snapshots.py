@@ -124,6 +124,8 @@ def catch_up(connection: Connection, account: str, ledger: Ledger) -> Ledger:
     whole log again.
     """
     tail = list(events.after(connection, account, ledger.seq))
+    if not tail:
+        return ledger
     if retracts_into(tail, ledger):
         snapshot = _usable(connection, account)
         if snapshot is not None and snapshot.seq < ledger.seq:

@@ -51,7 +51,6 @@ from bandstand.radio.selection.stations import ANY_SONG, Station
 from bandstand.radio.selection.training_data import (
     LONGEST,
     PlayReader,
-    minutes_at,
     nothing_known,
     plays_in_common,
 )
@@ -83,6 +82,11 @@ SONGS_NOT_ANALYSED: Final = (
 FIRST_SONG: Final = "the first song is drawn at random"
 NOTHING_LEARNED: Final = "nothing is known of the listener yet: this song is drawn at random"
 DRAWN: Final = "the algorithm draws this song at random"
+
+
+def minutes_at(moment: int) -> Minutes:
+    """Return a time in minutes since 1970."""
+    return Minutes(moment / MILLISECONDS_PER_MINUTE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +252,7 @@ class RadioListener(ListenerModel[Belief]):
         features = self.reader.features(song) if len(self.history) else None
         if features is None:
             return None
-        heard, elapsed = self.ledger.last_heard.get(song), LONGEST
+        heard, elapsed = self.ledger.plays.heard_at(song), LONGEST
         if heard is not None:
             elapsed = Minutes(min(max(self._minutes(now) - minutes_at(heard), 0.0), LONGEST))
         songs = Songs.of(features=features[np.newaxis], elapsed=elapsed)

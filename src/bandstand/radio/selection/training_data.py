@@ -48,11 +48,6 @@ def nothing_known(ids: Sequence[str]) -> Mapping[str, Vector]:
     return {}
 
 
-def minutes_at(moment: int) -> Minutes:
-    """Return a time in minutes since 1970."""
-    return Minutes(moment / MILLISECONDS_PER_MINUTE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlayReader:
     """Reads plays as training data over one catalogue."""
