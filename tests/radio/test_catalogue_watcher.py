@@ -56,6 +56,11 @@ class Looks:
         self._radio = radio
         self.asked = self.changes = 0
 
+    def watch(self, store: Store, **options: Any) -> CatalogueWatcher:
+        return CatalogueWatcher(
+            store, known=self.known, on_change=self.on_change, every=SOON, **options
+        )
+
     def known(self) -> Any:
         self.asked += 1
         return self._radio.catalogue
@@ -67,7 +72,7 @@ class Looks:
 
 def test_songs_that_another_process_adds_are_played(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = CatalogueWatcher(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     with open_store(str(store.location)) as other:
         add_songs(other, 90)
     assert holds(lambda: len(radio.catalogue) == 90 and bool(radio.catalogue.has_features.all()))
@@ -88,7 +93,7 @@ def rename(store: Store, artist: str) -> None:
 
 def test_every_new_name_of_the_same_song_is_noticed(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = CatalogueWatcher(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     with open_store(str(store.location)) as other:
         same = Radio(other, clock=system_clock)
         for artist in ("First", "Second", "Third"):
@@ -122,7 +127,7 @@ def radio_has(radio: Radio, songs: int) -> bool:
 
 def test_a_store_in_which_nothing_changes_is_only_looked_at(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = CatalogueWatcher(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     assert holds(lambda: looks.asked > 5)
     watching.close()
     assert looks.changes == 0
@@ -133,7 +138,7 @@ def test_an_empty_store_is_refreshed_once_at_most(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "empty.db")) as store:
         radio = Radio(store, clock=system_clock)
         looks = Looks(radio)
-        watching = CatalogueWatcher(store, known=looks.known, on_change=looks.on_change, every=SOON)
+        watching = looks.watch(store)
         assert holds(lambda: looks.asked > 5)
         watching.close()
         radio.close()
@@ -147,9 +152,7 @@ def test_while_this_process_scans_nothing_is_looked_at(store: Store, radio: Radi
         asked.set()
         return True
 
-    watching = CatalogueWatcher(
-        store, known=looks.known, on_change=looks.on_change, is_busy=is_busy, every=SOON
-    )
+    watching = looks.watch(store, is_busy=is_busy)
     assert asked.wait(PATIENCE)
     add_songs(store, 90)
     watching.close()

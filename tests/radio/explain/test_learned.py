@@ -30,8 +30,9 @@ from bandstand.radio.explain.taste import (
 )
 from bandstand.radio.explain.why import preference_of
 from bandstand.radio.selection.training_data import LONGEST
+from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import choices, projected
-from tests.fixtures.radio.tastes import model, song_id, told
+from tests.fixtures.radio.tastes import listened, model
 from tests.fixtures.simulated_listeners import simulated_history
 from tests.music.audio.test_loadings import made_by_hand
 from tests.radio.explain.test_why import SLOW, one_node
@@ -145,7 +146,7 @@ PIECEWISE = ("bayes-ucb-cn-v", "bayes-ucb-cnd-v")
 @pytest.mark.parametrize("name", PIECEWISE)
 @pytest.mark.parametrize("plays", [100, 400])
 def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, plays: int) -> None:
-    exact, other = (by_group(told(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
+    exact, other = (by_group(listened(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
     for group, (liking, spread) in exact.items():
         liking_too, spread_too = other[group]
         assert abs(liking_too - liking) < 1.5 * spread
@@ -155,7 +156,7 @@ def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, play
 @pytest.mark.parametrize("name", PIECEWISE)
 @pytest.mark.parametrize("plays", [3, 25, 100])
 def test_what_was_never_heard_is_new_to_every_engine(name: str, plays: int) -> None:
-    one = model(told(plays), algorithm=name)
+    one = model(listened(plays), algorithm=name)
     features = one.reader.features(song_id(1))
     assert features is not None
     never = one.engine.predict(one.belief, Songs.of(features=[features], elapsed=LONGEST))

@@ -31,16 +31,17 @@ from bandstand.radio.explain.taste import (
     taste_of,
 )
 from bandstand.radio.log.fold import fold
+from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
-from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, model, song_id, told
+from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model
 
 FAILURE_RATE = 1e-3
 
 
 def taste(plays: int, *, algorithm: str = "bayes-ucb-cn-x", seed: int = 1) -> Taste:
     with np.errstate(all="raise"):
-        return taste_of(model(told(plays, seed=seed), algorithm=algorithm), projected()[0])
+        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm), projected()[0])
 
 
 def log_by_hand() -> Log:
@@ -144,13 +145,13 @@ def test_of_somebody_new_there_is_nothing_to_tell() -> None:
 
 
 def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
-    found = taste_of(model(told(20), analysed=False), None)
-    assert found.counts.plays == len(told(20).plays)
+    found = taste_of(model(listened(20), analysed=False), None)
+    assert found.counts.plays == len(listened(20).plays)
     assert found.recovery is None
     assert found.noise is None
     assert not found.preferences
     assert not found.uncertainty
-    assert found.sentences[-1].startswith("Nothing has been learnt yet")
+    assert found.sentences[-1].startswith("Nothing has been learned yet")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -200,14 +201,14 @@ def test_the_curve_rises_within_its_band_from_a_minute_to_three_months() -> None
 
 
 def test_it_is_the_same_with_what_was_kept() -> None:
-    listener, known = model(told(40)), dict[bytes, float]()
+    listener, known = model(listened(40)), dict[bytes, float]()
     first = taste_of(listener, projected()[0], known=known)
     assert known
     assert taste_of(listener, projected()[0], known=known) == first
 
 
 def test_without_an_intercept_it_works_too() -> None:
-    listener = model(told(40), intercept=False)
+    listener = model(listened(40), intercept=False)
     found = taste_of(listener, projected()[0])
     assert found.preferences
     assert found.artists.most

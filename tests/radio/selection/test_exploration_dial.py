@@ -17,7 +17,7 @@ from tests.fixtures.radio.logs import MINUTE, Log
 
 # How often a dial that does nothing would pass.
 FAILURE_RATE = 0.001
-SONGS, COLUMNS, ANSWERS = 200, 24, 120
+SONGS, COLUMNS, ANSWERS = 120, 12, 80
 SPACED = 6 * 60 * MINUTE
 dials = st.floats(-1, 1)
 steps = st.integers(2, 10**9)

@@ -66,7 +66,7 @@ _UNCERTAINTY_SONGS: Final = 100
 _STEPS_PER_DECADE: Final = 2
 
 _NOTHING_HEARD: Final = "You have not heard anything yet, so there is nothing to tell."
-_NOTHING_LEARNED: Final = "Nothing has been learnt yet: rate a song, or listen to one to its end."
+_NOTHING_LEARNED: Final = "Nothing has been learned yet: rate a song, or listen to one to its end."
 # A preference below these stars, or less likely than that, is not worth a sentence.
 _MIN_STARS: Final = 0.1
 _LIKELY: Final = 0.8

@@ -91,7 +91,7 @@ class Why:
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
     mainly_to_learn: bool = False
-    answers: int = 0  # that all of this was learnt from
+    answers: int = 0  # that all of this was learned from
     sentence: str = ""
 
 
@@ -271,8 +271,9 @@ def _guess(answers: int, words: str, are: str, *, is_for: bool) -> str:
 
 
 def _impression(words: str, are: str, *, is_for: bool) -> str:
-    seems = "seem" if are == "are" else "seems"
-    return f"{words} {seems} to be {'what' if is_for else 'less than what'} you like"
+    if not is_for:
+        return f"you may not like {words}"
+    return f"{words} {'seem' if are == 'are' else 'seems'} to be what you like"
 
 
 def _verdict(total: float, are: str) -> str:
