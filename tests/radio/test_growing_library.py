@@ -52,14 +52,15 @@ class WaitingRadio(Radio):
             return super()._current(cached)
 
 
-@pytest.fixture(params=[Radio, WaitingRadio])
+@pytest.fixture
 def radio(request: pytest.FixtureRequest, store: Store) -> Iterator[Radio]:
     add_songs(store, SONGS)
-    opened = request.param(store, clock=Clock())
+    opened = getattr(request, "param", Radio)(store, clock=Clock())
     yield opened
     opened.close()
 
 
+@pytest.mark.parametrize("radio", [Radio, WaitingRadio], indirect=True)
 def test_nobody_waits_while_the_library_is_loaded(
     radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,28 +84,19 @@ def test_nobody_waits_while_the_library_is_loaded(
     assert len(radio.catalogue) == SONGS + 5
 
 
-def test_what_is_gone_is_not_offered_and_counts_on(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
-    try:
-        ann = somebody(radio, Clock())
-        heard = ann.listens(6)
-        with store.writing() as connection:
-            number = scans.begin(connection, now=1)
-            stays = [f"/music/{row}.ogg".encode() for row in range(0, SONGS, 2)]
-            files.mark_seen(connection, stays, number)
-            files.mark_missing(connection, b"/music", number)
-        radio.refresh()
-        assert len(radio.catalogue) == SONGS // 2
-        offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
-        assert offered <= set(radio.catalogue.ids)
-        assert ann.next().step == len(heard) + 1
-        add_songs(store, SONGS)  # all of them are back
-        radio.refresh()
-        assert len(radio.catalogue) == SONGS
-        assert ann.next().step == len(heard) + 1
-    finally:
-        radio.close()
+def test_what_is_gone_is_not_offered_and_counts_on(radio: Radio, store: Store) -> None:
+    ann = somebody(radio, Clock())
+    heard = ann.listens(6)
+    leave(store, range(0, SONGS, 2))
+    radio.refresh()
+    assert len(radio.catalogue) == SONGS // 2
+    offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
+    assert offered <= set(radio.catalogue.ids)
+    assert ann.next().step == len(heard) + 1
+    add_songs(store, SONGS)  # all of them are back
+    radio.refresh()
+    assert len(radio.catalogue) == SONGS
+    assert ann.next().step == len(heard) + 1
 
 
 def leave(store: Store, stay: range) -> None:
@@ -116,9 +108,9 @@ def leave(store: Store, stay: range) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "linucb-cn", "random"])
-def test_what_has_left_is_not_offered_even_before_a_refresh(store: Store, algorithm: str) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_what_has_left_is_not_offered_even_before_a_refresh(
+    radio: Radio, store: Store, algorithm: str
+) -> None:
     ann = somebody(radio, Clock())
     radio.change_settings(ann.account, {"algorithm": algorithm}).result()
     ann.listens(6)
@@ -131,7 +123,6 @@ def test_what_has_left_is_not_offered_even_before_a_refresh(store: Store, algori
     assert radio.next(ann.account, station=wish).song.id in here
     radio.refresh()
     assert {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)} == here
-    radio.close()
 
 
 def _is_present(store: Store, song: str) -> bool:
@@ -140,9 +131,7 @@ def _is_present(store: Store, song: str) -> bool:
     return record is not None and record.is_present
 
 
-def test_when_all_songs_have_left_it_is_said(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_when_all_songs_have_left_it_is_said(radio: Radio, store: Store) -> None:
     ann = somebody(radio, Clock())
     ann.listens(2)
     leave(store, range(0))
@@ -151,14 +140,11 @@ def test_when_all_songs_have_left_it_is_said(store: Store) -> None:
     add_songs(store, SONGS)  # all of them are back
     radio.refresh()
     assert ann.next().song.is_present
-    radio.close()
 
 
 def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
     asked: list[str] = []
 
     def gone_by_then(_: object, song: str) -> None:
@@ -168,7 +154,6 @@ def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
     with pytest.raises(NotFoundError, match="songs are leaving"):
         somebody(radio, Clock()).next()
     assert len(set(asked)) == len(asked) == 4  # none is chosen twice
-    radio.close()
 
 
 def shelves_alive(radio: Radio, times: int) -> int:
@@ -188,32 +173,24 @@ def shelves_alive(radio: Radio, times: int) -> int:
     return sum(shelf() is not None for shelf in shelves)
 
 
-def test_listeners_who_are_quiet_keep_no_shelf_alive(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_listeners_who_are_quiet_keep_no_shelf_alive(radio: Radio) -> None:
     assert shelves_alive(radio, 4) == 1
     quiet = [seat for seat in radio._cache.all() if seat.listener is not None]
     assert len(quiet) == 5  # what is believed of them is kept, and counted
     assert radio._cache.nbytes == sum(seat.nbytes for seat in quiet) > 0
-    radio.close()
 
 
 def test_models_that_stay_on_their_shelf_are_noticed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: nobody is brought along."""
+    """Planted: no listener is migrated."""
     monkeypatch.setattr(CachedListener, "migrate", lambda *_: None)
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
     assert shelves_alive(radio, 4) == 5
-    radio.close()
 
 
 def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
     ann, before = somebody(radio, Clock()), weakref.ref(radio.catalogue)
     is_asked, go_on = threading.Event(), threading.Event()
     choose = RadioListener.next
@@ -235,4 +212,3 @@ def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
     del answer, refresh
     gc.collect()
     assert before() is None
-    radio.close()

@@ -212,21 +212,6 @@ def test_listeners_do_not_touch_each_other(ann: Listener, radio: Radio, clock: C
     assert ann.next() == before
 
 
-def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: Store) -> None:
-    song = ann.next().song.id
-    for number in range(70):
-        ann.hears(song, 1 + number % 5)
-    ann.next()
-    radio.write(lambda _: None).result()  # behind the snapshot in the queue
-    with store.reading() as connection:
-        snapshot = snapshots.get(connection, ann.account, VERSION)
-        whole = fold(events.after(connection, ann.account))
-    assert snapshot is not None
-    assert snapshot.seq == 70
-    radio.drop(ann.account)
-    assert radio.ledger(ann.account).digest() == whole.digest()
-
-
 def snapshot_seq(radio: Radio, account: str) -> int:
     """Return the event of an account's snapshot, or 0."""
     radio.write(lambda _: None).result()  # behind the snapshot in the queue
@@ -235,20 +220,32 @@ def snapshot_seq(radio: Radio, account: str) -> int:
     return 0 if snapshot is None else snapshot.seq
 
 
-def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
+def rates(ann: Listener, times: int) -> None:
     song = ann.next().song.id
+    for number in range(times):
+        ann.hears(song, 1 + number % 5)
+
+
+def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: Store) -> None:
+    rates(ann, 70)
+    ann.next()
+    assert snapshot_seq(radio, ann.account) == 70
+    with store.reading() as connection:
+        whole = fold(events.after(connection, ann.account))
+    radio.drop(ann.account)
+    assert radio.ledger(ann.account).digest() == whole.digest()
+
+
+def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
     for _ in range(3):
-        for number in range(30):
-            ann.hears(song, 1 + number % 5)
+        rates(ann, 30)
         radio.drop(ann.account)
         ann.next()
     assert snapshot_seq(radio, ann.account) == 90
 
 
 def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio: Radio) -> None:
-    song = ann.next().song.id
-    for number in range(70):
-        ann.hears(song, 1 + number % 5)
+    rates(ann, 70)
     ann.next()
     radio.submit(NewEvent(account=ann.account, key="undo", kind="retract", retracts=1)).result()
     radio.drop(ann.account)
@@ -274,15 +271,6 @@ def test_a_wish_is_granted(ann: Listener, radio: Radio) -> None:
     assert (offer.song.id, offer.how) == (wanted, "wish")
 
 
-def test_new_songs_are_found_after_a_refresh(ann: Listener, radio: Radio, store: Store) -> None:
-    ann.listens(5)
-    add_songs(store, SONGS + 20)
-    assert len(radio.catalogue) == SONGS
-    radio.refresh()
-    assert len(radio.catalogue) == SONGS + 20
-    assert ann.next().seq == 5
-
-
 def test_after_a_refresh_nothing_is_learnt_anew(
     ann: Listener, radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +278,7 @@ def test_after_a_refresh_nothing_is_learnt_anew(
     expected = radio.view(ann.account, heard[3]).expected
     add_songs(store, SONGS + 20)
     radio.refresh()
+    assert len(radio.catalogue) == SONGS + 20
     with monkeypatch.context() as patch:
         patch.setattr(RadioListener, "load", refused)
         assert ann.next().seq == 12

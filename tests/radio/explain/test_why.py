@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLERANCE = 1e-9
+PROJECTION, _ = projected()
 EXACT = [name for name in ALGORITHMS if name.endswith("-x")]
 SLOW = {"bayes-ucb-cn": 2, "bayes-ucb-cn-v": 12, "bayes-ucb-cnd-v": 12}
 
@@ -122,14 +123,13 @@ def test_sums_that_are_wrong_are_noticed(mistake: Callable[[Why], Why]) -> None:
 
 
 def test_the_parts_add_up_for_a_thousand_choices() -> None:
-    projection, _ = projected()
     runs = [("bayes-ucb-cn-x", dial, 160) for dial in (-1.0, 0.0, 1.0)]
     runs += [(name, 0.0, 130) for name in EXACT if name != "bayes-ucb-cn-x"]
     explanations = []
     for seed, (name, dial, count) in enumerate(runs):
         for choice in choices(name, count=count, seed=seed, dial=dial):
             with np.errstate(all="raise"):
-                explanations.append(choice.why(projection))
+                explanations.append(choice.why(PROJECTION))
     assert len(explanations) == 1_000
     for why in explanations:
         check_sums(why)
@@ -145,10 +145,9 @@ def test_the_parts_add_up_for_a_thousand_choices() -> None:
 
 @pytest.mark.parametrize("name", EXACT)
 def test_the_score_is_the_one_by_which_the_song_was_chosen_among_all(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=15):
         scores = choice.scores()
-        why = choice.why(projection)
+        why = choice.why(PROJECTION)
         if scores is None:
             assert why.score is None
         else:
@@ -157,17 +156,16 @@ def test_the_score_is_the_one_by_which_the_song_was_chosen_among_all(name: str) 
 
 def test_what_is_liked_loses_by_not_being_fresh() -> None:
     """Liking and recovery are believed together, so it holds where all of the belief likes it."""
-    projection, _ = projected()
     certain = 0
     for choice in choices("bayes-ucb-cn-x", count=120, seed=5):
-        why = choice.why(projection)
+        why = choice.why(PROJECTION)
         assert why.staleness is not None
         if (choice.model.belief.means @ choice.features).min() >= 0:
             assert why.staleness <= 1e-12
             certain += 1
     assert certain > 60
     for choice in choices("greedy-cn-map", count=60, seed=5):
-        why = choice.why(projection)
+        why = choice.why(PROJECTION)
         assert why.liking is not None
         assert why.staleness is not None
         assert why.staleness * why.liking <= 1e-12
@@ -175,10 +173,9 @@ def test_what_is_liked_loses_by_not_being_fresh() -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_says_what_it_has_and_nothing_else(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=SLOW.get(name, 30)):
         with np.errstate(all="raise"):
-            why = choice.why(projection)
+            why = choice.why(PROJECTION)
         check_sums(why)
         assert (why.score is None) == (choice.selection.score is None)
         assert (why.expected is None) == (name == "random")
@@ -191,26 +188,23 @@ def test_every_algorithm_says_what_it_has_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["greedy-cn", "greedy-cn-x", "greedy-cn-map"])
 def test_greedy_algorithms_do_not_explore(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=20):
-        why = choice.why(projection)
+        why = choice.why(PROJECTION)
         assert why.exploration is None or abs(why.exploration) < 1e-9
 
 
 def test_the_dial_moves_what_exploring_adds() -> None:
-    projection, _ = projected()
     explored = {}
     for dial in (-1.0, 1.0):
-        found = [each.why(projection) for each in choices("bayes-ucb-cn-x", count=40, dial=dial)]
+        found = [each.why(PROJECTION) for each in choices("bayes-ucb-cn-x", count=40, dial=dial)]
         explored[dial] = [why.exploration for why in found if why.exploration is not None]
     assert max(explored[-1.0][3:]) < min(explored[1.0][3:])
     assert min(explored[1.0][3:]) > 0
 
 
 def test_without_an_intercept_the_base_is_nothing() -> None:
-    projection, _ = projected()
     for choice in choices("bayes-ucb-cn-x", count=10, intercept=False):
-        why = choice.why(projection)
+        why = choice.why(PROJECTION)
         check_sums(why)
         assert why.base == 0
 

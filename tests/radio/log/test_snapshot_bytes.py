@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.fold import MAX_RECENT, Ledger, _Folding, extend, fold
+from bandstand.radio.log.fold import MAX_RECENT, _Folding, extend, fold
 from bandstand.radio.log.snapshots import from_bytes, to_bytes
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import SONGS, Log, logs, no_log
@@ -19,6 +20,7 @@ from tests.fixtures.radio.logs import SONGS, Log, logs, no_log
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bandstand.radio.log.fold import Ledger
     from bandstand.store.events.events import Event
 
 CUTS = 1_000
@@ -38,7 +40,7 @@ def test_snapshot_and_tail_say_the_same_as_the_whole_log(log: Log, data: st.Data
 
 
 def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
-    """Do what `continued` does, but never look at what lies before the tail."""
+    """Do what `extend` does, but never look at what lies before the tail."""
     folding = _Folding(ledger)
     taken_back = {event.retracts for event in tail}
     for event in tail:
@@ -48,19 +50,8 @@ def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledge
 
 
 def forgetful_of_the_last_event(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
-    """Do what `continued` does, but as if the last play of the snapshot were over."""
-    return extend(
-        Ledger(
-            seq=ledger.seq,
-            at=ledger.at,
-            plays=ledger.plays,
-            rules=ledger.rules,
-            recent=ledger.recent,
-            last_kind="listen",
-        ),
-        tail,
-        no_log,
-    )
+    """Do what `extend` does, but as if the last play of the snapshot were over."""
+    return extend(replace(ledger, last_kind="listen"), tail, no_log)
 
 
 @pytest.mark.parametrize("planted", [blind_to_the_past, forgetful_of_the_last_event])
