@@ -132,6 +132,7 @@ def held_by_radio(order: Mapping[str, Any]) -> dict[str, Any]:
                 first, *others = (one.id for one in accounts.all_accounts(connection))
             for _ in range(_SONGS):
                 radio.next(first)
+            radio.wait_until_rebuilt()  # or else its work would count for the next listener
             catalogue = current(store)
             return {
                 "songs": 0 if catalogue is None else len(catalogue.features),

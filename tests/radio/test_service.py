@@ -364,12 +364,22 @@ def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> Non
 
 
 def test_every_algorithm_can_be_chosen(ann: Listener, radio: Radio) -> None:
+    assert radio.failure is None
+    assert radio.is_quick(ann.account)
     ann.listens(3)
     for name in ("random", "linucb-cn", "thompson-cn-x", "bayes-ucb-cn-v", "bayes-ucb-cn-x"):
         radio.change_settings(ann.account, {"algorithm": name}).result()
         assert ann.next().seq == 3
-    with pytest.raises(InvalidInputError, match="algorithm must be one of"):
-        radio.change_settings(ann.account, {"algorithm": "none"})
+        assert radio.settings(ann.account).algorithm == name
+        assert radio.is_quick(ann.account) is (name != "bayes-ucb-cn-v")
+    for changes, problem in (
+        ({"algorithm": "none"}, "algorithm must be one of"),
+        ({"dial": 2}, "dial must be a number from -1 to 1, got 2"),
+        ({"private": 1}, "private must be true or false, got 1"),
+        ({"volume": 1}, "a setting must be one of"),
+    ):
+        with pytest.raises(InvalidInputError, match=problem):
+            radio.change_settings(ann.account, changes)
 
 
 def test_nobody_has_a_next_song(radio: Radio) -> None:

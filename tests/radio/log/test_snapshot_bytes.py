@@ -122,6 +122,22 @@ def test_a_snapshot_of_something_else_is_refused(change: Callable[..., object]) 
         from_bytes(checked(changed + b"\n" + rest))
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [("song", 1, "out of order"), ("kind", 9, "unknown kinds"), ("since_heard_ms", -2, "negative")],
+)
+def test_a_snapshot_with_impossible_plays_is_refused(column: str, value: int, problem: str) -> None:
+    log = Log()
+    for song in (0, 1, 0):
+        log.add("listen", SONGS[song])
+    ledger = fold(log.events)
+    rows = ledger.plays.rows()
+    rows[column][0] = value
+    body = ledger.to_bytes().removesuffix(ledger.plays.rows().tobytes())
+    with pytest.raises(InvalidInputError, match=problem):
+        from_bytes(checked(body + rows.tobytes()))
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_are_refused_in_one_way(content: bytes) -> None:
     for bad in (content, checked(content)):
