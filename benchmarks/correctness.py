@@ -112,17 +112,17 @@ class Walk:
         """Yield the songs of a playlist, each chosen as if those before had been heard."""
         radio = self.recommender
         planned = radio.playlist(count, minutes=_SONG_MINUTES, at=60 * self.minute)
-        belief, ended_at = radio.belief, dict[int, float]()
+        belief, ended_at = radio.model.belief, dict[int, float]()
         for place, one in enumerate(planned):
             now = self.minute + place * _SONG_MINUTES
             songs, row = self._songs_at(now, ended_at), cast("int", one.song)
-            prediction = radio.engine.predict(belief, songs)
-            scores = radio.policy.scores(
+            prediction = radio.model.engine.predict(belief, songs)
+            scores = radio.model.policy.scores(
                 prediction, step=radio.step + place, rng=np.random.default_rng(0)
             )
             question = Question(level=0.5, count=1, allowed=CandidateSet.everything(self.songs))
             yield compared(np.array([row]), scores, question)._replace(kind="playlist")
-            belief = radio.engine.plan(belief, songs.take([row]))
+            belief = radio.model.engine.plan(belief, songs.take([row]))
             ended_at[row] = now + _SONG_MINUTES
 
     def _songs_at(self, minute: float, ended_at: dict[int, float]) -> Songs:
@@ -130,7 +130,7 @@ class Walk:
         elapsed = np.array(self.recommender.elapsed(at=60 * minute))
         for row, end in ended_at.items():
             elapsed[row] = min(max(minute - end, 0.0), MONTH)
-        return Songs.of(features=self.recommender.catalogue.features, elapsed=elapsed)
+        return Songs.of(features=self.recommender.model.song_features.features, elapsed=elapsed)
 
     def _any_row(self) -> int:
         """Return a song, every other time one that was heard before."""
@@ -141,7 +141,7 @@ class Walk:
 
     def _rate(self, row: int) -> None:
         elapsed = float(self.recommender.elapsed(at=60 * self.minute)[row])
-        liking = float(self.recommender.catalogue.features[row] @ self.taste)
+        liking = float(self.recommender.model.song_features.features[row] @ self.taste)
         rating = liking * -np.expm1(-elapsed / 300.0) + float(self.rng.normal())
         self.recommender.update(row, rating, time=60 * self.minute)
         self.minute += float(self.rng.choice(_PAUSES))

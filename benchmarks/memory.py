@@ -105,10 +105,10 @@ def held_by_engine(order: Mapping[str, Any]) -> dict[str, Any]:
         session.learn(session.rate(choice))
         choice = session.choose()
         session.recommender.work_behind_answer()
-    peak, beliefs = peak_bytes(), {most: session.recommender.belief.nbytes}
+    peak, beliefs = peak_bytes(), {most: session.recommender.model.belief.nbytes}
     for count in others:
         newcomer = Session(STARS, features, ratings=count, seed=order["seed"])
-        beliefs[count] = newcomer.recommender.belief.nbytes
+        beliefs[count] = newcomer.recommender.model.belief.nbytes
     return {
         "songs": len(features),
         "peak": peak,
@@ -132,6 +132,7 @@ def held_by_radio(order: Mapping[str, Any]) -> dict[str, Any]:
                 first, *others = (one.id for one in accounts.all_accounts(connection))
             for _ in range(_SONGS):
                 radio.next(first)
+            radio.wait_until_rebuilt()  # or else its work would count for the next listener
             catalogue = current(store)
             return {
                 "songs": 0 if catalogue is None else len(catalogue.features),
@@ -149,7 +150,7 @@ def _state_bytes(radio: Radio, account: str) -> int:
     tracemalloc.start()
     try:
         radio.next(account)
-        radio.prepared()
+        radio.wait_until_rebuilt()
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
     finally:

@@ -45,7 +45,7 @@ from benchmarks.server import ServerProcess, server_environment, session_cookie
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from bandstand.radio.offers import Offer
+    from bandstand.radio.service import Offer
     from bandstand.store.database.connection import Store
     from benchmarks.program import OnRun
 

@@ -107,9 +107,7 @@ class BackgroundRecommender(Recommender):
 
     def work_behind_answer(self) -> None:
         """Prepare the belief for the next rating."""
-        prepared = getattr(self.engine, "prepared", lambda _: None)(self.belief)
-        if prepared is not None:
-            self.belief = prepared
+        self.model = self.model.rebuilt()
 
 
 class Session:
@@ -166,7 +164,7 @@ class Session:
         radio, now = self.recommender, 60 * self.minute
         rows = np.append(self._brute_force_rows(), choice)
         prediction = radio.predict(only=rows.tolist(), at=now)
-        scores = radio.policy.scores(prediction, step=radio.step, rng=radio.randomness())
+        scores = radio.model.policy.scores(prediction, step=radio.step, rng=radio.randomness())
         return bool(np.isclose(scores[-1], scores.max(), rtol=1e-9, atol=0))
 
     def _brute_force_rows(self) -> Indices:

@@ -52,10 +52,6 @@ class NotFittedError(BandstandError, ValueError):
     """A model was asked for an answer before it was fitted."""
 
 
-class TakesLongError(BandstandError):
-    """An answer would take long, and was asked for where others would wait for it."""
-
-
 class ConvergenceError(BandstandError):
     """An iterative method ended without a trustworthy answer."""
 

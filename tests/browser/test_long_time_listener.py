@@ -100,7 +100,7 @@ def test_what_was_learnt_is_the_truth(found: LongTime, taste: Taste) -> None:
 def test_there_is_something_to_see_on_every_page(found: LongTime, taste: Taste) -> None:
     assert taste.repeats is not None
     assert 0.5 < taste.repeats.share < 0.95
-    assert taste.leanings
+    assert taste.preferences
     assert taste.genres.most
     with open_store(found.server.store) as store, store.reading() as connection:
         saved = playlists.all_of(connection, found.server.ids["ann"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.radio.log.rebuild import check, rebuild
-from bandstand.radio.log.snapshot_bytes import VERSION
+from bandstand.radio.log.fold import VERSION
+from bandstand.radio.log.snapshots import check, rebuild
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import snapshots
 from tests.fixtures.child_processes import PATIENCE

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import delete, update
 
-from bandstand.radio.log.snapshot_bytes import VERSION
+from bandstand.radio.log.fold import VERSION
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location

@@ -112,6 +112,16 @@ def test_a_weight_of_zero_says_nothing_but_the_song_was_heard() -> None:
     assert one.elapsed(at=60.0)[1] == 1.0
 
 
+def test_a_recommender_without_names_counts_its_songs_and_sums_up() -> None:
+    one = Recommender(features=FEATURES)
+    assert one.summary().recovery_time_mean is not None
+    one.update(np.int64(7), 5, 0.0)
+    assert one.songs(at=60.0).elapsed_of([7, 8]).tolist() == [1.0, 43_200.0]
+    for song in (40, -1, "song 7"):
+        with pytest.raises(InvalidInputError, match="one of the 40 in the catalogue"):
+            one.update(song, 3, 60.0)
+
+
 def test_songs_the_listener_likes_come_first() -> None:
     one = radio(seed=1)
     listen(one, 60)

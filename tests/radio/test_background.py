@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from bandstand.radio.background import MOST_WAITING, Preparing
+from bandstand.radio.background import MAX_WAITING, BackgroundWorker
 from tests.fixtures.radio.catalogues import model, rated, shelf
 from tests.fixtures.radio.logs import HOUR
 from tests.radio.selection.test_training_data import assert_same
@@ -21,14 +21,14 @@ def test_everybody_is_prepared_for_once() -> None:
         assert go.wait(30)
         done.append(account)
 
-    preparing = Preparing(work)
+    preparing = BackgroundWorker(work)
     for account in ("ann", "ben", "ben", "ben", "cy"):
-        preparing.soon(account)
+        preparing.submit(account)
     go.set()
     preparing.wait()
     assert done == ["ann", "ben", "cy"]
     preparing.close()
-    preparing.soon("dee")  # it is over, and nobody waits for ever
+    preparing.submit("dee")  # it is over, and nobody waits for ever
     preparing.wait()
     preparing.close()
     assert len(done) == 3
@@ -43,9 +43,9 @@ def test_what_goes_wrong_for_one_harms_no_other(caplog: pytest.LogCaptureFixture
             raise ArithmeticError(msg)
         done.append(account)
 
-    preparing = Preparing(work)
-    preparing.soon("ann")
-    preparing.soon("ben")
+    preparing = BackgroundWorker(work)
+    preparing.submit("ann")
+    preparing.submit("ben")
     preparing.wait()
     preparing.close()
     assert done == ["ben"]
@@ -59,13 +59,13 @@ def test_not_everybody_waits_for_ever() -> None:
         assert go.wait(30)
         done.append(account)
 
-    preparing = Preparing(work)
-    for number in range(2 * MOST_WAITING):
-        preparing.soon(str(number))
+    preparing = BackgroundWorker(work)
+    for number in range(2 * MAX_WAITING):
+        preparing.submit(str(number))
     go.set()
     preparing.wait()
     preparing.close()
-    assert MOST_WAITING <= len(done) <= MOST_WAITING + 1
+    assert MAX_WAITING <= len(done) <= MAX_WAITING + 1
 
 
 def test_a_prepared_model_believes_and_plays_the_same() -> None:
@@ -76,14 +76,15 @@ def test_a_prepared_model_believes_and_plays_the_same() -> None:
     for number in range(60):
         log.add("rating", on.ids[(7 * number) % 13], after=5 * HOUR, stars=1 + number % 5)
         one = one.follow(model(on, log, algorithm="random").ledger)
-        ready = one.prepared()
-        if ready is None:
+        ready = one.rebuilt()
+        if ready is one:
             continue
         prepared += 1
         assert_same(ready, one, tolerance=1e-8)
-        assert ready.choose(now=log.clock).row == one.choose(now=log.clock).row
-        assert ready.prepared() is None
+        assert ready.next(now=log.clock).row == one.next(now=log.clock).row
+        assert ready.rebuilt() is ready
         one = ready
     assert prepared
     assert_same(one, model(on, log), tolerance=1e-8)
-    assert model(on, log, algorithm="linucb-cn").prepared() is None
+    other = model(on, log, algorithm="linucb-cn")
+    assert other.rebuilt() is other

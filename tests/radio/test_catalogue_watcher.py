@@ -11,7 +11,7 @@ import pytest
 
 from bandstand._util.clock import system_clock
 from bandstand.errors import StoreError
-from bandstand.radio.catalogue_watcher import Watching
+from bandstand.radio.background import CatalogueWatcher
 from bandstand.radio.service import Radio
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
@@ -56,9 +56,14 @@ class Looks:
         self._radio = radio
         self.asked = self.changes = 0
 
+    def watch(self, store: Store, **options: Any) -> CatalogueWatcher:
+        return CatalogueWatcher(
+            store, known=self.known, on_change=self.on_change, every=SOON, **options
+        )
+
     def known(self) -> Any:
         self.asked += 1
-        return self._radio.shelf
+        return self._radio.catalogue
 
     def on_change(self) -> None:
         self.changes += 1
@@ -67,16 +72,16 @@ class Looks:
 
 def test_songs_that_another_process_adds_are_played(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     with open_store(str(store.location)) as other:
         add_songs(other, 90)
-    assert holds(lambda: len(radio.shelf) == 90 and bool(radio.shelf.has_features.all()))
+    assert holds(lambda: len(radio.catalogue) == 90 and bool(radio.catalogue.has_features.all()))
     watching.close()
     watching.close()
 
 
 def by(radio: Radio, artist: str) -> int:
-    return len(radio.shelf.rows_of("artist", artist))
+    return len(radio.catalogue.rows_of("artist", artist))
 
 
 def rename(store: Store, artist: str) -> None:
@@ -88,7 +93,7 @@ def rename(store: Store, artist: str) -> None:
 
 def test_every_new_name_of_the_same_song_is_noticed(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     with open_store(str(store.location)) as other:
         same = Radio(other, clock=system_clock)
         for artist in ("First", "Second", "Third"):
@@ -104,9 +109,9 @@ def test_every_new_name_of_the_same_song_is_noticed(store: Store, radio: Radio) 
 def test_a_new_name_makes_one_new_shelf(store: Store, radio: Radio) -> None:
     rename(store, "First")
     radio.refresh()
-    found = radio.shelf
+    found = radio.catalogue
     radio.refresh()
-    assert radio.shelf is found
+    assert radio.catalogue is found
 
 
 def test_without_anybody_who_watches_they_are_not(store: Store, radio: Radio) -> None:
@@ -117,12 +122,12 @@ def test_without_anybody_who_watches_they_are_not(store: Store, radio: Radio) ->
 
 def radio_has(radio: Radio, songs: int) -> bool:
     time.sleep(20 * SOON)
-    return len(radio.shelf) == songs
+    return len(radio.catalogue) == songs
 
 
 def test_a_store_in_which_nothing_changes_is_only_looked_at(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
-    watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+    watching = looks.watch(store)
     assert holds(lambda: looks.asked > 5)
     watching.close()
     assert looks.changes == 0
@@ -133,7 +138,7 @@ def test_an_empty_store_is_refreshed_once_at_most(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "empty.db")) as store:
         radio = Radio(store, clock=system_clock)
         looks = Looks(radio)
-        watching = Watching(store, known=looks.known, on_change=looks.on_change, every=SOON)
+        watching = looks.watch(store)
         assert holds(lambda: looks.asked > 5)
         watching.close()
         radio.close()
@@ -147,9 +152,7 @@ def test_while_this_process_scans_nothing_is_looked_at(store: Store, radio: Radi
         asked.set()
         return True
 
-    watching = Watching(
-        store, known=looks.known, on_change=looks.on_change, is_busy=is_busy, every=SOON
-    )
+    watching = looks.watch(store, is_busy=is_busy)
     assert asked.wait(PATIENCE)
     add_songs(store, 90)
     watching.close()
@@ -169,8 +172,10 @@ def test_a_store_that_fails_is_looked_at_again(
             raise StoreError(msg)
         radio.refresh()
 
-    watching = Watching(store, known=lambda: radio.shelf, on_change=fails_at_first, every=SOON)
+    watching = CatalogueWatcher(
+        store, known=lambda: radio.catalogue, on_change=fails_at_first, every=SOON
+    )
     add_songs(store, 90)
-    assert holds(lambda: len(radio.shelf) == 90)
+    assert holds(lambda: len(radio.catalogue) == 90)
     watching.close()
     assert caplog.text.count("planned") == 2

@@ -7,7 +7,16 @@ import pytest
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import shelf_of
-from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
+from tests.fixtures.radio.catalogues import (
+    expected,
+    features,
+    matrix,
+    model,
+    rated,
+    record,
+    shelf,
+    song_id,
+)
 
 SHELF = shelf(30)
 QUICK = [name for name in ALGORITHMS if not name.endswith(("-cn", "-v"))]
@@ -15,7 +24,7 @@ QUICK = [name for name in ALGORITHMS if not name.endswith(("-cn", "-v"))]
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("algorithm", QUICK)
-def test_it_is_what_a_glimpse_of_each_song_says(algorithm: str, *, intercept: bool) -> None:
+def test_it_is_what_is_predicted_of_each_song(algorithm: str, *, intercept: bool) -> None:
     log = rated([1, 2, 3, 4, 1])
     one = model(SHELF, log, algorithm=algorithm, intercept=intercept)
     now = log.clock + 3_600_000
@@ -23,7 +32,7 @@ def test_it_is_what_a_glimpse_of_each_song_says(algorithm: str, *, intercept: bo
         found = one.expected(now=now)
     assert set(found) == set(SHELF.ids)
     for song in SHELF.ids:
-        seen = one.glimpse(song, now=now).expected
+        seen = expected(one, song, now=now)
         assert found[song] == (None if seen is None else pytest.approx(seen, abs=1e-9))
 
 

@@ -13,9 +13,10 @@ import pytest
 
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_shelf
-from bandstand.radio import stock
-from bandstand.radio.selection.listener_recommender import ListenerRecommender
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio import listener_cache
+from bandstand.radio.listener_cache import CachedListener
+from bandstand.radio.selection.select import RadioListener
+from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store.songs import files, scans, songs
 from tests.fixtures.child_processes import PATIENCE
@@ -35,7 +36,7 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_reached, self.is_open = threading.Event(), threading.Event()
-        monkeypatch.setattr(stock, "load_shelf", self)
+        monkeypatch.setattr(listener_cache, "load_shelf", self)
 
     def __call__(self, *arguments: Any) -> Catalogue:
         self.is_reached.set()
@@ -46,19 +47,20 @@ class Gate:
 class WaitingRadio(Radio):
     """The planted error: who asks waits until the library is loaded."""
 
-    def _caught_up(self, *arguments: Any, **named: Any) -> Any:
+    def _current(self, cached: CachedListener) -> RadioListener:
         with self._refreshing:
-            return super()._caught_up(*arguments, **named)
+            return super()._current(cached)
 
 
-@pytest.fixture(params=[Radio, WaitingRadio])
+@pytest.fixture
 def radio(request: pytest.FixtureRequest, store: Store) -> Iterator[Radio]:
     add_songs(store, SONGS)
-    opened = request.param(store, clock=Clock())
+    opened = getattr(request, "param", Radio)(store, clock=Clock())
     yield opened
     opened.close()
 
 
+@pytest.mark.parametrize("radio", [Radio, WaitingRadio], indirect=True)
 def test_nobody_waits_while_the_library_is_loaded(
     radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,35 +77,26 @@ def test_nobody_waits_while_the_library_is_loaded(
                 asking.result(SHORT)
         else:
             assert asking.result(PATIENCE).seq == 3
-            assert len(radio.shelf) == SONGS
+            assert len(radio.catalogue) == SONGS
         gate.is_open.set()
         refreshing.result(PATIENCE)
         assert asking.result(PATIENCE).seq == 3
-    assert len(radio.shelf) == SONGS + 5
+    assert len(radio.catalogue) == SONGS + 5
 
 
-def test_what_is_gone_is_not_offered_and_counts_on(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
-    try:
-        ann = somebody(radio, Clock())
-        heard = ann.listens(6)
-        with store.writing() as connection:
-            number = scans.begin(connection, now=1)
-            stays = [f"/music/{row}.ogg".encode() for row in range(0, SONGS, 2)]
-            files.mark_seen(connection, stays, number)
-            files.mark_missing(connection, b"/music", number)
-        radio.refresh()
-        assert len(radio.shelf) == SONGS // 2
-        offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
-        assert offered <= set(radio.shelf.ids)
-        assert ann.next().step == len(heard) + 1
-        add_songs(store, SONGS)  # all of them are back
-        radio.refresh()
-        assert len(radio.shelf) == SONGS
-        assert ann.next().step == len(heard) + 1
-    finally:
-        radio.close()
+def test_what_is_gone_is_not_offered_and_counts_on(radio: Radio, store: Store) -> None:
+    ann = somebody(radio, Clock())
+    heard = ann.listens(6)
+    leave(store, range(0, SONGS, 2))
+    radio.refresh()
+    assert len(radio.catalogue) == SONGS // 2
+    offered = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
+    assert offered <= set(radio.catalogue.ids)
+    assert ann.next().step == len(heard) + 1
+    add_songs(store, SONGS)  # all of them are back
+    radio.refresh()
+    assert len(radio.catalogue) == SONGS
+    assert ann.next().step == len(heard) + 1
 
 
 def leave(store: Store, stay: range) -> None:
@@ -115,22 +108,21 @@ def leave(store: Store, stay: range) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "linucb-cn", "random"])
-def test_what_has_left_is_not_offered_even_before_a_refresh(store: Store, algorithm: str) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_what_has_left_is_not_offered_even_before_a_refresh(
+    radio: Radio, store: Store, algorithm: str
+) -> None:
     ann = somebody(radio, Clock())
     radio.change_settings(ann.account, {"algorithm": algorithm}).result()
     ann.listens(6)
-    wish = Wish(song=radio.shelf.ids[5])
+    wish = Station(song=radio.catalogue.ids[5])
     leave(store, range(10))
-    assert len(radio.shelf) == SONGS
+    assert len(radio.catalogue) == SONGS
     here = {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)}
-    assert {song for song in radio.shelf.ids if _is_present(store, song)} == here
+    assert {song for song in radio.catalogue.ids if _is_present(store, song)} == here
     assert len(here) == 10
-    assert radio.next(ann.account, wish=wish).song.id in here
+    assert radio.next(ann.account, station=wish).song.id in here
     radio.refresh()
     assert {offer.song.id for offer in radio.playlist(ann.account, count=SONGS)} == here
-    radio.close()
 
 
 def _is_present(store: Store, song: str) -> bool:
@@ -139,9 +131,7 @@ def _is_present(store: Store, song: str) -> bool:
     return record is not None and record.is_present
 
 
-def test_when_all_songs_have_left_it_is_said(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_when_all_songs_have_left_it_is_said(radio: Radio, store: Store) -> None:
     ann = somebody(radio, Clock())
     ann.listens(2)
     leave(store, range(0))
@@ -150,14 +140,11 @@ def test_when_all_songs_have_left_it_is_said(store: Store) -> None:
     add_songs(store, SONGS)  # all of them are back
     radio.refresh()
     assert ann.next().song.is_present
-    radio.close()
 
 
 def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
     asked: list[str] = []
 
     def gone_by_then(_: object, song: str) -> None:
@@ -167,7 +154,6 @@ def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
     with pytest.raises(NotFoundError, match="songs are leaving"):
         somebody(radio, Clock()).next()
     assert len(set(asked)) == len(asked) == 4  # none is chosen twice
-    radio.close()
 
 
 def shelves_alive(radio: Radio, times: int) -> int:
@@ -176,53 +162,45 @@ def shelves_alive(radio: Radio, times: int) -> int:
     listeners = [somebody(radio, clock, f"ann {number}") for number in range(times + 1)]
     for listener in listeners:
         listener.listens(3)
-    shelves = [weakref.ref(radio.shelf)]
+    shelves = [weakref.ref(radio.catalogue)]
     for number, listener in enumerate(listeners[1:], start=1):
         listener.listens(1)  # on the shelf of today; then they are quiet
-        radio.prepared()
+        radio.wait_until_rebuilt()
         add_songs(radio.store, SONGS + number)
         radio.refresh()
-        shelves.append(weakref.ref(radio.shelf))
+        shelves.append(weakref.ref(radio.catalogue))
     gc.collect()
     return sum(shelf() is not None for shelf in shelves)
 
 
-def test_listeners_who_are_quiet_keep_no_shelf_alive(store: Store) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+def test_listeners_who_are_quiet_keep_no_shelf_alive(radio: Radio) -> None:
     assert shelves_alive(radio, 4) == 1
-    quiet = [seat for seat in radio._seats.all() if seat.model is not None]
+    quiet = [seat for seat in radio._cache.all() if seat.listener is not None]
     assert len(quiet) == 5  # what is believed of them is kept, and counted
-    assert radio._seats.nbytes == sum(seat.nbytes for seat in quiet) > 0
-    radio.close()
+    assert radio._cache.nbytes == sum(seat.nbytes for seat in quiet) > 0
 
 
 def test_models_that_stay_on_their_shelf_are_noticed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: nobody is brought along."""
-    monkeypatch.setattr("bandstand.radio.service.bring_along", lambda *_: None)
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
+    """Planted: no listener is migrated."""
+    monkeypatch.setattr(CachedListener, "migrate", lambda *_: None)
     assert shelves_alive(radio, 4) == 5
-    radio.close()
 
 
 def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_songs(store, SONGS)
-    radio = Radio(store, clock=Clock())
-    ann, before = somebody(radio, Clock()), weakref.ref(radio.shelf)
+    ann, before = somebody(radio, Clock()), weakref.ref(radio.catalogue)
     is_asked, go_on = threading.Event(), threading.Event()
-    choose = ListenerRecommender.choose
+    choose = RadioListener.next
 
-    def slowly(model: ListenerRecommender, **asked: Any) -> Any:
+    def slowly(model: RadioListener, **asked: Any) -> Any:
         is_asked.set()
         assert go_on.wait(PATIENCE)
         return choose(model, **asked)
 
-    monkeypatch.setattr(ListenerRecommender, "choose", slowly)
+    monkeypatch.setattr(RadioListener, "next", slowly)
     with ThreadPoolExecutor(2) as pool:
         answer = pool.submit(ann.next)
         assert is_asked.wait(PATIENCE)
@@ -234,4 +212,3 @@ def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
     del answer, refresh
     gc.collect()
     assert before() is None
-    radio.close()

@@ -2,99 +2,92 @@ from __future__ import annotations
 
 import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand.radio.listener_cache import Seats
+from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.radio.listener_cache import CachedListener, CatalogueSnapshot, ListenerCache
+from bandstand.radio.listener_settings import ListenerSettings
+from bandstand.radio.log.fold import fold
+from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
+from tests.fixtures.radio.logs import HOUR, Log
+
+if TYPE_CHECKING:
+    from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.radio.selection.select import RadioListener
+
+CATALOGUE = shelf(30)
 
 
-def sit(seats: Seats, account: str, nbytes: int) -> None:
-    model: Any = SimpleNamespace(nbytes=nbytes)
-    with seats.taken(account) as seat:
-        seat.model = model
+# ── Room for some listeners ──────────────────────────────────────────────────────────────
 
 
-def who_is_there(seats: Seats, *accounts: str) -> list[str]:
-    there = []
-    for account in accounts:
-        with seats.taken(account) as seat:
-            if seat.model is not None:
-                there.append(account)
-    return there
+def put(cache: ListenerCache, account: str, nbytes: int) -> None:
+    listener: Any = SimpleNamespace(nbytes=nbytes)
+    with cache.locked(account) as cached:
+        cached.listener = listener
 
 
-def test_a_seat_keeps_what_was_put_there() -> None:
-    seats = Seats(100)
-    sit(seats, "ann", 40)
-    sit(seats, "ben", 40)
-    assert who_is_there(seats, "ann", "ben", "cleo") == ["ann", "ben"]
-    assert seats.nbytes == 80
+def kept(cache: ListenerCache) -> list[str]:
+    return sorted(each.account for each in cache.all() if each.listener is not None)
 
 
-def test_whoever_was_quiet_for_longest_gives_way() -> None:
-    seats = Seats(100)
-    for name in ("ann", "ben", "ann", "cleo"):
-        sit(seats, name, 40)
-    assert seats.nbytes == 80
-    assert who_is_there(seats, "ann", "ben", "cleo") == ["ann", "cleo"]
+@pytest.mark.parametrize(
+    ("sizes", "accounts", "nbytes"),
+    [
+        ([("ann", 40), ("ben", 40)], ["ann", "ben"], 80),
+        # The least recently used gives way, …
+        ([("ann", 40), ("ben", 40), ("ann", 40), ("cleo", 40)], ["ann", "cleo"], 80),
+        # … the last one is kept however large, …
+        ([("ann", 40), ("ben", 1_000)], ["ben"], 1_000),
+        # … and one that has changed is counted again.
+        ([("ann", 10), ("ann", 20), ("ann", 5)], ["ann"], 5),
+    ],
+)
+def test_listeners_are_kept_within_the_bytes(
+    sizes: list[tuple[str, int]], accounts: list[str], nbytes: int
+) -> None:
+    cache = ListenerCache(100)
+    for account, size in sizes:
+        put(cache, account, size)
+    assert (kept(cache), len(cache), cache.nbytes) == (accounts, len(accounts), nbytes)
 
 
-def test_one_listener_is_kept_however_large() -> None:
-    seats = Seats(100)
-    sit(seats, "ann", 40)
-    sit(seats, "ben", 1_000)
-    assert len(seats) == 1
-    assert seats.nbytes == 1_000
-    assert who_is_there(seats, "ben") == ["ben"]
-
-
-def test_a_seat_that_grows_is_counted_anew() -> None:
-    seats = Seats(1_000)
-    for nbytes in (10, 20, 5):
-        sit(seats, "ann", nbytes)
-    assert seats.nbytes == 5
-
-
-def test_a_cleared_seat_is_empty_and_counts_no_more() -> None:
-    seats = Seats(1_000)
-    sit(seats, "ann", 10)
-    seats.clear("ann")
-    seats.clear("nobody")
-    assert (len(seats), seats.nbytes) == (0, 0)
-    assert who_is_there(seats, "ann") == []
-
-
-def test_a_seat_that_was_cleared_while_taken_counts_no_more() -> None:
-    seats = Seats(1_000)
-    model: Any = SimpleNamespace(nbytes=10)
-    with seats.taken("ann") as seat:
-        seats.clear("ann")
-        seat.model = model
-    assert (len(seats), seats.nbytes) == (0, 0)
+def test_a_dropped_listener_counts_no_more_not_even_while_in_use() -> None:
+    cache = ListenerCache(1_000)
+    put(cache, "ann", 10)
+    cache.drop("ann")
+    cache.drop("of no account")
+    assert (len(cache), cache.nbytes, cache.get("ann")) == (0, 0, None)
+    listener: Any = SimpleNamespace(nbytes=10)
+    with cache.locked("ann") as cached:
+        cache.drop("ann")
+        cached.listener = listener
+    assert (len(cache), cache.nbytes) == (0, 0)
 
 
 def test_what_a_question_that_fails_leaves_behind_is_counted() -> None:
-    seats = Seats(100)
-    sit(seats, "ann", 40)
-    model: Any = SimpleNamespace(nbytes=90)
+    cache = ListenerCache(100)
+    put(cache, "ann", 40)
+    listener: Any = SimpleNamespace(nbytes=90)
 
     def fail() -> None:
-        with seats.taken("ben") as seat:
-            seat.model = model
+        with cache.locked("ben") as cached:
+            cached.listener = listener
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    assert (len(seats), seats.nbytes) == (1, 90)
+    assert (len(cache), cache.nbytes) == (1, 90)
 
 
-def test_a_seat_is_taken_by_one_at_a_time() -> None:
-    seats, at_once, most = Seats(1_000), [0], [0]
+def test_a_listener_is_held_by_one_thread_at_a_time() -> None:
+    cache, at_once, most = ListenerCache(1_000), [0], [0]
 
     def visit() -> None:
         for _ in range(200):
-            with seats.taken("ann"):
+            with cache.locked("ann"):
                 at_once[0] += 1
                 most[0] = max(most[0], at_once[0])
                 at_once[0] -= 1
@@ -105,3 +98,77 @@ def test_a_seat_is_taken_by_one_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert most[0] == 1
+
+
+# ── What was rebuilt counts from the next answer on, and not before ──────────────────────
+
+
+def songs(catalogue: Catalogue = CATALOGUE) -> CatalogueSnapshot:
+    return CatalogueSnapshot(catalogue=catalogue, sound=None)
+
+
+def grid(one: RadioListener) -> object:
+    belief: Any = one.belief
+    return belief.grid
+
+
+def cached_with(log: Log) -> tuple[CachedListener, RadioListener, RadioListener]:
+    """Return a listener in the cache, and the same rebuilt on a grid of its own."""
+    one, twin = model(CATALOGUE, log), model(CATALOGUE, log)
+    assert grid(one) is not grid(twin)
+    return CachedListener("ann", seed=7, listener=one, rebuilt=(one, twin)), one, twin
+
+
+@pytest.fixture
+def log() -> Log:
+    return rated([1, 2, 3, 1, 4], apart=7 * HOUR)
+
+
+def test_what_was_rebuilt_waits_for_the_next_answer(log: Log) -> None:
+    cached, one, twin = cached_with(log)
+    assert cached.follow(one.ledger, songs()) is one
+    assert cached.size() > one.nbytes + twin.nbytes - 1
+    log.add("rating", song_id(5), after=HOUR, stars=4)
+    after = cached.follow(fold(log.events), songs())
+    assert grid(after) is grid(twin)
+    assert (len(after.history), cached.rebuilt, cached.listener) == (6, None, after)
+
+
+def test_a_listener_who_has_gone_on_is_not_replaced_by_an_earlier_one(log: Log) -> None:
+    cached, _, _ = cached_with(log)
+    log.add("rating", song_id(5), after=HOUR, stars=4)
+    cached.listener = later = model(CATALOGUE, log)
+    log.add("rating", song_id(6), after=HOUR, stars=4)
+    after = cached.follow(fold(log.events), songs())
+    assert grid(after) is grid(later)
+    assert len(after.history) == 7
+
+
+def test_nothing_is_kept_that_was_rebuilt_from_another_listener(log: Log) -> None:
+    cached, one, _ = cached_with(log)
+    cached.keep(one)
+    assert cached.is_rebuilt(one)
+    cached.keep(model(CATALOGUE, log))
+    assert cached.rebuilt is None
+
+
+def test_a_listener_is_rebuilt_once_and_only_if_still_there(log: Log) -> None:
+    one = model(CATALOGUE, log)
+    cached = CachedListener("ann", listener=one)
+    cached.rebuild()
+    assert cached.rebuilt == (one, one)  # fresh from a fit, it needs none
+    cached.rebuild()
+    CachedListener("ben").rebuild()
+    assert cached.size() == one.nbytes
+
+
+def test_other_songs_and_other_settings_are_taken_notice_of(log: Log) -> None:
+    cached, one, _ = cached_with(log)
+    more = shelf_of([record(row) for row in range(30)], matrix(features(30)))
+    moved = cached.follow(one.ledger, songs(more))
+    assert (moved.catalogue, moved.engine) == (more, one.engine)
+    for settings in (ListenerSettings(algorithm="linucb-cn"), ListenerSettings(intercept=False)):
+        cached.settings = settings
+        other = cached.follow(one.ledger, songs(more))
+        assert (other.algorithm, other.reader.intercept) == (settings.algorithm, settings.intercept)
+        assert other.history.columns == 4 + settings.intercept

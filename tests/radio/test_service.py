@@ -10,10 +10,9 @@ import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.radio.log.fold import fold
-from bandstand.radio.log.snapshot_bytes import VERSION
-from bandstand.radio.selection.listener_recommender import ListenerRecommender
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.log.fold import VERSION, fold
+from bandstand.radio.selection.select import RadioListener
+from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots
@@ -24,7 +23,7 @@ from tests.fixtures.store.examples import analysis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.radio.offers import Offer
+    from bandstand.radio.service import Offer
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Appended
 
@@ -126,7 +125,7 @@ def test_nothing_is_changed_by_asking(ann: Listener, radio: Radio) -> None:
     for _ in range(20):
         ann.listens(1)
         before = ann.next()
-        radio.prepared()  # also not by what goes on behind the answers
+        radio.wait_until_rebuilt()  # also not by what goes on behind the answers
         assert ann.next() == before
 
 
@@ -213,21 +212,6 @@ def test_listeners_do_not_touch_each_other(ann: Listener, radio: Radio, clock: C
     assert ann.next() == before
 
 
-def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: Store) -> None:
-    song = ann.next().song.id
-    for number in range(70):
-        ann.hears(song, 1 + number % 5)
-    ann.next()
-    radio.write(lambda _: None).result()  # behind the snapshot in the queue
-    with store.reading() as connection:
-        snapshot = snapshots.get(connection, ann.account, VERSION)
-        whole = fold(events.after(connection, ann.account))
-    assert snapshot is not None
-    assert snapshot.seq == 70
-    radio.drop(ann.account)
-    assert radio.ledger(ann.account).digest() == whole.digest()
-
-
 def snapshot_seq(radio: Radio, account: str) -> int:
     """Return the event of an account's snapshot, or 0."""
     radio.write(lambda _: None).result()  # behind the snapshot in the queue
@@ -236,20 +220,32 @@ def snapshot_seq(radio: Radio, account: str) -> int:
     return 0 if snapshot is None else snapshot.seq
 
 
-def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
+def rates(ann: Listener, times: int) -> None:
     song = ann.next().song.id
+    for number in range(times):
+        ann.hears(song, 1 + number % 5)
+
+
+def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: Store) -> None:
+    rates(ann, 70)
+    ann.next()
+    assert snapshot_seq(radio, ann.account) == 70
+    with store.reading() as connection:
+        whole = fold(events.after(connection, ann.account))
+    radio.drop(ann.account)
+    assert radio.ledger(ann.account).digest() == whole.digest()
+
+
+def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
     for _ in range(3):
-        for number in range(30):
-            ann.hears(song, 1 + number % 5)
+        rates(ann, 30)
         radio.drop(ann.account)
         ann.next()
     assert snapshot_seq(radio, ann.account) == 90
 
 
 def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio: Radio) -> None:
-    song = ann.next().song.id
-    for number in range(70):
-        ann.hears(song, 1 + number % 5)
+    rates(ann, 70)
     ann.next()
     radio.submit(NewEvent(account=ann.account, key="undo", kind="retract", retracts=1)).result()
     radio.drop(ann.account)
@@ -260,28 +256,19 @@ def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio:
 def test_forgetting_a_period_leaves_the_rest(ann: Listener, radio: Radio) -> None:
     ann.listens(3)
     start = ann.clock.now + 1
-    before = radio.ledger(ann.account).learnt_digest()
+    before = radio.ledger(ann.account).digest(numbered=False)
     ann.listens(4)
     end = ann.clock.now + 1
     forget = radio.forget(ann.account, start=start, end=end, key="forget").result()
     assert forget == 4
-    assert radio.ledger(ann.account).learnt_digest() == before
+    assert radio.ledger(ann.account).digest(numbered=False) == before
     assert radio.forget(ann.account, start=start, end=end, key="again").result() == 0
 
 
 def test_a_wish_is_granted(ann: Listener, radio: Radio) -> None:
-    wanted = radio.shelf.ids[7]
-    offer = ann.next(wish=Wish(song=wanted))
+    wanted = radio.catalogue.ids[7]
+    offer = ann.next(station=Station(song=wanted))
     assert (offer.song.id, offer.how) == (wanted, "wish")
-
-
-def test_new_songs_are_found_after_a_refresh(ann: Listener, radio: Radio, store: Store) -> None:
-    ann.listens(5)
-    add_songs(store, SONGS + 20)
-    assert len(radio.shelf) == SONGS
-    radio.refresh()
-    assert len(radio.shelf) == SONGS + 20
-    assert ann.next().seq == 5
 
 
 def test_after_a_refresh_nothing_is_learnt_anew(
@@ -291,8 +278,9 @@ def test_after_a_refresh_nothing_is_learnt_anew(
     expected = radio.view(ann.account, heard[3]).expected
     add_songs(store, SONGS + 20)
     radio.refresh()
+    assert len(radio.catalogue) == SONGS + 20
     with monkeypatch.context() as patch:
-        patch.setattr(ListenerRecommender, "begin", refused)
+        patch.setattr(RadioListener, "load", refused)
         assert ann.next().seq == 12
         assert radio.view(ann.account, heard[3]).expected == pytest.approx(expected, rel=1e-12)
         ann.listens(5)
@@ -314,7 +302,7 @@ def test_after_another_projection_all_is_learnt_anew(
     refreshed(store, now=0, refit=True)
     radio.refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(ListenerRecommender, "begin", refused)
+        patch.setattr(RadioListener, "load", refused)
         with pytest.raises(pytest.fail.Exception, match="carried over"):
             ann.next()
     kept = ann.next()
@@ -333,7 +321,7 @@ def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock
             radio.refresh()
         offers = [answer.result() for answer in asked]
     assert {offer.seq for offer in offers} == {4}
-    assert len(radio.shelf) == SONGS + 15
+    assert len(radio.catalogue) == SONGS + 15
     for each in people:
         kept = each.next()
         radio.drop(each.account)
@@ -343,18 +331,18 @@ def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock
 def test_beliefs_are_made_ready_behind_the_answers(
     ann: Listener, radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: list[ListenerRecommender] = []
-    prepare = ListenerRecommender.prepared
+    found: list[RadioListener] = []
+    rebuild = RadioListener.rebuilt
 
-    def prepared(model: ListenerRecommender) -> ListenerRecommender | None:
-        ready = prepare(model)
-        found.extend([] if ready is None else [ready])
-        return ready
+    def rebuilt(one: RadioListener) -> RadioListener:
+        other = rebuild(one)
+        found.extend([] if other is one else [other])
+        return other
 
-    monkeypatch.setattr(ListenerRecommender, "prepared", prepared)
+    monkeypatch.setattr(RadioListener, "rebuilt", rebuilt)
     for _ in range(60):
         ann.listens(1)
-        radio.prepared()
+        radio.wait_until_rebuilt()
     assert found
     assert len(found) < 60
     kept = ann.next()
@@ -369,19 +357,29 @@ def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> Non
     view = radio.view(ann.account, heard[-1])
     assert view.heard_at == ann.clock.now
     assert view.novelty == pytest.approx(0.0, abs=1e-9)
-    fresh = next(song for song in radio.shelf.ids if song not in heard)
+    fresh = next(song for song in radio.catalogue.ids if song not in heard)
     assert radio.view(ann.account, fresh).heard_at is None
     with pytest.raises(NotFoundError, match="there must be a song"):
         radio.view(ann.account, "0" * 16)
 
 
 def test_every_algorithm_can_be_chosen(ann: Listener, radio: Radio) -> None:
+    assert radio.failure is None
+    assert radio.is_quick(ann.account)
     ann.listens(3)
     for name in ("random", "linucb-cn", "thompson-cn-x", "bayes-ucb-cn-v", "bayes-ucb-cn-x"):
         radio.change_settings(ann.account, {"algorithm": name}).result()
         assert ann.next().seq == 3
-    with pytest.raises(InvalidInputError, match="algorithm must be one of"):
-        radio.change_settings(ann.account, {"algorithm": "none"})
+        assert radio.settings(ann.account).algorithm == name
+        assert radio.is_quick(ann.account) is (name != "bayes-ucb-cn-v")
+    for changes, problem in (
+        ({"algorithm": "none"}, "algorithm must be one of"),
+        ({"dial": 2}, "dial must be a number from -1 to 1, got 2"),
+        ({"private": 1}, "private must be true or false, got 1"),
+        ({"volume": 1}, "a setting must be one of"),
+    ):
+        with pytest.raises(InvalidInputError, match=problem):
+            radio.change_settings(ann.account, changes)
 
 
 def test_nobody_has_a_next_song(radio: Radio) -> None:

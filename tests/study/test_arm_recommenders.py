@@ -152,7 +152,7 @@ def test_a_rescan_changes_nothing_for_anybody(full: Store) -> None:
         before = frozen(study)
         add_songs(study.store, 45)
         study.radio.refresh()
-        assert len(study.radio.shelf) == 45
+        assert len(study.radio.catalogue) == 45
         assert frozen(study) == before
         study.desk = StudyDesk(study.store, study.radio, study.clock)
         heard = {person.hears(arm).song.id for _ in range(20)}

@@ -89,7 +89,7 @@ def test_only_one_study_is_open(full: Store) -> None:
 def test_a_closed_study_is_not_opened_again(study: Study) -> None:
     study.close()
     with pytest.raises(InvalidInputError, match="must be open, got one that was closed"):
-        open_study(study.store, study.radio.shelf, study.design, clock=study.clock)
+        open_study(study.store, study.radio.catalogue, study.design, clock=study.clock)
     found = found_study(study.store, study.design)
     assert found is not None
     assert found.closed_at == study.clock()
@@ -158,7 +158,7 @@ def test_what_was_rated_is_gathered(study: Study) -> None:
     assert (record.played_seconds, record.choose_seconds) == (1_000.0, row.choose_ms / 1_000)
     assert [one.number for one in data.participants] == [1, 2]
     assert (data.design, data.study, data.simulated) == (study.design, study.id, False)
-    assert data.catalogue.ids == study.radio.shelf.ids
+    assert data.catalogue.ids == study.radio.catalogue.ids
 
 
 def test_a_study_in_which_nobody_is_has_no_records(study: Study) -> None:

@@ -317,7 +317,7 @@ def test_a_study_whose_songs_are_all_gone_says_so(study: Study) -> None:
     person = study.person()
     person.joins()
     arm = person.begins()
-    for song in study.radio.shelf.ids:
+    for song in study.radio.catalogue.ids:
         study.loses(song)
     with pytest.raises(NotFoundError, match="one of the study's 30 songs must be there, got none"):
         person.asks(arm)

@@ -163,7 +163,7 @@ def _candidates(
 
 def _by_quantile(recommender: Recommender) -> bool:
     """Return whether the score is the quantile: the first item is random for all algorithms."""
-    return isinstance(recommender.policy, BayesUcb) and recommender.step > 1
+    return isinstance(recommender.model.policy, BayesUcb) and recommender.step > 1
 
 
 def _plain(length: int, columns: Mapping[str, Vector | None]) -> dict[str, Sequence[float | None]]:

@@ -11,7 +11,7 @@ from bandstand.cli._output_files import check_place, replace_file
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from bandstand.radio.selection.stations import Wish
+    from bandstand.radio.selection.stations import Station
     from bandstand.radio.service import Radio
     from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
@@ -71,11 +71,11 @@ def playlist(
     with opened_store(store) as opened:
         account = _account(opened, listener)
         years = (year_from, year_to)
-        wish = _wish(opened, song=song, artist=artist, genre=genre, years=years)
+        station = _station(opened, song=song, artist=artist, genre=genre, years=years)
         radio = Radio(opened, clock=system_clock)
         try:
             _check_songs(radio)
-            offers = radio.playlist(account.id, count=count, wish=wish)
+            offers = radio.playlist(account.id, count=count, station=station)
         finally:
             radio.close()
         songs = [offer.song for offer in offers]
@@ -109,16 +109,16 @@ def _account(store: Store, name: str | None) -> Account:
     return found
 
 
-def _wish(
+def _station(
     store: Store,
     *,
     song: str | None,
     artist: str | None,
     genre: str | None,
     years: tuple[int | None, int | None],
-) -> Wish:
+) -> Station:
     from bandstand.music.catalogue.years import Years  # noqa: PLC0415
-    from bandstand.radio.selection.stations import Wish  # noqa: PLC0415
+    from bandstand.radio.selection.stations import Station  # noqa: PLC0415
     from bandstand.store.songs import songs  # noqa: PLC0415
 
     if song is not None:
@@ -130,10 +130,10 @@ def _wish(
             raise InvalidInputError(msg)
         song = found[0].id
     first, last = years
-    return Wish(song=song, artist=artist, genre=genre, years=Years(first=first, last=last))
+    return Station(song=song, artist=artist, genre=genre, years=Years(first=first, last=last))
 
 
 def _check_songs(radio: Radio) -> None:
-    if not len(radio.shelf):
+    if not len(radio.catalogue):
         msg = "the store must hold songs that can be played, found none; `bandstand scan` adds some"
         raise InvalidInputError(msg)

@@ -11,7 +11,7 @@ from bandstand._util.words import counted
 from bandstand.cli._options import opened_store, require_store, store_option
 
 if TYPE_CHECKING:
-    from bandstand.radio.log.rebuild import Rebuilt
+    from bandstand.radio.log.snapshots import Rebuilt
 
 
 @click.command()
@@ -26,7 +26,7 @@ def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
     """
     # Imported here, so that other commands start without it.
     from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.radio.log.rebuild import rebuild as rebuild_all  # noqa: PLC0415
+    from bandstand.radio.log.snapshots import rebuild as rebuild_all  # noqa: PLC0415
 
     require_store(store)
     with opened_store(store) as opened, counting("Rebuilding", of="events") as progress:

@@ -40,7 +40,7 @@ def verify(*, backup: Path | None, as_json: bool, store: str | None) -> None:
 
 
 def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.radio.log.rebuild import check  # noqa: PLC0415
+    from bandstand.radio.log.snapshots import check  # noqa: PLC0415
     from bandstand.store.transfer.verify import verify as examine  # noqa: PLC0415
     from bandstand.study.verify import unreadable_studies  # noqa: PLC0415
 

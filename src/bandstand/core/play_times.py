@@ -1,7 +1,4 @@
-"""A catalogue as one listener meets it now.
-
-How long ago was each song heard, and how different is it from the last ones?
-"""
+"""A catalogue as one listener meets it now: elapsed times, and distances to the last songs."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _BLOCK: Final = 16_384
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlayTimes:
-    """What a listener has heard: which songs, when each of them last, and the last songs.
+    """The songs that a listener has heard, with the time of the last play of each.
 
     code          shape  meaning
     `heard_rows`  (H,)   the songs that were ever heard, rising
@@ -45,11 +42,11 @@ class PlayTimes:
 
     @classmethod
     def nothing(cls, songs: int, *, longest: Minutes = MONTH) -> PlayTimes:
-        """Return the state of somebody who has heard none of the songs."""
+        """Return the play times of a listener who has heard none of the songs."""
         return cls(songs=songs, longest=longest)
 
     def after(self, row: int, moment: Minutes) -> PlayTimes:
-        """Return the state after the song in `row` was heard at `moment`."""
+        """Return the play times after the song in `row` was heard at `moment`."""
         place = int(np.searchsorted(self.heard_rows, row))
         rows, at = self.heard_rows, self.heard_at
         if place < len(rows) and rows[place] == row:
@@ -102,16 +99,19 @@ class SongFeatures:
             typical_distance=_typical_distance(table),
         )
 
+    @classmethod
+    def unknown(cls, count: int) -> SongFeatures:
+        """Return songs without features: nothing can be predicted of them."""
+        return cls(
+            features=np.empty((count, 0)), squared_norms=np.zeros(count), typical_distance=1.0
+        )
+
     def __len__(self) -> int:
         return len(self.features)
 
-    def songs(self, listening: PlayTimes, now: Minutes) -> Songs:
+    def songs(self, play_times: PlayTimes, now: Minutes) -> Songs:
         """Return all songs as the model sees them at that moment."""
-        return SongsAt(self, listening, now)
-
-    def song(self, row: int, listening: PlayTimes, now: Minutes) -> Songs:
-        """Return the one song in `row` as the model sees it at that moment."""
-        return self.songs(listening, now).take([row])
+        return SongsAt(self, play_times, now)
 
     def distances(self, centre: Vector, rows: Rows = slice(None)) -> Vector:
         """Return how far each song is from `centre`, in units of the typical distance."""
@@ -124,20 +124,20 @@ class SongFeatures:
 
 
 class SongsAt(Songs):
-    """The songs of a catalogue at one moment of a listener; nothing is computed before its time."""
+    """The songs of a catalogue at one moment of a listener; columns are computed when asked for."""
 
-    def __init__(self, catalogue: SongFeatures, listening: PlayTimes, now: Minutes) -> None:
+    def __init__(self, catalogue: SongFeatures, play_times: PlayTimes, now: Minutes) -> None:
         object.__setattr__(self, "features", catalogue.features)
-        self.__dict__.update(_catalogue=catalogue, _listening=listening, _now=now)
+        self.__dict__.update(_catalogue=catalogue, _play_times=play_times, _now=now)
 
     _catalogue: SongFeatures
-    _listening: PlayTimes
+    _play_times: PlayTimes
     _now: Minutes
 
     @cached_property
     def elapsed(self) -> Vector:
         """The minutes since each song was heard: (S,)."""
-        dense: Vector = frozen(self._listening.elapsed(self._now))
+        dense: Vector = frozen(self._play_times.elapsed(self._now))
         return dense
 
     @cached_property
@@ -149,31 +149,31 @@ class SongsAt(Songs):
     @cached_property
     def longest(self) -> float:
         """The elapsed time that songs never heard share: none is longer."""
-        return float(self._listening.longest)
+        return float(self._play_times.longest)
 
     @cached_property
     def heard(self) -> Indices:
         """The rows whose elapsed time is shorter than that, rising."""
-        rows = self._listening.heard_rows
-        return rows[self._listening.elapsed_of(self._now, rows) < self.longest]
+        rows = self._play_times.heard_rows
+        return rows[self._play_times.elapsed_of(self._now, rows) < self.longest]
 
     def elapsed_of(self, rows: Rows) -> Vector:
         """Return the minutes since each of the songs in `rows` was heard: (n,)."""
-        return self._listening.elapsed_of(self._now, rows)
+        return self._play_times.elapsed_of(self._now, rows)
 
     def diversity_of(self, rows: Rows) -> Vector:
         """Return the distance to the mean of the recent songs; 1 before anything was heard."""
-        if not self._listening.recent:
+        if not self._play_times.recent:
             return np.ones(len(self._catalogue.squared_norms[rows]))
         return self._catalogue.distances(self._recent_centre, rows)
 
     @cached_property
     def _recent_centre(self) -> Vector:
-        return np.asarray(self.features_of(list(self._listening.recent)).mean(axis=0))
+        return np.asarray(self.features_of(list(self._play_times.recent)).mean(axis=0))
 
 
 def _by_blocks(table: Features, value: Any) -> Vector:
-    """Return one number per row, computed in double precision some rows at a time."""
+    """Return one number per row, computed in double precision and in blocks."""
     values = np.empty(len(table))
     with np.errstate(under="ignore"):
         for start in range(0, len(table), _BLOCK):

@@ -1,8 +1,8 @@
-"""The interactive object: ask it for songs, tell it what the listener said.
+"""The interactive object: ask it for songs, and tell it the listener's answers.
 
-It holds a catalogue, one listener's history and the belief about that listener, and it is
-the only thing here that changes. Time comes in with every call; randomness comes from
-the seed and the step alone, so any recommendation can be replayed.
+A mutable shell around a `ListenerModel`, with names for songs and dates for minutes. Time comes in
+with every call; randomness comes from the seed and the step alone, so any recommendation can be
+replayed.
 """
 
 from __future__ import annotations
@@ -13,28 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
+from bandstand.core.listener_model import ListenerModel, RatedRow
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import History
 from bandstand.core.model.priors import paper_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
-from bandstand.core.play_times import PlayTimes, SongFeatures
-from bandstand.core.playlist import PlaylistRequest, plan_playlist
-from bandstand.core.random_streams import randomness
+from bandstand.core.play_times import SongFeatures
 from bandstand.core.registry import DEFAULT, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-    from decimal import Decimal
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
-    from bandstand.core.engines.engine import Engine, Summary
+    from bandstand.core.engines.engine import Summary
+    from bandstand.core.model.history import History
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.core.model.songs import Songs
-    from bandstand.core.random_streams import Purpose
     from bandstand.types import Vector
 
 Song: TypeAlias = "Hashable"
@@ -42,7 +39,7 @@ Song: TypeAlias = "Hashable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a listener said about a song, and when."""
+    """A listener's rating of a song at a time."""
 
     song: Song
     rating: float
@@ -56,16 +53,6 @@ class PlannedSong:
 
     song: Song
     minutes_from_now: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What the listener has said so far, and what was heard when."""
-
-    history: History
-    listening: PlayTimes
-    start: Decimal | None  # of the first answer, in seconds since 1970
-    latest: Minutes  # of the last answer, since the first
 
 
 class Recommender:
@@ -93,33 +80,21 @@ class Recommender:
         seed: int = 0,
     ) -> None:
         named = algorithm_named(algorithm)
-        table = features if raw else Standardiser.fit(features).apply(features)
-        self.catalogue = SongFeatures.of(table)
-        count = len(self.catalogue)
+        songs = SongFeatures.of(features if raw else Standardiser.fit(features).apply(features))
+        count, columns = songs.features.shape
         self.ids: Sequence[Song] = range(count) if ids is None else list(ids)
         self._row_of = _Numbered(count) if ids is None else _rows_by_id(self.ids, count)
-        columns = self.catalogue.features.shape[1]
         start = prior or (paper_prior(columns) if raw else radio_prior(columns))
-        self.engine: Engine[Any] = named.engine_for(start)
-        self.policy = named.policy
-        self.seed = _checked_seed(seed)
-        self._told = self._nothing_told()
-        self._memory = self.engine.remember(self.songs())
-        self._answers: list[Answer] = []
-        self.belief = self.engine.fit(self.history, rng=self._rng(0, "learn"))
-
-    def _nothing_told(self) -> _Told:
-        return _Told(
-            history=History.empty(self.catalogue.features.shape[1]),
-            listening=PlayTimes.nothing(len(self.catalogue)),
-            start=None,
-            latest=Minutes(0.0),
+        self.model: ListenerModel[Any] = ListenerModel.begin(
+            songs, named.engine_for(start), named.policy, seed=_checked_seed(seed)
         )
+        self._new = self.model
+        self._answers: list[Answer] = []
 
     @property
     def history(self) -> History:
-        """What has been learnt from."""
-        return self._told.history
+        """The answers that count."""
+        return self.model.history
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -129,18 +104,13 @@ class Recommender:
     @property
     def step(self) -> int:
         """The number of the next recommendation, counted from 1."""
-        return len(self.history) + 1
+        return self.model.step
 
     def update(self, song: Song, rating: float, time: Moment, weight: float = 1.0) -> None:
-        """Learn what the listener said about `song`."""
+        """Learn the listener's rating of `song`."""
         answer = Answer(song=song, rating=rating, time=time, weight=weight)
-        told = self._after(self._told, answer)
-        count = len(told.history)
-        if count > len(self.history):
-            self.belief = self.engine.update(
-                self.belief, told.history, rng=self._rng(count, "learn")
-            )
-        self._told = told
+        [rated] = self._rated(self._answers, [answer])
+        self.model = self.model.after(rated)
         self._answers.append(answer)
 
     def replay(self, answers: Iterable[Answer]) -> None:
@@ -148,34 +118,25 @@ class Recommender:
 
         Engines that draw, or that start from where they were, may end a little elsewhere.
         """
-        self._learn(self._told, self._answers, answers)
+        more = list(answers)
+        self.model = self.model.fit(self._rated(self._answers, more))
+        self._answers += more
 
     def undo(self) -> None:
         """Forget the last answer, as if it had never been given."""
         if not self._answers:
             msg = "there must be an answer to take back, got none so far"
             raise InvalidInputError(msg)
-        self._learn(self._nothing_told(), [], self._answers[:-1])
-
-    def _learn(self, told: _Told, before: list[Answer], answers: Iterable[Answer]) -> None:
-        """Take over `told` and `before` with all of `answers`, or nothing if one is refused."""
-        more = list(answers)
-        for answer in more:
-            told = self._after(told, answer)
-        rng = self._rng(len(told.history), "learn")
-        self.belief = self.engine.fit(told.history, rng=rng)
-        self._told, self._answers = told, [*before, *more]
+        left = self._answers[:-1]
+        self.model = self._new.fit(self._rated([], left))
+        self._answers = left
 
     def recommend(
         self, n: int = 1, *, exclude: Iterable[Song] = (), at: Moment | None = None
     ) -> list[Song]:
         """Return the `n` songs to play now, best first; fewer if there are not as many."""
-        rows = self.policy.choose(
-            self.predict(at=at),
-            step=self.step,
-            rng=self.randomness(),
-            count=_checked_count(n),
-            allowed=self._allowed(exclude),
+        rows = self.model.choose(
+            self._minutes(at), count=_checked_count(n), allowed=self._allowed(exclude)
         )
         return [self.ids[int(row)] for row in rows]
 
@@ -191,76 +152,62 @@ class Recommender:
 
         `minutes` is the length of a song, one for all or one for each.
         """
-        request = PlaylistRequest(
+        start = self._minutes(at)
+        planned = self.model.plan(
+            start,
             count=_checked_count(n),
-            start=self._moment(at),
-            step=self.step,
-            lengths=_checked_lengths(minutes, len(self.ids)),
             allowed=self._allowed(exclude),
-            randomness=lambda step: self._rng(step, "choose"),
-        )
-        planned = plan_playlist(
-            self.engine,
-            self.policy,
-            self.belief,
-            self.catalogue,
-            self._told.listening,
-            request,
-            memory=self._memory,
+            lengths=_checked_lengths(minutes, len(self.ids)),
         )
         return [
-            PlannedSong(song=self.ids[row], minutes_from_now=float(moment - request.start))
+            PlannedSong(song=self.ids[row], minutes_from_now=float(moment - start))
             for row, moment in planned
         ]
 
     def predict(
         self, *, only: Iterable[Song] | None = None, at: Moment | None = None
     ) -> Prediction:
-        """Return what is believed about every song at that moment, or about some in their order."""
-        songs = self.songs(at=at)
-        if only is None:
-            return self.engine.predict(self.belief, songs, memory=self._memory)
-        return self.engine.predict(self.belief, songs.take([self._row(song) for song in only]))
+        """Return the prediction of every song at that moment, or of some in their order."""
+        rows = None if only is None else [self._row(song) for song in only]
+        return self.model.predict(self._minutes(at), rows)
 
     def elapsed(self, *, at: Moment | None = None) -> Vector:
         """Return the minutes since each song was last heard, at most a month."""
-        return self._told.listening.elapsed(self._moment(at))
+        return self.model.play_times.elapsed(self._minutes(at))
 
     def scores(self, *, at: Moment | None = None) -> Vector:
         """Return the algorithm's own score of every song; a list is sorted by it."""
-        return self.policy.scores(self.predict(at=at), step=self.step, rng=self.randomness())
+        return self.model.policy.scores(self.predict(at=at), step=self.step, rng=self.randomness())
 
     def songs(self, *, at: Moment | None = None) -> Songs:
         """Return the whole catalogue as the model sees it at that moment."""
-        return self.catalogue.songs(self._told.listening, self._moment(at))
+        return self.model.songs(self._minutes(at))
 
     def randomness(self) -> np.random.Generator:
-        """Return what this step's choice is drawn with: from the seed and the step alone."""
-        return self._rng(self.step, "choose")
+        """Return the randomness of this step's choice: from the seed and the step alone."""
+        return self.model.randomness(self.step)
 
     def summary(self) -> Summary:
-        """Return what has been learnt about the listener, in a few numbers."""
-        return self.engine.summary(self.belief)
+        """Return what has been learned about the listener, in a few numbers."""
+        return self.model.engine.summary(self.model.belief)
 
-    def _after(self, told: _Told, answer: Answer) -> _Told:
-        """Return what has been said after `answer`; nothing is changed."""
-        row, seconds = self._row(answer.song), seconds_of(answer.time)
-        start = seconds if told.start is None else told.start
-        now = minutes_between(start, seconds)
-        _check_order(now, told, "answers must come in order of time")
-        song = self.catalogue.song(row, told.listening, now)
-        return _Told(
-            history=told.history.append(
-                features=song.features[0],
-                elapsed=float(song.elapsed[0]),
-                rating=answer.rating,
-                weight=answer.weight,
-                diversity=float(song.diversity[0]),
-            ),
-            listening=told.listening.after(row, now),
-            start=start,
-            latest=now,
-        )
+    def _rated(self, before: Sequence[Answer], answers: Iterable[Answer]) -> Iterator[RatedRow]:
+        """Yield answers by row and minute, in order of time after those before."""
+        latest = self._latest(before)
+        start = seconds_of(before[0].time) if before else None
+        for answer in answers:
+            row, seconds = self._row(answer.song), seconds_of(answer.time)
+            start = seconds if start is None else start
+            now = minutes_between(start, seconds)
+            _check_order(now, latest, "answers must come in order of time")
+            latest = now
+            yield RatedRow(row=row, time=now, rating=answer.rating, weight=answer.weight)
+
+    def _latest(self, answers: Sequence[Answer]) -> Minutes:
+        """Return the minutes from the first answer to the last."""
+        if len(answers) < 2:
+            return Minutes(0.0)
+        return minutes_between(seconds_of(answers[0].time), seconds_of(answers[-1].time))
 
     def _row(self, song: Song) -> int:
         try:
@@ -272,19 +219,17 @@ class Recommender:
     def _allowed(self, exclude: Iterable[Song]) -> CandidateSet:
         return CandidateSet.everything(len(self.ids)).without([self._row(song) for song in exclude])
 
-    def _moment(self, at: Moment | None) -> Minutes:
+    def _minutes(self, at: Moment | None) -> Minutes:
         """Return the minutes since the first answer; minutes since 1970 would lose digits."""
+        latest = self._latest(self._answers)
         if at is None:
-            return self._told.latest
+            return latest
         seconds = seconds_of(at)
-        if self._told.start is None:
+        if not self._answers:
             return Minutes(0.0)
-        now = minutes_between(self._told.start, seconds)
-        _check_order(now, self._told, "the moment must not be before the last answer")
+        now = minutes_between(seconds_of(self._answers[0].time), seconds)
+        _check_order(now, latest, "the moment must not be before the last answer")
         return now
-
-    def _rng(self, number: int, purpose: Purpose) -> np.random.Generator:
-        return randomness(self.seed, number, purpose)
 
 
 class _Numbered:
@@ -299,9 +244,9 @@ class _Numbered:
         raise KeyError(song)
 
 
-def _check_order(now: Minutes, told: _Told, expected: str) -> None:
-    if now < told.latest:
-        msg = f"{expected}, got one {told.latest - now:g} minutes earlier"
+def _check_order(now: Minutes, latest: Minutes, expected: str) -> None:
+    if now < latest:
+        msg = f"{expected}, got one {latest - now:g} minutes earlier"
         raise InvalidInputError(msg)
 
 

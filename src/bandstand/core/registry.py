@@ -1,6 +1,6 @@
 """The named algorithms: pairs of an engine, which believes, and a policy, which chooses.
 
-To add one, write its policy or engine in a file of its own and add one line to `ALGORITHMS`
+To add one, write its policy or engine in a file of its own and add one line to the table below
 (docs/add-a-policy.md walks through it).
 """
 
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from bandstand.core.policies.policy import ScorePolicy
 
 DEFAULT: Final = "bayes-ucb-cn-x"
+RANDOM: Final = "random"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Algorithm:
     """One named way to recommend."""
 
@@ -47,8 +48,8 @@ class Algorithm:
     summary: str
     make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]]
     policy: ScorePolicy
-    # Whether the next song takes milliseconds, however much was rated: of a server's listeners,
-    # those whose algorithm is quick never wait for the others.
+    # Whether the next song takes milliseconds, whatever the number of ratings: listeners of a
+    # quick algorithm never wait for the others.
     is_quick: bool = True
 
     def engine_for(
@@ -56,19 +57,6 @@ class Algorithm:
     ) -> Engine[Any]:
         """Return the engine; `basis` is the novelty curve of those that learn its shape."""
         return self.make_engine(prior, basis)
-
-
-def _algorithm(
-    name: str,
-    summary: str,
-    make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]],
-    policy: ScorePolicy,
-    *,
-    is_quick: bool = True,
-) -> Algorithm:
-    return Algorithm(
-        name=name, summary=summary, make_engine=make_engine, policy=policy, is_quick=is_quick
-    )
 
 
 def _exact(prior: ListenerPrior, _: PiecewiseLinearBasis) -> Exact:
@@ -83,59 +71,57 @@ def _variational_diversity(prior: ListenerPrior, basis: PiecewiseLinearBasis) ->
     return Variational(model=content_novelty_diversity(prior.preference.columns, basis))
 
 
-ALGORITHMS: Final[dict[str, Algorithm]] = {
-    algorithm.name: algorithm
-    for algorithm in (
-        # The paper's six.
-        _algorithm("random", "any song", lambda *_: NoModel(), Uniform()),
-        _algorithm("linucb-c", "LinUCB on the content", lambda *_: Ridge(), LinUcb()),
-        _algorithm(
-            "linucb-cn",
-            "LinUCB on the content and the elapsed time",
-            lambda *_: Ridge(time_unit=MONTH),
-            LinUcb(),
-        ),
-        _algorithm("greedy-cn", "least squares, no exploring", lambda *_: LeastSquares(), Greedy()),
-        _algorithm(
-            "bayes-ucb-cn",
-            "Bayes-UCB by MCMC",
-            lambda prior, _: Mcmc(prior=prior),
-            BayesUcb(),
-            is_quick=False,  # seconds
-        ),
-        _algorithm(
-            "bayes-ucb-cn-v",
-            "Bayes-UCB by variational inference",
-            _variational,
-            BayesUcb(),
-            is_quick=False,  # all ratings are gone through again after each
-        ),
-        # Ours.
-        _algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
-        _algorithm(
-            "bayes-ucb-cnd-v",
-            "variational Bayes-UCB with a third factor, diversity",
-            _variational_diversity,
-            BayesUcb(),
-            is_quick=False,
-        ),
-        _algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
-        _algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
-        _algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
-        _algorithm(
-            "epsilon-greedy-cn-x",
-            "highest exact posterior mean, now and then any song",
-            _exact,
-            EpsilonGreedy(),
-        ),
-        _algorithm(
-            "greedy-cn-map",
-            "least squares with the prior as penalty, no exploring",
-            lambda prior, _: LeastSquares(penalty=prior),
-            Greedy(),
-        ),
-    )
-}
+_ALL: Final = (
+    # The paper's six.
+    Algorithm(RANDOM, "any song", lambda *_: NoModel(), Uniform()),
+    Algorithm("linucb-c", "LinUCB on the content", lambda *_: Ridge(), LinUcb()),
+    Algorithm(
+        "linucb-cn",
+        "LinUCB on the content and the elapsed time",
+        lambda *_: Ridge(time_unit=MONTH),
+        LinUcb(),
+    ),
+    Algorithm("greedy-cn", "least squares, no exploring", lambda *_: LeastSquares(), Greedy()),
+    Algorithm(
+        "bayes-ucb-cn",
+        "Bayes-UCB by MCMC",
+        lambda prior, _: Mcmc(prior=prior),
+        BayesUcb(),
+        is_quick=False,  # seconds
+    ),
+    Algorithm(
+        "bayes-ucb-cn-v",
+        "Bayes-UCB by variational inference",
+        _variational,
+        BayesUcb(),
+        is_quick=False,  # every rating is a pass over all of them
+    ),
+    # Ours.
+    Algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
+    Algorithm(
+        "bayes-ucb-cnd-v",
+        "variational Bayes-UCB with a third factor, diversity",
+        _variational_diversity,
+        BayesUcb(),
+        is_quick=False,
+    ),
+    Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
+    Algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
+    Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
+    Algorithm(
+        "epsilon-greedy-cn-x",
+        "highest exact posterior mean, now and then any song",
+        _exact,
+        EpsilonGreedy(),
+    ),
+    Algorithm(
+        "greedy-cn-map",
+        "least squares with the prior as penalty, no exploring",
+        lambda prior, _: LeastSquares(penalty=prior),
+        Greedy(),
+    ),
+)
+ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
 
 
 def algorithm_named(name: str) -> Algorithm:

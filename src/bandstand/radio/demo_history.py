@@ -73,7 +73,7 @@ def _evenings(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the time and the content of each event, oldest first.
 
-    Songs that are liked come more often, as on a radio that has learnt something by then.
+    Songs that are liked come more often, as on a radio that has learned something by then.
     """
     liked = np.array([liking.get(song.tags.genre or "", 3.0) for song in songs])
     heard_at = np.full(len(songs), -np.inf)

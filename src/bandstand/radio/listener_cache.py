@@ -1,7 +1,10 @@
-"""A seat for each listener who is here: what is known of them, kept ready.
+"""LRU cache of per-listener state, bounded by bytes.
 
-All of it follows from the log, so a seat can be cleared at any time. The hall is only so large;
-when it is full, whoever has been quiet for longest gives way.
+    cached ledger, or else a snapshot's ─ end of the log ─ ledger
+    cached listener, if it still fits ─ ledger ─ listener
+
+Everything in it can be rebuilt from the log. A snapshot of the ledger is written now and then, so
+that no long log is read twice.
 """
 
 from __future__ import annotations
@@ -10,115 +13,248 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import Catalogue, load_shelf
+from bandstand.music.catalogue.projected import Sound, load_sound
+from bandstand.radio.listener_settings import ListenerSettings, settings_from
+from bandstand.radio.log import snapshots
+from bandstand.radio.selection.select import RadioListener
+from bandstand.radio.selection.training_data import nothing_known
+from bandstand.store import accounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from sqlalchemy import Connection
+
+    from bandstand.music.audio.projection import Projection
     from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.training_data import FeaturesOf
+    from bandstand.store.database.connection import Store
 
-# A play is a row of 48 bytes, and most are of a song of their own with its id; in bytes.
-_PER_PLAY: Final = 250
-# What `taste_of` keeps: a digest and a number.
-_PER_POINT: Final = 200
+# A play is a row of 48 bytes, and most are of a song of their own with its id.
+_BYTES_PER_PLAY: Final = 250
+# Of the cache of `taste_of`: a digest and a number.
+_BYTES_PER_POINT: Final = 200
+# A snapshot is written after this number of events, or this part of all plays: reading fewer again
+# takes a millisecond, and a long history is not written again for every few of them.
+_SNAPSHOT_EVENTS: Final = 64
+_SNAPSHOT_PART: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ready:
-    """A model, and the same one made ready for more answers; None if it needs no preparing."""
+class CatalogueSnapshot:
+    """The songs that can be played, and the projection that their features were made with.
 
-    model: ListenerRecommender
-    prepared: ListenerRecommender | None
+    One value that is exchanged when songs change.
+    """
+
+    catalogue: Catalogue
+    sound: Sound | None
+
+    @property
+    def features_of(self) -> FeaturesOf:
+        """The features of songs outside the catalogue."""
+        return nothing_known if self.sound is None else self.sound.features
+
+    def projection(self, catalogue: Catalogue) -> Projection | None:
+        """Return the projection of a catalogue's features, unless it is another catalogue."""
+        if self.sound is None or catalogue is not self.catalogue:
+            return None
+        return self.sound.projection
+
+
+def load_catalogue(store: Store, before: CatalogueSnapshot | None = None) -> CatalogueSnapshot:
+    """Return a store's songs; those of `before` save reading what has not changed."""
+    catalogue = load_shelf(store, None if before is None else before.catalogue)
+    sound = load_sound(store)
+    # A scan may have fitted another projection between the two; the next refresh brings it.
+    if sound is not None and catalogue.stamp.get("projection") != sound.version:
+        sound = None
+    return CatalogueSnapshot(catalogue=catalogue, sound=sound)
 
 
 @dataclass(slots=True, eq=False)
-class Seat:
-    """What is kept of one listener; whoever holds `lock` may read and change it."""
+class CachedListener:
+    """The state of one listener; the holder of `lock` may read and change it."""
 
     account: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     ledger: Ledger | None = None
-    model: ListenerRecommender | None = None
-    ready: Ready | None = None  # for the next answer; until then the model stays as it is
-    saved: int = 0  # the last event in the newest snapshot that is known of
-    known: dict[bytes, float] = field(default_factory=dict)  # what `taste_of` keeps
-    nbytes: int = 0  # as counted by the hall
+    settings: ListenerSettings = field(default_factory=ListenerSettings)
+    seed: int = 0
+    listener: RadioListener | None = None
+    # `listener` as it was, and rebuilt for the next answer; until then it stays as it is.
+    rebuilt: tuple[RadioListener, RadioListener] | None = None
+    saved: int = 0  # the last event in the newest snapshot
+    known: dict[bytes, float] = field(default_factory=dict)  # the cache of `taste_of`
+    nbytes: int = 0  # as counted by the cache
 
-    def keep(self, model: ListenerRecommender | None) -> None:
-        """Keep this model, and nothing that was made ready for another one."""
-        self.model = model
-        if self.ready is not None and self.ready.model is not model:
-            self.ready = None
+    def size(self) -> int:
+        """Return about how much is kept, in bytes."""
+        plays = 0 if self.ledger is None else len(self.ledger.plays)
+        listener = 0 if self.listener is None else self.listener.nbytes
+        if self.rebuilt is not None and self.rebuilt[0] is not self.rebuilt[1]:
+            listener += self.rebuilt[1].nbytes
+        return listener + _BYTES_PER_PLAY * plays + _BYTES_PER_POINT * len(self.known)
+
+    def load_state(
+        self, store: Store, write: Callable[[Callable[[Connection], Any], str], object]
+    ) -> Ledger:
+        """Read settings, seed and the end of the log; `write` is for snapshots."""
+        with store.reading() as connection:
+            account = accounts.get(connection, self.account)
+            if account is None:
+                msg = "there must be an account with that id, got one that is gone"
+                raise NotFoundError(msg)
+            self.seed = account.seed
+            self.settings = settings_from(accounts.settings(connection, self.account))
+            if self.ledger is None:
+                ledger, self.saved = snapshots.load(connection, self.account)
+            else:
+                ledger = snapshots.catch_up(connection, self.account, self.ledger)
+        self.ledger = ledger
+        if ledger.seq - self.saved >= max(_SNAPSHOT_EVENTS, len(ledger.plays) // _SNAPSHOT_PART):
+            self.saved = ledger.seq
+            write(lambda connection: snapshots.save(connection, account.id, ledger), account.id)
+        return ledger
+
+    def follow(self, ledger: Ledger, songs: CatalogueSnapshot) -> RadioListener:
+        """Return the listener as of this ledger, the settings and the songs."""
+        settings, found = self.settings, self._latest(ledger)
+        if found is not None:
+            found = _follow(found, ledger, settings, songs)
+        if found is None:
+            found = RadioListener.load(
+                songs.catalogue,
+                ledger,
+                algorithm=settings.algorithm,
+                intercept=settings.intercept,
+                seed=self.seed,
+                features_of=songs.features_of,
+            )
+        self.keep(found)
+        return found
+
+    def _latest(self, ledger: Ledger) -> RadioListener | None:
+        """Return the cached listener, rebuilt if there are new events.
+
+        Not before: two questions without an event between them have the same answer, to the last
+        digit.
+        """
+        listener, rebuilt = self.listener, self.rebuilt
+        if listener is None or ledger is listener.ledger:
+            return listener
+        self.rebuilt = None
+        return rebuilt[1] if rebuilt is not None and rebuilt[0] is listener else listener
+
+    def keep(self, listener: RadioListener | None) -> None:
+        """Keep this listener, and nothing that was rebuilt from another one."""
+        self.listener = listener
+        if self.rebuilt is not None and self.rebuilt[0] is not listener:
+            self.rebuilt = None
+
+    def migrate(self, songs: CatalogueSnapshot) -> None:
+        """Move to the songs of today.
+
+        Otherwise each listener who asks no more would keep an old catalogue alive.
+        """
+        with self.lock:  # waits for requests that began with the catalogue before
+            listener = self.listener
+        if listener is None or listener.catalogue is songs.catalogue:
+            return
+        moved = listener.migrated(songs.catalogue, listener.ledger, songs.features_of)
+        with self.lock:
+            if self.listener is listener:
+                self.keep(moved)  # None where it is loaded again, at the next question
+
+    def rebuild(self) -> None:
+        """Rebuild the listener for more answers; the lock is held only to keep the outcome."""
+        listener = self.listener
+        if listener is None or self.is_rebuilt(listener):
+            return
+        rebuilt = listener.rebuilt()
+        with self.lock:
+            if self.listener is listener:  # or else it is rebuilt after the next question
+                self.rebuilt = (listener, rebuilt)
+
+    def is_rebuilt(self, listener: RadioListener) -> bool:
+        """Return whether a listener has been rebuilt."""
+        return self.rebuilt is not None and self.rebuilt[0] is listener
 
 
-class Seats:
-    """Seats that together hold at most `most_bytes`, or one; to be shared by threads."""
+def _follow(
+    listener: RadioListener, ledger: Ledger, settings: ListenerSettings, songs: CatalogueSnapshot
+) -> RadioListener | None:
+    """Return the same listener with ledger and songs of today; None where it does not fit."""
+    made_for = (listener.algorithm, listener.reader.intercept)
+    if made_for != (settings.algorithm, settings.intercept):
+        return None
+    if listener.catalogue is songs.catalogue:
+        return listener.follow(ledger)
+    return listener.migrated(songs.catalogue, ledger, songs.features_of)
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._seats: OrderedDict[str, Seat] = OrderedDict()
+
+class ListenerCache:
+    """Listeners that together hold at most `max_bytes`, or one; to be shared by threads."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._listeners: OrderedDict[str, CachedListener] = OrderedDict()
         self._nbytes = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._seats)
+        return len(self._listeners)
 
     @property
     def nbytes(self) -> int:
-        """How much all seats hold, in bytes."""
+        """The size of all listeners."""
         return self._nbytes
 
     @contextmanager
-    def taken(self, account: str) -> Iterator[Seat]:
-        """Give the listener's seat, to one thread at a time."""
+    def locked(self, account: str) -> Iterator[CachedListener]:
+        """Give the listener to one thread at a time."""
         with self._lock:
-            seat = self._seats.setdefault(account, Seat(account))
-            self._seats.move_to_end(account)
-        with seat.lock:
+            cached = self._listeners.setdefault(account, CachedListener(account))
+            self._listeners.move_to_end(account)
+        with cached.lock:
             try:
-                yield seat
-            finally:  # also when a question fails: what was learnt for it is kept
-                self._make_room(seat)
+                yield cached
+            finally:  # also when a question fails: what was learned for it is kept
+                self._count(cached)
 
-    def all(self) -> list[Seat]:
-        """Return all seats, those who were here last first."""
+    def all(self) -> list[CachedListener]:
+        """Return all listeners, the latest first."""
         with self._lock:
-            return list(reversed(self._seats.values()))
+            return list(reversed(self._listeners.values()))
 
-    def seated(self, account: str) -> Seat | None:
-        """Return the seat of a listener who has one; it does not count as having been here."""
+    def get(self, account: str) -> CachedListener | None:
+        """Return a listener if there is one; it does not count as a use."""
         with self._lock:
-            return self._seats.get(account)
+            return self._listeners.get(account)
 
-    def count(self, seat: Seat) -> None:
-        """Count a seat anew that has changed; whoever calls must not hold it."""
-        with seat.lock:
-            self._make_room(seat)
+    def recount(self, cached: CachedListener) -> None:
+        """Count the bytes of a listener that has changed; the caller must not hold its lock."""
+        with cached.lock:
+            self._count(cached)
 
-    def clear(self, account: str) -> None:
-        """Forget what is kept of a listener."""
+    def drop(self, account: str) -> None:
+        """Forget a listener."""
         with self._lock:
-            seat = self._seats.pop(account, None)
-            self._nbytes -= 0 if seat is None else seat.nbytes
+            cached = self._listeners.pop(account, None)
+            self._nbytes -= 0 if cached is None else cached.nbytes
 
-    def _make_room(self, seat: Seat) -> None:
-        """Count a seat anew, and clear others; whoever still holds one goes on with it."""
-        nbytes = _size(seat)
+    def _count(self, cached: CachedListener) -> None:
+        """Count a listener's bytes, and evict others; a thread that holds one goes on with it."""
+        nbytes = cached.size()
         with self._lock:
-            if self._seats.get(seat.account) is not seat:
-                return  # it was cleared meanwhile, and counts no more
-            self._nbytes += nbytes - seat.nbytes
-            seat.nbytes = nbytes
-            while self._nbytes > self._most_bytes and len(self._seats) > 1:
-                _, quiet = self._seats.popitem(last=False)
+            if self._listeners.get(cached.account) is not cached:
+                return  # it was dropped meanwhile, and counts no more
+            self._nbytes += nbytes - cached.nbytes
+            cached.nbytes = nbytes
+            while self._nbytes > self._max_bytes and len(self._listeners) > 1:
+                _, quiet = self._listeners.popitem(last=False)
                 self._nbytes -= quiet.nbytes
-
-
-def _size(seat: Seat) -> int:
-    """Return about how much is kept in a seat, in bytes."""
-    model = 0 if seat.model is None else seat.model.nbytes
-    if seat.ready is not None and seat.ready.prepared is not None:
-        model += seat.ready.prepared.nbytes
-    ledger = 0 if seat.ledger is None else _PER_PLAY * len(seat.ledger.plays)
-    return model + ledger + _PER_POINT * len(seat.known)

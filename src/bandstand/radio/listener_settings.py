@@ -1,6 +1,6 @@
-"""How a listener wants the radio: the dial, the algorithm, whether it may learn.
+"""A listener's settings: the dial, the algorithm, whether the radio may learn.
 
-What is stored is only what a listener has changed, so a better default reaches everybody else.
+Only what a listener has changed is stored, so a better default reaches all others.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class ListenerSettings:
 
     algorithm: str = DEFAULT
     dial: float = 0.0  # from -1, what is known to please, to 1, discover; 0 is the paper's
-    intercept: bool = True  # whether a liking for music as such is learnt beside its features
-    private: bool = False  # nothing is learnt, and nothing that is heard is noted
+    intercept: bool = True  # whether generosity with stars is learned beside the features
+    private: bool = False  # nothing is learned, and no play is stored
 
 
 _KINDS: Final = {"algorithm": str, "dial": float, "intercept": bool, "private": bool}

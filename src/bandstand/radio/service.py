@@ -1,34 +1,38 @@
-"""The radio: what a listener asks of it, and what a listener tells it.
+"""The radio: questions and answers of all listeners over one store.
 
-    told ─ submit ─ log (on the disk before it is acknowledged)
-                     │
-    asked ─ next ─ catch up with the log ─ belief ─ choice ─ why
-                                             └ afterwards: made ready for more answers
+    events ─ submit ─ log (on the disk before it is acknowledged)
+                       │
+    question ─ catch up with the log ─ belief ─ selection ─ why
+                                         └ afterwards: rebuilt for more answers
 
-A listener's belief is a cache of the log: whoever asks for the next song reads the end of the
-log first, so the answer always includes what was said before, also to another process.
+A listener's belief is a cache of the log: a request for the next song reads the end of the log
+first, so it always includes every event that was acknowledged, also by another process.
+
+A catalogue is as old as its last refresh. So a selected song is looked up in the store before it
+is offered; songs that have left the library meanwhile are excluded.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bandstand.core.registry import algorithm_named
-from bandstand.errors import NotFoundError, TakesLongError
-from bandstand.radio.background import Preparing
-from bandstand.radio.listener_cache import Ready, Seat, Seats
+from bandstand.core.registry import ALGORITHMS
+from bandstand.errors import NotFoundError
+from bandstand.radio.background import BackgroundWorker
+from bandstand.radio.explain.why import explain, only
+from bandstand.radio.listener_cache import ListenerCache, load_catalogue
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
-from bandstand.radio.offers import Offer, SongView, offered
-from bandstand.radio.replay import Standing, bring_along, caught_up, stands
-from bandstand.radio.stock import load_stock
+from bandstand.radio.selection.stations import ANY_SONG
 from bandstand.store import accounts
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
-from bandstand.store.songs import songs
+from bandstand.store.songs import changes as song_changes
+from bandstand.store.songs import files, songs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
     from typing import Any
 
@@ -37,14 +41,44 @@ if TYPE_CHECKING:
     from bandstand._util.clock import Clock
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.explain.taste import Taste
+    from bandstand.radio.explain.why import Why
+    from bandstand.radio.listener_cache import CachedListener
     from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.chosen import Chosen
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
-    from bandstand.radio.selection.stations import Wish
+    from bandstand.radio.selection.select import RadioListener, Selection
+    from bandstand.radio.selection.stations import Station
     from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Appended, Event, NewEvent
+    from bandstand.store.events.events import Appended, NewEvent
+    from bandstand.store.songs.songs import SongRecord
 
 Result = TypeVar("Result")
+
+# The second choice knows all songs that have left; more go meanwhile only while a scan ends.
+_MAX_CHOICES: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A song to play, and why."""
+
+    song: SongRecord
+    why: Why
+    how: str  # "model", "random" or "wish"
+    note: str | None  # why it was drawn at random, where it was
+    step: int  # the number of this recommendation, counted from 1
+    seq: int  # the last event of the listener's log that it takes into account
+    at: int  # when it begins, if all songs before it are played: UTC, in milliseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SongView:
+    """The prediction of one song for a listener now; what is not known is None."""
+
+    song: SongRecord
+    expected: float | None  # stars
+    standard_deviation: float | None  # of the expected rating, in stars
+    novelty: float | None  # from 0, just heard, to 1, quite fresh
+    heard_at: int | None  # UTC, in milliseconds
+    seq: int  # the last event of the listener's log that this takes into account
 
 
 class Radio:
@@ -54,35 +88,35 @@ class Radio:
         self.store: Final = store
         self.clock: Final = clock
         self._writer = GroupWriter(store)
-        self._seats = Seats(listener_cache_mb * 1_000_000)
+        self._cache = ListenerCache(listener_cache_mb * 1_000_000)
         self._refreshing = threading.Lock()
-        self._stock = load_stock(store)
-        self._preparing = Preparing(self._prepare)
+        self._songs = load_catalogue(store)
+        self._rebuilding = BackgroundWorker(self._rebuild)
 
     def close(self) -> None:
         """Write what is waiting, then stop writing; the store stays open."""
-        self._preparing.close()
+        self._rebuilding.close()
         self._writer.close()
 
     # ── The library ──────────────────────────────────────────────────────────────────────
 
     @property
-    def shelf(self) -> Catalogue:
+    def catalogue(self) -> Catalogue:
         """The songs that can be played."""
-        return self._stock.shelf
+        return self._songs.catalogue
 
     def refresh(self) -> None:
-        """Take notice of songs that have come or gone; listeners find them at their next song.
+        """Load songs that have come or gone; listeners get them with their next song.
 
-        Whoever is quiet is brought along: nobody keeps the shelf before alive.
+        Quiet listeners are migrated too, so that none keeps the catalogue before alive.
         """
         with self._refreshing:
-            self._stock = load_stock(self.store, self._stock)
-        for seat in self._seats.all():
-            bring_along(seat, self._stock)
-            self._seats.count(seat)
+            self._songs = load_catalogue(self.store, self._songs)
+        for cached in self._cache.all():
+            cached.migrate(self._songs)
+            self._cache.recount(cached)
 
-    # ── What is told ─────────────────────────────────────────────────────────────────────
+    # ── Events ───────────────────────────────────────────────────────────────────────────
 
     @property
     def failure(self) -> str | None:
@@ -97,23 +131,24 @@ class Radio:
         """Return the event as the log has it; None if the listener is in private mode."""
 
         def append(connection: Connection) -> Appended | None:
-            if new.kind in events.HEARD and self._is_private(connection, new.account):
+            if new.kind in events.HEARD and _settings(connection, new.account).private:
                 return None
             return events.append(connection, new, now=self.clock())
 
         return self.write(append, order=new.account)
 
     def forget(self, account: str, *, start: int, end: int, key: str) -> Future[int]:
-        """Take back everything from `start` up to but not including `end`; return how many."""
+        """Retract all events from `start` up to but not including `end`; return their number."""
 
         def retract(connection: Connection) -> int:
-            taken_back = _retracted(events.after(connection, account))
+            log = list(events.after(connection, account))
+            retracted = {event.retracts for event in log}
             wanted = [
                 event.seq
-                for event in events.after(connection, account)
+                for event in log
                 if start <= event.at < end
                 and event.kind in events.HEARD
-                and event.seq not in taken_back
+                and event.seq not in retracted
             ]
             for seq in wanted:
                 new = events.NewEvent(
@@ -124,23 +159,20 @@ class Radio:
 
         return self.write(retract, order=account)
 
-    def prepared(self) -> None:
-        """Return when all listeners who have asked are prepared for; nobody has to wait for it."""
-        self._preparing.wait()
-
     def drop(self, account: str) -> None:
-        """Keep nothing of a listener in memory; what the store has is found again."""
-        self._seats.clear(account)
+        """Keep nothing of a listener in memory; the store still has everything."""
+        self._cache.drop(account)
 
-    def _is_private(self, connection: Connection, account: str) -> bool:
-        return settings_from(accounts.settings(connection, account)).private
-
-    # ── How it is wanted ─────────────────────────────────────────────────────────────────
+    # ── Settings ─────────────────────────────────────────────────────────────────────────
 
     def settings(self, account: str) -> ListenerSettings:
         """Return a listener's settings."""
         with self.store.reading() as connection:
-            return settings_from(accounts.settings(connection, account))
+            return _settings(connection, account)
+
+    def is_quick(self, account: str) -> bool:
+        """Return whether questions about a listener take milliseconds, by the algorithm."""
+        return ALGORITHMS[self.settings(account).algorithm].is_quick
 
     def change_settings(self, account: str, changes: Mapping[str, Any]) -> Future[ListenerSettings]:
         """Return a listener's settings after `changes`."""
@@ -148,31 +180,23 @@ class Radio:
 
         def change(connection: Connection) -> ListenerSettings:
             accounts.change_settings(connection, account, checked)
-            return settings_from(accounts.settings(connection, account))
+            return _settings(connection, account)
 
         return self.write(change)
 
-    # ── What is asked ────────────────────────────────────────────────────────────────────
-
-    # Where others wait for an answer too, `only_quick` refuses to make one by an algorithm that
-    # takes long: TakesLongError.
+    # ── Questions ────────────────────────────────────────────────────────────────────────
 
     def next(
-        self,
-        account: str,
-        *,
-        after: Sequence[str] = (),
-        wish: Wish | None = None,
-        only_quick: bool = False,
+        self, account: str, *, after: Sequence[str] = (), station: Station = ANY_SONG
     ) -> Offer:
         """Return the song to play now, or after those in `after`, which are about to be heard."""
-        return self._asked(
+        [offer] = self._offers(
             account,
-            lambda model, settings: [
-                model.choose(now=self.clock(), after=after, wish=wish, dial=settings.dial)
+            lambda listener, dial: [
+                listener.next(now=self.clock(), after=after, station=station, dial=dial)
             ],
-            only_quick=only_quick,
-        )[0]
+        )
+        return offer
 
     def playlist(
         self,
@@ -180,120 +204,131 @@ class Radio:
         *,
         count: int,
         after: Sequence[str] = (),
-        wish: Wish | None = None,
+        station: Station = ANY_SONG,
         is_wanted: Callable[[], bool] = lambda: True,
-        only_quick: bool = False,
     ) -> list[Offer]:
         """Return the next songs, each chosen as if the ones before it had been heard.
 
         `is_wanted` is asked before each of them; once it says no there are no more.
         """
-        return self._asked(
+        return self._offers(
             account,
-            lambda model, settings: model.playlist(
-                count=count,
+            lambda listener, dial: listener.playlist(
+                count,
                 now=self.clock(),
                 after=after,
-                wish=wish,
-                dial=settings.dial,
+                station=station,
+                dial=dial,
                 is_wanted=is_wanted,
             ),
-            only_quick=only_quick,
         )
 
-    def view(self, account: str, song: str, *, only_quick: bool = False) -> SongView:
-        """Return how a song stands with a listener now."""
+    def view(self, account: str, song: str) -> SongView:
+        """Return the prediction of one song for a listener now."""
         with self.store.reading() as connection:
             record = songs.get(connection, song)
         if record is None:
             msg = f"there must be a song with that id, got {song!r}"
             raise NotFoundError(msg)
-        with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat, only_quick=only_quick)
-            glimpse = model.glimpse(song, now=self.clock())
+        with self._cache.locked(account) as cached:
+            listener = self._current(cached)
+            found = listener.predict_song(song, now=self.clock())
             return SongView(
                 song=record,
-                expected=glimpse.expected,
-                standard_deviation=glimpse.standard_deviation,
-                novelty=glimpse.novelty,
-                heard_at=model.ledger.last_heard.get(song),
-                seq=model.ledger.seq,
+                expected=None if found is None else only(found.mean()),
+                standard_deviation=None if found is None else only(found.standard_deviation()),
+                novelty=None if found is None else only(found.parts().get("novelty")),
+                heard_at=listener.ledger.plays.heard_at(song),
+                seq=listener.ledger.seq,
             )
 
-    def expected(self, account: str, *, only_quick: bool = False) -> dict[str, float | None]:
-        """Return what a listener should give each song that may be played now, in stars."""
-        with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat, only_quick=only_quick)
-            return model.expected(now=self.clock())
+    def expected(self, account: str) -> dict[str, float | None]:
+        """Return a listener's expected rating of each song that may be played now, in stars."""
+        with self._cache.locked(account) as cached:
+            return self._current(cached).expected(now=self.clock())
 
-    def taste(self, account: str, *, only_quick: bool = False) -> Taste:
-        """Return what has been learnt about a listener."""
+    def taste(self, account: str) -> Taste:
+        """Return what has been learned about a listener."""
         # Imported here: only this page needs it.
         from bandstand.radio.explain.taste import taste_of  # noqa: PLC0415
 
-        with self._seats.taken(account) as seat:
-            model, _ = self._caught_up(seat, only_quick=only_quick)
-        # Outside the seat: it takes a while, and all of it is values.
-        taste = taste_of(model, self._stock.projection(model.shelf), known=seat.known)
-        self._seats.count(seat)
+        with self._cache.locked(account) as cached:
+            listener = self._current(cached)
+        # Without the lock: it takes a while, and all of it is values.
+        taste = taste_of(listener, self._songs.projection(listener.catalogue), known=cached.known)
+        self._cache.recount(cached)
         return taste
 
     def ledger(self, account: str) -> Ledger:
-        """Return what a listener's log says, up to this moment."""
-        with self._seats.taken(account) as seat:
-            return self._stands(seat).ledger
+        """Return a listener's ledger, up to this moment."""
+        with self._cache.locked(account) as cached:
+            return self._load_state(cached)
+
+    def wait_until_rebuilt(self) -> None:
+        """Return when the background work for all listeners is done."""
+        self._rebuilding.wait()
 
     # ── Catching up ──────────────────────────────────────────────────────────────────────
 
-    def _asked(
-        self,
-        account: str,
-        ask: Callable[[ListenerRecommender, ListenerSettings], list[Chosen]],
-        *,
-        only_quick: bool,
+    def _current(self, cached: CachedListener) -> RadioListener:
+        """Return the listener as of this moment's log, library and settings."""
+        return cached.follow(self._load_state(cached), self._songs)
+
+    def _load_state(self, cached: CachedListener) -> Ledger:
+        return cached.load_state(self.store, lambda work, order: self.write(work, order=order))
+
+    def _offers(
+        self, account: str, select: Callable[[RadioListener, float], list[Selection]]
     ) -> list[Offer]:
-        with self._seats.taken(account) as seat:
-            model, settings = self._caught_up(seat, only_quick=only_quick)
-            projection = self._stock.projection(model.shelf)
-            offers = offered(self.store, model, lambda: ask(model, settings), projection)
-            is_worn = model.is_worn and not _is_ready(seat, model)
-        if is_worn:
-            self._preparing.soon(account)
+        """Return the songs that `select` chooses with the listener's dial, and why."""
+        with self._cache.locked(account) as cached:
+            listener = self._current(cached)
+            chosen, records = self._present(
+                listener, lambda: select(listener, cached.settings.dial)
+            )
+            projection = self._songs.projection(listener.catalogue)
+            offers = [
+                Offer(
+                    song=records[each.song],
+                    why=explain(listener, each, projection),
+                    how=each.how,
+                    note=each.note or None,
+                    step=each.step,
+                    seq=listener.ledger.seq,
+                    at=each.at,
+                )
+                for each in chosen
+            ]
+            is_due = listener.needs_rebuild and not cached.is_rebuilt(listener)
+        if is_due:
+            self._rebuilding.submit(account)
         return offers
 
-    def _caught_up(
-        self, seat: Seat, *, only_quick: bool
-    ) -> tuple[ListenerRecommender, ListenerSettings]:
-        """Return the listener's model as of this moment's log, library and settings."""
-        standing = self._stands(seat)
-        algorithm = algorithm_named(standing.settings.algorithm)
-        if only_quick and not algorithm.is_quick:
-            msg = f"the algorithm must be a quick one here, got {algorithm.name}"
-            raise TakesLongError(msg)
-        model = caught_up(seat, standing, self._stock)
-        seat.keep(model)
-        return model, standing.settings
+    def _present(
+        self, listener: RadioListener, select: Callable[[], list[Selection]]
+    ) -> tuple[list[Selection], dict[str, SongRecord]]:
+        """Return the songs of `select` with their records, once all of them can be played."""
+        for _ in range(_MAX_CHOICES):
+            chosen = select()
+            with self.store.reading() as connection:
+                found = {each.song: songs.get(connection, each.song) for each in chosen}
+            records = {song: it for song, it in found.items() if it is not None and it.is_present}
+            missing = [song for song in found if song not in records]
+            if not missing:
+                return chosen, records
+            with self.store.reading() as connection:
+                gone = files.gone(connection, song_changes.since_note(listener.catalogue.changes))
+            listener.filter.exclude_missing([*gone, *missing])
+        msg = "nothing may be played: songs are leaving the library just now; try again"
+        raise NotFoundError(msg)
 
-    def _stands(self, seat: Seat) -> Standing:
-        return stands(self.store, seat, lambda work, order: self.write(work, order=order))
-
-    def _prepare(self, account: str) -> None:
-        """Make a listener's model ready for more answers, while nobody waits for it."""
-        seat = self._seats.seated(account)
-        model = None if seat is None else seat.model
-        if seat is None or model is None or _is_ready(seat, model):
-            return
-        prepared = model.prepared()  # a value from a value: nobody is kept from the seat
-        with seat.lock:
-            if seat.model is not model:
-                return  # it has gone on, and is looked at again after that
-            seat.ready = Ready(model=model, prepared=prepared)
-        self._seats.count(seat)
+    def _rebuild(self, account: str) -> None:
+        """Rebuild a listener for more answers, while no request waits for it."""
+        cached = self._cache.get(account)
+        if cached is not None:
+            cached.rebuild()
+            self._cache.recount(cached)
 
 
-def _is_ready(seat: Seat, model: ListenerRecommender) -> bool:
-    return seat.ready is not None and seat.ready.model is model
-
-
-def _retracted(log: Iterable[Event]) -> set[int]:
-    return {event.retracts for event in log if event.retracts is not None}
+def _settings(connection: Connection, account: str) -> ListenerSettings:
+    return settings_from(accounts.settings(connection, account))

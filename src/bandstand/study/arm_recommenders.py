@@ -55,8 +55,8 @@ class Seat:
         if self.recommender is None:
             return 0
         # The engine streams through a copy of the features in half as many bytes.
-        copied = self.recommender.catalogue.features.nbytes // 2
-        return int(copied) + int(getattr(self.recommender.belief, "nbytes", 0))
+        copied = self.recommender.model.song_features.features.nbytes // 2
+        return int(copied) + self.recommender.model.nbytes
 
 
 class Learners:

@@ -145,7 +145,7 @@ class Offering:
 
     def _gone(self, study: OpenStudy) -> frozenset[str]:
         """Return the songs of a study that cannot be played now."""
-        known, shelf = self._gone_now, self._radio.shelf
+        known, shelf = self._gone_now, self._radio.catalogue
         if known is None or known.study is not study or known.shelf is not shelf:
             ids, rows = study.songs.ids, shelf.row_of.of(study.songs.ids)
             missing = frozenset(ids[place] for place in np.flatnonzero(rows < 0).tolist())

@@ -17,7 +17,7 @@ import uvicorn
 from bandstand._util.process_memory import return_large_blocks
 from bandstand.media.media import Media
 from bandstand.music.library.scanner import Scanner, reachable
-from bandstand.radio.catalogue_watcher import Watching
+from bandstand.radio.background import CatalogueWatcher
 from bandstand.radio.service import Radio
 from bandstand.store import sessions
 from bandstand.web.app import create_app
@@ -78,9 +78,9 @@ def on_air(
             media=media,
         )
         parts.callback(context.close)
-        watching = Watching(
+        watching = CatalogueWatcher(
             store,
-            known=lambda: radio.shelf,
+            known=lambda: radio.catalogue,
             on_change=radio.refresh,
             is_busy=lambda: scanner.is_busy,
         )

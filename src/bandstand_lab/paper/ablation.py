@@ -122,8 +122,8 @@ def _radio(kind: str, table: Any, seed: int) -> Recommender:
     radio = Recommender(features=table, algorithm="bayes-ucb-cn-x", raw=True, seed=seed)
     if kind == SUM:
         engine: Engine[Any] = Additive(prior=paper_prior(table.shape[1] + 1))
-        radio.engine = engine
-        radio.belief = engine.fit(radio.history, rng=np.random.default_rng(seed))
+        belief = engine.fit(radio.history, rng=np.random.default_rng(seed))
+        radio.model = replace(radio.model, engine=engine, belief=belief)
     return radio
 
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.model import student_mixture
 from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.novelty import novelty
@@ -56,7 +56,7 @@ class AdditiveBelief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Additive:
+class Additive(Engine[AdditiveBelief]):
     """The exact engine of the sum; `prior` is of θ with b as its last entry, of s and of τ.
 
     >>> from bandstand import History, Songs
@@ -115,9 +115,6 @@ class Additive:
         """Return the belief itself: no playlist is planned with it."""
         del song
         return belief
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
-        """Return nothing: every prediction is made afresh."""
 
     def summary(self, belief: AdditiveBelief) -> Summary:
         """Return mean and standard deviation of the recovery time."""

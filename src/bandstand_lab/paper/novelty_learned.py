@@ -146,7 +146,7 @@ def learn(*, listening: str, run: int, steps: int, songs: int, features: int, se
     clock = _CLOCKS[listening]
     played = list(follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run))
     recovery_time = meeting.listener.recovery_time
-    mean, deviation = learned_curve(radio.belief, places())
+    mean, deviation = learned_curve(radio.model.belief, places())
     truth = novelty(places(), recovery_time) / novelty(MONTH, recovery_time)
     return {
         "recovery_time": recovery_time,

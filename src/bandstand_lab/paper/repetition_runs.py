@@ -5,7 +5,7 @@ Two settings: weeks in a library of one's own, and as long as the paper's subjec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -201,7 +201,7 @@ def played_by_sampling(setting: str, run: int, seed: int, first: int, plays: int
 def _sampling_radio(meeting: Meeting, run: int, seed: int, answers: list[Answer]) -> Recommender:
     radio = meeting.radio(SAMPLED, seed=radio_seed(seed, run))
     prior = meeting.prior or paper_prior(meeting.features.shape[1])
-    radio.engine = Mcmc(prior=prior, effective_draws=DRAWS)
+    radio.model = replace(radio.model, engine=Mcmc(prior=prior, effective_draws=DRAWS))
     radio.replay(answers)
     return radio
 

@@ -164,7 +164,7 @@ def radio(meeting: Meeting, name: str, *, seed: int) -> Recommender:
         return meeting.radio(name, seed=seed)
     variant = VARIANTS[name]
     made = meeting.radio(BASE, seed=seed)
-    made.engine = variant.engine(made.catalogue.features.shape[1])
-    made.policy = variant.policy
-    made.belief = made.engine.fit(made.history, rng=np.random.default_rng(seed))
+    engine = variant.engine(made.history.columns)
+    belief = engine.fit(made.history, rng=np.random.default_rng(seed))
+    made.model = replace(made.model, engine=engine, policy=variant.policy, belief=belief)
     return made

@@ -54,7 +54,7 @@ def follow(
     seed: int = 0,
     number: int = 0,
 ) -> Iterator[Step]:
-    """Yield each of the next `steps` songs, once the radio has learnt what the listener said.
+    """Yield each of the next `steps` songs, once the radio has learned the listener's answer.
 
     The noise of an answer depends on the seed, the listener's `number` and the step alone. So
     different algorithms that are followed with the same three meet the very same listener
@@ -77,7 +77,7 @@ def follow(
         rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
         rated = time.thread_time()
         radio.update(song, rating=rating, time=moment)
-        learnt = time.thread_time()
+        learned = time.thread_time()
         regret += float(expected.max() - expected[row])
         yield Step(
             number=step,
@@ -90,5 +90,5 @@ def follow(
             best_expected_rating=float(expected.max()),
             regret=regret,
             choose_seconds=chosen - begin,
-            learn_seconds=learnt - rated,
+            learn_seconds=learned - rated,
         )

@@ -158,7 +158,7 @@ def _keeping(scene: Scene) -> Callable[[], int]:
     beliefs = [engine.fit(history.first(first))]
     for count in range(first + 1, len(history) + 1):
         beliefs.append(engine.update(beliefs[-1], history.first(count)))
-    memory = engine.remember(scene.songs)
+    memory = engine.new_cache(scene.songs.features)
     everything = np.arange(len(scene.songs), dtype=np.intp)
 
     def choice_by(belief: ExactBelief) -> int:

@@ -288,9 +288,11 @@ def _learnt_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vect
     """Return β't and its deviation in units of an unheard song; None where that is worth 0."""
     radio.replay(answers)
     at = np.append(places(), MONTH)
-    features = radio.catalogue.features
+    features = radio.model.song_features.features
     same = np.broadcast_to(features[0], (len(at), features.shape[1]))
-    prediction: Any = radio.engine.predict(radio.belief, Songs.of(features=same, elapsed=at))
+    prediction: Any = radio.model.engine.predict(
+        radio.model.belief, Songs.of(features=same, elapsed=at)
+    )
     mean, deviation = prediction.factor_means[1], prediction.factor_deviations[1]
     unheard = float(mean[-1])
     if unheard == 0:

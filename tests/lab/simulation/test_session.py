@@ -53,7 +53,7 @@ def test_a_song_is_as_new_as_the_clock_says() -> None:
 
 def test_songs_are_named_by_their_ids() -> None:
     radio, listener = paper_world(songs=3)
-    named = Recommender(features=radio.catalogue.features, raw=True, ids=["a", "b", "c"])
+    named = Recommender(features=radio.model.song_features.features, raw=True, ids=["a", "b", "c"])
     for step in follow(named, listener, steps=5):
         assert step.song == "abc"[step.row]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bandstand.core.random_streams import randomness
+from bandstand.core.listener_model import randomness
 from bandstand.errors import InvalidInputError
 from bandstand_lab.simulation.streams import radio_seed, stream
 

@@ -224,7 +224,7 @@ def test_the_curve_beside_is_what_the_engine_makes_of_the_average_alone() -> Non
         radio.update(each.song, rating=float(average), time=Decimal(each.rated_at) / 1_000)
     at = np.append(found.minutes, MONTH)
     songs = Songs.of(features=np.ones((len(at), 3)), elapsed=at)
-    told: Any = radio.engine.predict(radio.belief, songs)
+    told: Any = radio.model.engine.predict(radio.model.belief, songs)
     mean = told.factor_means[1]
     assert found.untired_mean == pytest.approx(mean[:-1] / mean[-1], abs=0.01)
 
@@ -243,7 +243,7 @@ def test_before_any_rating_the_prior_expects_no_novelty_at_any_time() -> None:
         features=data.catalogue.features, raw=True, prior=radio_prior(3), algorithm="bayes-ucb-cn-v"
     )
     songs = Songs.of(features=np.ones((85, 3)), elapsed=places())
-    told: Any = radio.engine.predict(radio.belief, songs)
+    told: Any = radio.model.engine.predict(radio.model.belief, songs)
     assert (told.factor_means[1] == 0).all()
     assert (np.diff(told.factor_deviations[1]) > 0).all()
 

@@ -13,15 +13,14 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.play_times import SongsAt
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.music.catalogue.years import Years
-from bandstand.radio.selection.exploration_dial import FAVOUR, policy_with
-from bandstand.radio.selection.stations import Wish
-from bandstand.radio.selection.training_data import minutes_at
+from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
+from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
 
 if TYPE_CHECKING:
     from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.select import RadioListener
     from bandstand.types import AnyArray, Indices, Vector
 
 SONGS = 20_000
@@ -30,7 +29,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "familiar": {"dial": -0.7},
     "discover": {"dial": 1.0},
     "queued": {"after": [song_id(5), song_id(6)]},
-    "years": {"wish": Wish(years=Years(first=1960, last=2000))},
+    "years": {"station": Station(years=Years(first=1960, last=2000))},
 }
 RANGES: dict[str, tuple[Years, float]] = {
     "half of them": (Years(first=1985), 0.0),
@@ -53,7 +52,7 @@ def year_of(row: int) -> int | None:
     return rare.get(row, None if row % 11 == 0 else 1950 + row // 3 % 70)
 
 
-def listener() -> tuple[ListenerRecommender, Log]:
+def listener() -> tuple[RadioListener, Log]:
     """Return somebody who has heard some songs, some again, and wants no jazz."""
     rng = np.random.default_rng(4)
     rows = rng.integers(0, SONGS, 60)
@@ -75,7 +74,7 @@ def test_no_choice_looks_at_every_song(name: str, monkeypatch: pytest.MonkeyPatc
     def rows(allowed: CandidateSet) -> Indices:
         # An engine may pass over all of them now and then; the radio never does.
         caller = str(inspect.stack()[1].filename)
-        is_engine = "inference" in caller
+        is_engine = "engines" in caller
         return all_rows(allowed) if allowed.most <= 4_096 or is_engine else refused()
 
     monkeypatch.setattr(CandidateSet, "rows", rows)
@@ -84,21 +83,18 @@ def test_no_choice_looks_at_every_song(name: str, monkeypatch: pytest.MonkeyPatc
     planned = one.playlist(4, now=log.clock + MINUTE, **REQUESTS[name])
     assert len({each.song for each in planned}) == 4
     newcomer = model(large_shelf(), Log())
-    assert newcomer.choose(now=0).how == "random"
+    assert newcomer.next(now=0).how == "random"
     with pytest.raises(pytest.fail.Exception):  # the guard itself
         CandidateSet.everything(SONGS).rows()
 
 
-def scores(one: ListenerRecommender, now: int, dial: float) -> Vector:
+def scores(one: RadioListener, now: int, dial: float) -> Vector:
     """Return the score of every song, all of them looked at."""
-    assert one.learner is not None
-    assert one.policy is not None
-    songs = one.learner.catalogue.songs(one.listening, minutes_at(now))
     policy = policy_with(one.policy, step=one.step, dial=dial)
-    prediction = one.learner.engine.predict(one.belief, songs)
+    prediction = one.engine.predict(one.belief, one.songs(minutes_at(now)))
     found = policy.scores(prediction, step=one.step, rng=np.random.default_rng(0))
     found = found.copy()
-    found[np.isneginf(one.listening.last_heard_of(slice(None)))] += FAVOUR * dial
+    found[np.isneginf(one.play_times.last_heard_of(slice(None)))] += NOVELTY_BONUS * dial
     return found
 
 
@@ -106,10 +102,10 @@ def scores(one: ListenerRecommender, now: int, dial: float) -> Vector:
 def test_the_choice_is_that_of_looking_at_every_song(dial: float) -> None:
     one, log = listener()
     now = log.clock + DAY
-    chosen, found = one.choose(now=now, dial=dial), scores(one, now, dial)
+    chosen, found = one.next(now=now, dial=dial), scores(one, now, dial)
     assert chosen.row == int(np.argmax(np.where(unbanned() & spaced(one), found, -np.inf)))
     assert chosen.score == pytest.approx(found[chosen.row], rel=1e-9)
-    assert len(one.listening.heard_rows) > 40
+    assert len(one.play_times.heard_rows) > 40
 
 
 @pytest.mark.parametrize("name", sorted(RANGES))
@@ -117,7 +113,7 @@ def test_the_choice_of_some_years_is_that_of_looking_at_every_song(name: str) ->
     one, log = listener()
     years, dial = RANGES[name]
     now = log.clock + DAY
-    chosen = one.choose(now=now, dial=dial, wish=Wish(years=years))
+    chosen = one.next(now=now, dial=dial, station=Station(years=years))
     found = scores(one, now, dial)
     first, last = years.first or 0, years.last or 9_999
     known = np.array([year_of(row) or -1 for row in range(SONGS)])
@@ -133,7 +129,7 @@ def unbanned() -> AnyArray:
     return np.asarray((rows % 4 != 2) & (rows // 10 != 3))
 
 
-def spaced(one: ListenerRecommender) -> AnyArray:
+def spaced(one: RadioListener) -> AnyArray:
     """Return for each song whether it is none of the last, nor by one of the last artists."""
     rows, may = np.arange(SONGS), np.ones(SONGS, dtype=np.bool_)
     lately = [int(song, 16) for song in one.ledger.recent]
@@ -143,12 +139,11 @@ def spaced(one: ListenerRecommender) -> AnyArray:
 
 def test_the_share_of_better_songs_is_estimated_from_some() -> None:
     one, log = listener()
-    chosen = one.choose(now=log.clock + DAY, dial=1.0)
-    assert one.learner is not None
-    songs = one.learner.catalogue.songs(one.listening, minutes_at(log.clock + DAY))
-    expected = one.learner.engine.predict(one.belief, songs).mean()
+    chosen = one.next(now=log.clock + DAY, dial=1.0)
+    songs = one.songs(minutes_at(log.clock + DAY))
+    expected = one.engine.predict(one.belief, songs).mean()
     assert expected is not None
     rows = np.arange(SONGS)
     may = (rows % 4 != 2) & (rows // 10 != 3)
     share = float((expected[may] > expected[chosen.row]).mean())
-    assert chosen.better == pytest.approx(share, abs=0.05)
+    assert chosen.share_better == pytest.approx(share, abs=0.05)

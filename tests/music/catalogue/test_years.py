@@ -14,7 +14,7 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.music.catalogue.years import Years
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import GENRES, features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 from tests.music.catalogue.test_large_catalogue import scores
@@ -76,10 +76,10 @@ def test_only_songs_of_these_years_are_played(
     heard: list[int],
 ) -> None:
     one = model(SHELF, rated(heard), algorithm=algorithm)
-    asked: dict[str, Any] = {"now": NOW, "dial": dial, "wish": Wish(**start, years=years)}
+    asked: dict[str, Any] = {"now": NOW, "dial": dial, "station": Station(**start, years=years)}
     if years and not within(years):
         with pytest.raises(NotFoundError, match="there must be songs of the years"):
-            one.choose(**asked)
+            one.next(**asked)
         return
     rows = [chosen.row for chosen in one.playlist(6, **asked)]
     assert not years or set(rows) <= within(years)
@@ -94,8 +94,8 @@ def test_the_best_of_them_is_chosen(years: Years, dial: float, heard: list[int])
     if not may:
         return
     one, now = model(SHELF, log), log.clock + 30 * DAY
-    chosen = one.choose(now=now, dial=dial, wish=Wish(years=years))
-    free = one.leeway.free((), years)
+    chosen = one.next(now=now, dial=dial, station=Station(years=years))
+    free = one.filter.eligible((), years)
     last = [int(song, 16) for song in one.ledger.recent]
     left = free.spacing.left(SHELF, CandidateSet.only(may, SONGS), last).rows()
     found = scores(one, now, dial)[left]
@@ -110,7 +110,7 @@ def test_a_genre_of_some_years_begins_with_itself() -> None:
     assert year_of(50) == 1960
     assert GENRES[50 % 4] == "Jazz; Rock"
     first, *others = model(SHELF, log).playlist(
-        20, now=log.clock + MINUTE, wish=Wish(genre="jazz", years=years)
+        20, now=log.clock + MINUTE, station=Station(genre="jazz", years=years)
     )
     jazz = {row for row in within(years) if row % 4 == 2}
     assert first.how == "wish"
@@ -127,7 +127,7 @@ def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
     away = SHELF.catalogue.distances(SHELF.catalogue.features[50], rows)
     near = set(rows[np.argsort(away)[: len(rows) // 6]].tolist())
     found = model(SHELF, rated([1, 2])).playlist(
-        5, now=NOW, wish=Wish(song=song_id(50), years=years)
+        5, now=NOW, station=Station(song=song_id(50), years=years)
     )
     assert {chosen.row for chosen in found} <= near
     assert {chosen.how for chosen in found} == {"model"}
@@ -137,11 +137,11 @@ def test_few_songs_take_turns() -> None:
     """Gaps shrink to what there is to choose from, as in a small library."""
     years = Years(last=1900)
     one = model(SHELF, rated([10, 20, 30]))
-    rows = [chosen.row for chosen in one.playlist(6, now=NOW, wish=Wish(years=years))]
+    rows = [chosen.row for chosen in one.playlist(6, now=NOW, station=Station(years=years))]
     assert set(rows) == {0, 1}
     assert all(before != after for before, after in pairwise(rows))
     ten = Years(first=1962, last=1964)
-    rows = [chosen.row for chosen in one.playlist(9, now=NOW, wish=Wish(years=ten))]
+    rows = [chosen.row for chosen in one.playlist(9, now=NOW, station=Station(years=ten))]
     assert len(set(rows)) == 9
 
 
@@ -150,14 +150,14 @@ def test_years_without_songs_and_years_that_are_banned_are_told_apart() -> None:
     log.add("ban", scope="artist", target="Artist 0")
     one = model(SHELF, log)
     with pytest.raises(NotFoundError, match="years that are asked for, got 1700 to 1800"):
-        one.choose(now=NOW, wish=Wish(years=Years(first=1700, last=1800)))
+        one.next(now=NOW, station=Station(years=Years(first=1700, last=1800)))
     with pytest.raises(NotFoundError, match="every song of 1900 and earlier is banned"):
-        one.choose(now=NOW, wish=Wish(genre="rock", years=Years(last=1900)))
+        one.next(now=NOW, station=Station(genre="rock", years=Years(last=1900)))
     log.add("ban", scope="genre", target="Rock")
     for artist in range(20):
         log.add("ban", scope="artist", target=f"Artist {artist}")
     with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
-        model(SHELF, log).choose(now=NOW, wish=Wish(years=Years(last=1900)))
+        model(SHELF, log).next(now=NOW, station=Station(years=Years(last=1900)))
 
 
 def test_a_mask_is_made_when_the_years_change(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,15 +170,15 @@ def test_a_mask_is_made_when_the_years_change(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Years, "among", noted)
     one, log = model(SHELF, rated([1, 2, 3])), rated([1, 2, 3, 4])
-    seventies, eighties = (Wish(years=Years(first=at, last=at + 9)) for at in (1970, 1980))
-    one.playlist(5, now=NOW, wish=seventies)
-    mask = one.leeway.free((), seventies.years).songs.mask
+    seventies, eighties = (Station(years=Years(first=at, last=at + 9)) for at in (1970, 1980))
+    one.playlist(5, now=NOW, station=seventies)
+    mask = one.filter.eligible((), seventies.years).songs.mask
     later = one.follow(model(SHELF, log).ledger)
-    later.choose(now=NOW + DAY, wish=Wish(genre="rock", years=seventies.years))
-    assert later.leeway.free((), seventies.years).songs.mask is mask
-    later.choose(now=NOW + DAY, wish=eighties)
+    later.next(now=NOW + DAY, station=Station(genre="rock", years=seventies.years))
+    assert later.filter.eligible((), seventies.years).songs.mask is mask
+    later.next(now=NOW + DAY, station=eighties)
     assert made == [seventies.years, eighties.years]
-    assert later.leeway.nbytes >= SONGS
+    assert later.filter.nbytes >= SONGS
 
 
 def test_what_is_no_range_is_refused() -> None:
@@ -191,8 +191,7 @@ def test_what_is_no_range_is_refused() -> None:
             Years(last=wrong)
     assert not Years()
     assert Years(last=0)
-    assert Wish(years=Years(first=1990))
-    assert not Wish(years=Years(first=1990)).is_start
+    assert not Station(years=Years(first=1990)).has_start
     assert str(Years()) == "all years"
 
 
@@ -200,6 +199,6 @@ def test_newcomers_and_libraries_without_sound_have_years_too() -> None:
     years = Years(first=1990, last=1991)
     plain = shelf_of([record(row, year=year_of(row)) for row in range(SONGS)])
     for on in (SHELF, plain):
-        found = model(on).playlist(3, now=NOW, wish=Wish(years=years))
+        found = model(on).playlist(3, now=NOW, station=Station(years=years))
         assert {chosen.row for chosen in found} <= within(years)
         assert {chosen.how for chosen in found} == {"random"}

@@ -17,14 +17,22 @@ from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import LogNormalRecovery, radio_prior
+from bandstand.core.model.songs import Songs
 from bandstand.core.registry import ALGORITHMS
 from bandstand.music.audio.loadings import GROUPS
-from bandstand.radio.explain.learned import curve_times, novelty_curve, preference_of
-from bandstand.radio.explain.preferences import leanings
-from bandstand.radio.explain.uncertainty import moments, sample_rows, uncertainty_over_time
+from bandstand.radio.explain.taste import (
+    CURVE_MINUTES,
+    moments,
+    novelty_curve,
+    preferences,
+    sample_rows,
+    uncertainty_over_time,
+)
+from bandstand.radio.explain.why import preference_of
 from bandstand.radio.selection.training_data import LONGEST
+from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import choices, projected
-from tests.fixtures.radio.tastes import model, song_id, told
+from tests.fixtures.radio.tastes import listened, model
 from tests.fixtures.simulated_listeners import simulated_history
 from tests.music.audio.test_loadings import made_by_hand
 from tests.radio.explain.test_why import SLOW, one_node
@@ -51,8 +59,8 @@ def test_the_preference_of_one_node_is_its_mean() -> None:
     np.testing.assert_allclose(found, [0.5, -0.2, 3.0])
 
 
-def test_the_leanings_of_one_node() -> None:
-    fast, dark = leanings(*one_node(), 3, made_by_hand())
+def test_the_preferences_of_one_node() -> None:
+    fast, dark = preferences(*one_node(), 3, made_by_hand())
     # A song that is one sd faster has 2 more of the first feature, which gets half a star each;
     # six degrees of freedom widen a scale of √(4/3) by √(6/4).
     assert (fast.group, fast.likes, fast.dislikes) == ("tempo", "fast", "slow")
@@ -64,10 +72,10 @@ def test_the_leanings_of_one_node() -> None:
     assert dark.standard_deviation == pytest.approx(math.sqrt(4.5))
 
 
-def test_there_are_no_leanings_without_groups() -> None:
-    assert leanings(*one_node(), 3, None) == ()
-    assert leanings(*one_node(), 3, projected("fourier")[0]) == ()
-    assert leanings(*one_node(), 3, projected()[0]) == ()  # of another projection
+def test_there_are_no_preferences_without_groups() -> None:
+    assert preferences(*one_node(), 3, None) == ()
+    assert preferences(*one_node(), 3, projected("fourier")[0]) == ()
+    assert preferences(*one_node(), 3, projected()[0]) == ()  # of another projection
 
 
 @settings(max_examples=15)
@@ -76,7 +84,7 @@ def test_the_band_is_the_spread_of_all_curves_of_the_belief(seed: int, count: in
     history = simulated_history(np.random.default_rng(seed), count=count, columns=3)
     engine = Exact(prior=radio_prior(3))
     belief = engine.fit(history)
-    times = curve_times()
+    times = CURVE_MINUTES
     found = novelty_curve(engine, belief, 3, times)
     curves = novelty(times[:, np.newaxis], belief.recovery_times)
     mean = curves @ belief.weights
@@ -102,7 +110,7 @@ def test_a_piecewise_curve_has_the_band_of_its_factor() -> None:
 
 
 def test_a_curve_is_reached_once_or_never() -> None:
-    found = novelty_curve(*one_node(), 3, curve_times())
+    found = novelty_curve(*one_node(), 3, CURVE_MINUTES)
     assert found is not None
     # Between two points of the curve a straight line stands for it.
     assert found.reaches(0.9) == pytest.approx(100 * math.log(10), rel=0.01)
@@ -113,23 +121,23 @@ def test_a_curve_is_reached_once_or_never() -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_engine_can_be_asked(name: str) -> None:
     *_, choice = choices(name, count=SLOW.get(name, 12))
-    columns = choice.belief.history.columns
+    engine, belief = choice.model.engine, choice.model.belief
+    columns = belief.history.columns
     with np.errstate(all="raise"):
-        curve = novelty_curve(choice.engine, choice.belief, columns, curve_times())
-        found = leanings(choice.engine, choice.belief, columns, projected()[0])
-        preference = preference_of(choice.engine, choice.belief, columns)
+        curve = novelty_curve(engine, belief, columns, CURVE_MINUTES)
+        found = preferences(engine, belief, columns, projected()[0])
+        preference = choice.preference
     assert (curve is None) == (name in WITHOUT_NOVELTY)
     assert (preference is None) == (name == "random")
     assert bool(found) == (name != "random")
     has_doubt = name not in WITHOUT_NOVELTY | {"greedy-cn", "greedy-cn-map"}
-    assert all((leaning.certainty is not None) == has_doubt for leaning in found)
+    assert all((each.certainty is not None) == has_doubt for each in found)
     if curve is not None:
         assert (curve.standard_deviation is not None) == has_doubt
     if preference is not None:
-        assert choice.reasons.prediction is not None
-        assert choice.reasons.features is not None
-        liking = choice.reasons.prediction.parts()["content"][0]
-        assert float(preference @ choice.reasons.features) == pytest.approx(liking, abs=1e-9)
+        assert choice.selection.prediction is not None
+        liking = choice.selection.prediction.parts()["content"][0]
+        assert float(preference @ choice.features) == pytest.approx(liking, abs=1e-9)
 
 
 PIECEWISE = ("bayes-ucb-cn-v", "bayes-ucb-cnd-v")
@@ -138,7 +146,7 @@ PIECEWISE = ("bayes-ucb-cn-v", "bayes-ucb-cnd-v")
 @pytest.mark.parametrize("name", PIECEWISE)
 @pytest.mark.parametrize("plays", [100, 400])
 def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, plays: int) -> None:
-    exact, other = (by_group(told(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
+    exact, other = (by_group(listened(plays), algorithm) for algorithm in ("bayes-ucb-cn-x", name))
     for group, (liking, spread) in exact.items():
         liking_too, spread_too = other[group]
         assert abs(liking_too - liking) < 1.5 * spread
@@ -148,23 +156,20 @@ def test_engines_with_a_piecewise_curve_agree_with_the_exact_one(name: str, play
 @pytest.mark.parametrize("name", PIECEWISE)
 @pytest.mark.parametrize("plays", [3, 25, 100])
 def test_what_was_never_heard_is_new_to_every_engine(name: str, plays: int) -> None:
-    learner = model(told(plays), algorithm=name).learner
-    assert learner is not None
-    never = learner.glimpse(song_id(1), since=None)
-    features = learner.reader.features(song_id(1))
-    preference = preference_of(learner.engine, learner.belief, learner.catalogue.features.shape[1])
-    assert never.novelty == pytest.approx(1.0)
+    one = model(listened(plays), algorithm=name)
+    features = one.reader.features(song_id(1))
     assert features is not None
+    never = one.engine.predict(one.belief, Songs.of(features=[features], elapsed=LONGEST))
+    preference = preference_of(one.engine, one.belief, one.history.columns)
+    assert never.parts()["novelty"] == pytest.approx(1.0)
     assert preference is not None
-    assert float(preference @ features) == pytest.approx(never.expected, abs=1e-9)
+    assert never.mean() == pytest.approx(preference @ features, abs=1e-9)
 
 
 def by_group(ledger: Ledger, algorithm: str) -> dict[str, tuple[float, float]]:
     """Return how much more of each group is liked, and how sure that is."""
-    learner = model(ledger, algorithm=algorithm).learner
-    assert learner is not None
-    columns = learner.catalogue.features.shape[1]
-    found = leanings(learner.engine, learner.belief, columns, projected()[0])
+    one = model(ledger, algorithm=algorithm)
+    found = preferences(one.engine, one.belief, one.history.columns, projected()[0])
     more = {group.more for group in GROUPS}
     return {
         each.group: (

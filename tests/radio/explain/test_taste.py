@@ -13,22 +13,35 @@ from scipy.special import bdtrc, ndtr
 
 from bandstand._util.rank_frequency import zipf
 from bandstand.core.registry import ALGORITHMS
-from bandstand.radio.explain.favourites import Favourites, Named
-from bandstand.radio.explain.habits import counts, ratings_over_time, repeats, running_mean
-from bandstand.radio.explain.preferences import Leaning, leanings
-from bandstand.radio.explain.taste import Recovery, Taste, as_json, taste_of
-from bandstand.radio.explain.taste_text import sentences
+from bandstand.radio.explain.profile import (
+    Favourites,
+    Named,
+    counts,
+    ratings_over_time,
+    repeats,
+    running_mean,
+)
+from bandstand.radio.explain.taste import (
+    Preference,
+    Recovery,
+    Taste,
+    as_json,
+    preferences,
+    sentences,
+    taste_of,
+)
 from bandstand.radio.log.fold import fold
+from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
-from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, model, song_id, told
+from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model
 
 FAILURE_RATE = 1e-3
 
 
 def taste(plays: int, *, algorithm: str = "bayes-ucb-cn-x", seed: int = 1) -> Taste:
     with np.errstate(all="raise"):
-        return taste_of(model(told(plays, seed=seed), algorithm=algorithm), projected()[0])
+        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm), projected()[0])
 
 
 def log_by_hand() -> Log:
@@ -43,13 +56,13 @@ def log_by_hand() -> Log:
 
 
 def test_plays_are_counted_by_what_they_ended_in() -> None:
-    found = counts(fold(log_by_hand().events).columns())
+    found = counts(fold(log_by_hand().events).plays)
     assert (found.plays, found.ratings, found.skips, found.listens, found.songs) == (5, 2, 1, 1, 3)
 
 
 def test_ratings_come_with_their_running_mean() -> None:
     log = log_by_hand()
-    points = ratings_over_time(fold(log.events).columns())
+    points = ratings_over_time(fold(log.events).plays)
     assert [(point.stars, point.running_mean) for point in points] == [(4.0, 4.0), (2.0, 3.0)]
     assert [point.at for point in points] == [log.events[0].at, log.events[1].at]
 
@@ -58,7 +71,7 @@ def test_of_very_many_ratings_some_are_shown_and_the_last_is_among_them() -> Non
     log = Log()
     for number in range(900):
         log.add("rating", song_id(number % 50), after=DAY, stars=1 + number % 5)
-    points = ratings_over_time(fold(log.events).columns())
+    points = ratings_over_time(fold(log.events).plays)
     assert len(points) == 400
     assert points[-1].at == log.events[-1].at
     assert points[-1].running_mean == 3.0
@@ -73,7 +86,7 @@ def test_a_running_mean_looks_back_only_so_far() -> None:
 
 
 def test_songs_that_come_back() -> None:
-    found = repeats(fold(log_by_hand().events).columns())
+    found = repeats(fold(log_by_hand().events).plays)
     assert found is not None
     assert found.share == pytest.approx(2 / 5)
     assert found.plays_by_rank == (2, 2, 1)
@@ -132,13 +145,13 @@ def test_of_somebody_new_there_is_nothing_to_tell() -> None:
 
 
 def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
-    found = taste_of(model(told(20), analysed=False), None)
-    assert found.counts.plays == len(told(20).plays)
+    found = taste_of(model(listened(20), analysed=False), None)
+    assert found.counts.plays == len(listened(20).plays)
     assert found.recovery is None
     assert found.noise is None
-    assert not found.leanings
+    assert not found.preferences
     assert not found.uncertainty
-    assert found.sentences[-1].startswith("Nothing has been learnt yet")
+    assert found.sentences[-1].startswith("Nothing has been learned yet")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -188,16 +201,16 @@ def test_the_curve_rises_within_its_band_from_a_minute_to_three_months() -> None
 
 
 def test_it_is_the_same_with_what_was_kept() -> None:
-    listener, known = model(told(40)), dict[bytes, float]()
+    listener, known = model(listened(40)), dict[bytes, float]()
     first = taste_of(listener, projected()[0], known=known)
     assert known
     assert taste_of(listener, projected()[0], known=known) == first
 
 
 def test_without_an_intercept_it_works_too() -> None:
-    listener = model(told(40), intercept=False)
+    listener = model(listened(40), intercept=False)
     found = taste_of(listener, projected()[0])
-    assert found.leanings
+    assert found.preferences
     assert found.artists.most
 
 
@@ -249,8 +262,8 @@ def test_names_are_told_only_if_the_best_and_the_least_liked_differ() -> None:
         assert any("you should like" in each for each in sentences(changed)) is is_told
 
 
-def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) -> Leaning:
-    return Leaning(
+def preference(likes: str, dislikes: str, stars: float, certainty: float | None) -> Preference:
+    return Preference(
         group="",
         likes=likes,
         dislikes=dislikes,
@@ -264,16 +277,16 @@ def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) ->
     ("found", "said"),
     [
         ((), []),
-        ((leaning("fast", "slow", 0.09, 1.0), leaning("dark", "bright", 0.5, 0.79)), []),
+        ((preference("fast", "slow", 0.09, 1.0), preference("dark", "bright", 0.5, 0.79)), []),
         (
-            (leaning("fast", "slow", 0.44, None),),
+            (preference("fast", "slow", 0.44, None),),
             ["You rate fast songs higher than slow ones: a clearly fast one gets 0.4 stars more"],
         ),
         (
             (
-                leaning("slow", "fast", 0.9, 0.9),
-                leaning("dark", "bright", 0.52, 0.99),
-                leaning("dense", "sparse", 0.4, 0.98),
+                preference("slow", "fast", 0.9, 0.9),
+                preference("dark", "bright", 0.52, 0.99),
+                preference("dense", "sparse", 0.4, 0.98),
             ),
             [
                 "You rate dark and dense songs higher than bright and sparse ones: a clearly dark",
@@ -282,10 +295,10 @@ def leaning(likes: str, dislikes: str, stars: float, certainty: float | None) ->
         ),
     ],
 )
-def test_leanings_are_said_together_the_sure_ones_first(
-    found: tuple[Leaning, ...], said: list[str]
+def test_preferences_are_said_together_the_sure_ones_first(
+    found: tuple[Preference, ...], said: list[str]
 ) -> None:
-    known = replace(taste(2), leanings=found)
+    known = replace(taste(2), preferences=found)
     told = [sentence for sentence in sentences(known) if " songs higher than " in sentence]
     assert len(told) == len(said)
     assert all(sentence.startswith(begin) for sentence, begin in zip(told, said, strict=True))
@@ -309,10 +322,8 @@ def certainties_about_nothing() -> list[tuple[float, float]]:
         rng, log = np.random.default_rng(seed), Log()
         for number in rng.integers(SONGS, size=60).tolist():
             log.add("rating", song_id(number), after=DAY, stars=int(rng.integers(1, 6)))
-        learner = model(fold(log.events)).learner
-        assert learner is not None
-        columns = learner.catalogue.features.shape[1]
-        for each in leanings(learner.engine, learner.belief, columns, projected()[0]):
+        one = model(fold(log.events))
+        for each in preferences(one.engine, one.belief, one.history.columns, projected()[0]):
             assert each.standard_deviation is not None
             assert each.certainty == pytest.approx(ndtr(each.stars / each.standard_deviation))
             found.append((each.stars, each.standard_deviation))
@@ -326,7 +337,7 @@ def p_value_of_being_sure(found: list[tuple[float, float]]) -> float:
 
 
 @pytest.mark.statistical
-def test_leanings_that_are_noise_are_seldom_called_sure() -> None:
+def test_preferences_that_are_noise_are_seldom_called_sure() -> None:
     found = certainties_about_nothing()
     assert len(found) == 100
     assert p_value_of_being_sure(found) > FAILURE_RATE

@@ -17,16 +17,16 @@ from bandstand.core.model.history import History
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.model.songs import Songs
 from bandstand.core.registry import ALGORITHMS
-from bandstand.radio.explain.learned import preference_of
-from bandstand.radio.explain.why import OTHER, SOUND, Reasons, Why, as_json, explained
+from bandstand.radio.explain.why import OTHER, SOUND, Why, as_json, explained, preference_of
 from bandstand.types import frozen
-from tests.fixtures.radio.choices import choices, projected
+from tests.fixtures.radio.choices import choices, projected, selection
 from tests.music.audio.test_loadings import made_by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLERANCE = 1e-9
+PROJECTION, _ = projected()
 EXACT = [name for name in ALGORITHMS if name.endswith("-x")]
 SLOW = {"bayes-ucb-cn": 2, "bayes-ucb-cn-v": 12, "bayes-ucb-cnd-v": 12}
 
@@ -52,16 +52,15 @@ def by_hand(**changes: object) -> Why:
     engine, belief = one_node()
     features = np.array([2.0, 1.0, 1.0])
     songs = Songs.of(features=features[np.newaxis], elapsed=100 * math.log(2))
-    reasons = Reasons(
-        how="model",
-        score=2.5,
-        prediction=engine.predict(belief, songs),
-        features=features,
-        preference=preference_of(engine, belief, 3),
-        better=0.05,
-        minutes_since_heard=100 * math.log(2),
-    )
-    return explained(replace(reasons, **changes), made_by_hand())  # type: ignore[arg-type]
+    parts = {
+        "score": 2.5,
+        "situation": songs,
+        "prediction": engine.predict(belief, songs),
+        "share_better": 0.05,
+        "minutes_since_heard": 100 * math.log(2),
+    }
+    chosen = selection(**{**parts, **changes})
+    return explained(chosen, preference_of(engine, belief, 3), made_by_hand())
 
 
 def test_the_parts_of_a_choice_made_by_hand() -> None:
@@ -87,7 +86,7 @@ def test_a_song_is_for_learning_if_a_tenth_promises_more_and_doubt_speaks_for_it
     score: float,
     learns: bool,  # noqa: FBT001
 ) -> None:
-    assert by_hand(better=better, score=score).mainly_to_learn is learns
+    assert by_hand(share_better=better, score=score).mainly_to_learn is learns
 
 
 def check_sums(why: Why) -> None:
@@ -124,14 +123,13 @@ def test_sums_that_are_wrong_are_noticed(mistake: Callable[[Why], Why]) -> None:
 
 
 def test_the_parts_add_up_for_a_thousand_choices() -> None:
-    projection, _ = projected()
     runs = [("bayes-ucb-cn-x", dial, 160) for dial in (-1.0, 0.0, 1.0)]
     runs += [(name, 0.0, 130) for name in EXACT if name != "bayes-ucb-cn-x"]
     explanations = []
     for seed, (name, dial, count) in enumerate(runs):
         for choice in choices(name, count=count, seed=seed, dial=dial):
             with np.errstate(all="raise"):
-                explanations.append(explained(choice.reasons, projection))
+                explanations.append(choice.why(PROJECTION))
     assert len(explanations) == 1_000
     for why in explanations:
         check_sums(why)
@@ -147,30 +145,27 @@ def test_the_parts_add_up_for_a_thousand_choices() -> None:
 
 @pytest.mark.parametrize("name", EXACT)
 def test_the_score_is_the_one_by_which_the_song_was_chosen_among_all(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=15):
         scores = choice.scores()
-        why = explained(choice.reasons, projection)
+        why = choice.why(PROJECTION)
         if scores is None:
             assert why.score is None
         else:
-            assert why.score == pytest.approx(scores[choice.row], abs=1e-9)
+            assert why.score == pytest.approx(scores[choice.selection.row], abs=1e-9)
 
 
 def test_what_is_liked_loses_by_not_being_fresh() -> None:
     """Liking and recovery are believed together, so it holds where all of the belief likes it."""
-    projection, _ = projected()
     certain = 0
     for choice in choices("bayes-ucb-cn-x", count=120, seed=5):
-        why = explained(choice.reasons, projection)
+        why = choice.why(PROJECTION)
         assert why.staleness is not None
-        assert choice.reasons.features is not None
-        if (choice.belief.means @ choice.reasons.features).min() >= 0:
+        if (choice.model.belief.means @ choice.features).min() >= 0:
             assert why.staleness <= 1e-12
             certain += 1
     assert certain > 60
     for choice in choices("greedy-cn-map", count=60, seed=5):
-        why = explained(choice.reasons, projection)
+        why = choice.why(PROJECTION)
         assert why.liking is not None
         assert why.staleness is not None
         assert why.staleness * why.liking <= 1e-12
@@ -178,12 +173,11 @@ def test_what_is_liked_loses_by_not_being_fresh() -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_says_what_it_has_and_nothing_else(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=SLOW.get(name, 30)):
         with np.errstate(all="raise"):
-            why = explained(choice.reasons, projection)
+            why = choice.why(PROJECTION)
         check_sums(why)
-        assert (why.score is None) == (choice.reasons.score is None)
+        assert (why.score is None) == (choice.selection.score is None)
         assert (why.expected is None) == (name == "random")
         assert (why.novelty is None) == (name in {"random", "linucb-c", "linucb-cn"})
         assert (why.staleness is None) == (name in {"random", "linucb-c"})
@@ -194,29 +188,23 @@ def test_every_algorithm_says_what_it_has_and_nothing_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["greedy-cn", "greedy-cn-x", "greedy-cn-map"])
 def test_greedy_algorithms_do_not_explore(name: str) -> None:
-    projection, _ = projected()
     for choice in choices(name, count=20):
-        why = explained(choice.reasons, projection)
+        why = choice.why(PROJECTION)
         assert why.exploration is None or abs(why.exploration) < 1e-9
 
 
 def test_the_dial_moves_what_exploring_adds() -> None:
-    projection, _ = projected()
     explored = {}
     for dial in (-1.0, 1.0):
-        found = [
-            explained(each.reasons, projection)
-            for each in choices("bayes-ucb-cn-x", count=40, dial=dial)
-        ]
+        found = [each.why(PROJECTION) for each in choices("bayes-ucb-cn-x", count=40, dial=dial)]
         explored[dial] = [why.exploration for why in found if why.exploration is not None]
     assert max(explored[-1.0][3:]) < min(explored[1.0][3:])
     assert min(explored[1.0][3:]) > 0
 
 
 def test_without_an_intercept_the_base_is_nothing() -> None:
-    projection, _ = projected()
     for choice in choices("bayes-ucb-cn-x", count=10, intercept=False):
-        why = explained(choice.reasons, projection)
+        why = choice.why(PROJECTION)
         check_sums(why)
         assert why.base == 0
 
@@ -224,7 +212,7 @@ def test_without_an_intercept_the_base_is_nothing() -> None:
 def test_features_that_cannot_be_told_apart_are_one_part() -> None:
     projection, _ = projected("fourier")
     for choice in choices("bayes-ucb-cn-x", count=10, feature_map="fourier"):
-        why = explained(choice.reasons, projection)
+        why = choice.why(projection)
         check_sums(why)
         assert list(why.groups) == [SOUND]
         assert why.base is not None
@@ -233,14 +221,15 @@ def test_features_that_cannot_be_told_apart_are_one_part() -> None:
 def test_features_of_another_projection_are_one_part() -> None:
     (choice,) = choices("bayes-ucb-cn-x", count=1)
     for projection in (None, made_by_hand()):
-        why = explained(choice.reasons, projection)
+        why = choice.why(projection)
         check_sums(why)
         assert list(why.groups) == [SOUND]
         assert why.base is None
 
 
 def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
-    why = explained(Reasons(how="random", note="the first song is drawn at random"), made_by_hand())
+    drawn = selection(how="random", note="the first song is drawn at random")
+    why = explained(drawn, None, made_by_hand())
     assert as_json(why) == {
         "score": None,
         "expected": None,

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.radio.explain.why import OTHER, SOUND, as_json, explain
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.explain.why import OTHER, as_json, explain
+from bandstand.radio.selection.stations import Station
+from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import projected
-from tests.fixtures.radio.tastes import model, now_after, song_id, told
+from tests.fixtures.radio.tastes import listened, model, now_after
 from tests.radio.explain.test_why import check_sums
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_song_of_a_playlist_is_explained_whatever_the_algorithm(algorithm: str) -> None:
-    ledger = told(25)
+    ledger = listened(25)
     listener = model(ledger, algorithm=algorithm)
     for chosen in listener.playlist(8, now=now_after(ledger)):
         with np.errstate(all="raise"):
@@ -35,7 +36,7 @@ def test_every_song_of_a_playlist_is_explained_whatever_the_algorithm(algorithm:
 @pytest.mark.parametrize("dial", [-1.0, -0.4, 0.0, 0.7, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> None:  # noqa: FBT001
-    ledger = told(60, seed=2)
+    ledger = listened(60, seed=2)
     listener = model(ledger, intercept=intercept)
     for chosen in listener.playlist(10, now=now_after(ledger), dial=dial):
         why = explain(listener, chosen, projected()[0])
@@ -44,38 +45,20 @@ def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> 
         assert why.score is not None
 
 
-def test_the_first_song_has_no_parts() -> None:
-    ledger = told(0)
-    listener = model(ledger)
-    why = explain(listener, listener.choose(now=now_after(ledger)), projected()[0])
-    assert why.score is why.expected is why.liking is why.base is why.novelty is None
-    assert why.groups == {}
-    assert why.sentence == "The first song is drawn at random."
-
-
 def test_an_unanalysed_library_says_so() -> None:
-    ledger = told(10)
+    ledger = listened(10)
     listener = model(ledger, analysed=False)
-    why = explain(listener, listener.choose(now=now_after(ledger)), None)
+    why = explain(listener, listener.next(now=now_after(ledger)), None)
     assert why.expected is None
     assert why.sentence == ("The library is still being analysed: this song is drawn at random.")
 
 
 def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
-    ledger = told(30)
+    ledger = listened(30)
     listener = model(ledger)
-    chosen = listener.choose(now=now_after(ledger), wish=Wish(song=song_id(7)))
+    chosen = listener.next(now=now_after(ledger), station=Station(song=song_id(7)))
     why = explain(listener, chosen, projected()[0])
     assert chosen.song == song_id(7)
     assert why.sentence.startswith("It is what you asked for; ")
     assert why.expected is not None
     check_sums(why)
-
-
-def test_waves_are_one_part_of_a_model_too() -> None:
-    ledger = told(20)
-    listener = model(ledger, feature_map="fourier")
-    chosen = listener.choose(now=now_after(ledger))
-    why = explain(listener, chosen, projected("fourier")[0])
-    check_sums(why)
-    assert list(why.groups) == [SOUND]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +19,10 @@ from bandstand.radio.log.evidence import (
     Evidence,
     evidence,
 )
+from tests.fixtures.radio.logs import SONGS, Log
+
+if TYPE_CHECKING:
+    from bandstand.store.events.events import Event
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence.md"
 
@@ -27,23 +30,20 @@ played = st.integers(0, 10**9)
 idle = st.none() | st.integers(-(10**9), 10**12)
 
 
-@dataclass(frozen=True)
-class Told:
-    kind: Any
-    stars: int | None = None
-    played_ms: int | None = None
+def heard(kind: Any, *, stars: int | None = None, played_ms: int | None = None) -> Event:
+    return Log().add(kind, SONGS[0], stars=stars, played_ms=played_ms)
 
 
 def skip(played_ms: int, *, idle_ms: int | None = 0) -> Evidence:
-    return evidence(Told("skip", played_ms=played_ms), idle_ms=idle_ms)
+    return evidence(heard("skip", played_ms=played_ms), idle_ms=idle_ms)
 
 
 @given(st.integers(1, 5), st.none() | played, idle)
 def test_stars_count_in_full_whatever_was_played(
     stars: int, played_ms: int | None, idle_ms: int | None
 ) -> None:
-    told = Told("rating", stars=stars, played_ms=played_ms)
-    assert evidence(told, idle_ms=idle_ms) == Evidence(rating=float(stars), weight=1.0)
+    event = heard("rating", stars=stars, played_ms=played_ms)
+    assert evidence(event, idle_ms=idle_ms) == Evidence(rating=float(stars), weight=1.0)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_the_earlier_a_skip_the_worse_and_the_surer(one: int, other: int) -> Non
 
 @pytest.mark.parametrize("kind", ["skip", "listen"])
 def test_a_broken_file_or_one_loaded_in_advance_says_nothing(kind: str) -> None:
-    assert evidence(Told(kind, played_ms=0), idle_ms=0) is NOTHING
-    assert evidence(Told(kind, played_ms=1_500), idle_ms=0) is NOTHING
+    assert evidence(heard(kind, played_ms=0), idle_ms=0) is NOTHING
+    assert evidence(heard(kind, played_ms=1_500), idle_ms=0) is NOTHING
 
 
 @pytest.mark.parametrize("played_ms", [None, 2_000, 200_000])
 def test_a_full_listen_is_mildly_good(played_ms: int | None) -> None:
-    says = evidence(Told("listen", played_ms=played_ms), idle_ms=None)
+    says = evidence(heard("listen", played_ms=played_ms), idle_ms=None)
     assert says == FULL_LISTEN
     assert says.rating is not None
     assert 3 < says.rating < 5
@@ -101,7 +101,7 @@ def test_a_skip_that_opens_a_session_or_ends_a_pause_of_hours_counts_half(
 def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
     kind: str, played_ms: int, idle_ms: int | None
 ) -> None:
-    says = evidence(Told(kind, played_ms=played_ms), idle_ms=idle_ms)
+    says = evidence(heard(kind, played_ms=played_ms), idle_ms=idle_ms)
     assert says.weight <= 1 / 4
     assert (says.rating is None) == (says.weight == 0)
     assert says.rating is None or 1 <= says.rating <= 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +11,10 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log import play_table
 from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
-from bandstand.radio.log.fold import RECENT, Ledger, Rule, continued, fold
+from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
 from bandstand.store.events.events import HEARD
 from bandstand.store.events.values import is_same_play
-from tests.fixtures.radio.comparisons import same
+from tests.fixtures.radio.comparisons import last_heard, same
 from tests.fixtures.radio.logs import (
     DAY,
     HOUR,
@@ -39,7 +38,7 @@ A, B, C = SONGS[:3]
 def one_by_one(events: Sequence[Event]) -> Ledger:
     ledger = Ledger.empty()
     for place, event in enumerate(events, 1):
-        ledger = ledger.after(event, lambda end=place: events[:end])  # type: ignore[misc]
+        ledger = extend(ledger, [event], lambda end=place: events[:end])  # type: ignore[misc]
     return ledger
 
 
@@ -48,8 +47,7 @@ def test_nothing_is_known_of_somebody_new() -> None:
     assert same(ledger, Ledger.empty())
     assert (ledger.seq, ledger.at, len(ledger.plays)) == (0, 0, 0)
     assert (ledger.recent, ledger.rules) == ((), ())
-    assert dict(ledger.last_heard) == {}
-    assert len(ledger.columns().rating) == 0
+    assert last_heard(ledger) == {}
 
 
 def test_a_play_is_its_rating_and_not_how_it_ended() -> None:
@@ -103,7 +101,7 @@ def test_a_song_that_could_not_be_played_is_heard_but_says_nothing() -> None:
     (play,) = ledger.plays
     assert (play.rating, play.weight) == (None, 0.0)
     assert ledger.recent == (A,)
-    assert A in ledger.last_heard
+    assert ledger.plays.heard_at(A) is not None
 
 
 def test_rules_hold_until_they_run_out_or_are_taken_back() -> None:
@@ -134,7 +132,7 @@ def test_recent_songs_are_the_last_hundred_each_once() -> None:
     for song in [*songs, songs[60], songs[3]]:
         log.add("listen", song)
     ledger = fold(log.events)
-    assert len(ledger.recent) == RECENT
+    assert len(ledger.recent) == MAX_RECENT
     assert ledger.recent == (*songs[51:60], *songs[61:], songs[60], songs[3])
 
 
@@ -178,7 +176,7 @@ def test_plays_are_what_the_rules_say(log: Log) -> None:
     names = play_table.Play.__slots__
     assert [{name: getattr(p, name) for name in names} for p in ledger.plays] == reference(events)
     heard = {play.song: play.at for play in ledger.plays}
-    assert dict(ledger.last_heard) == heard
+    assert last_heard(ledger) == heard
     latest = list(dict.fromkeys(play.song for play in reversed(ledger.plays)))
     assert ledger.recent == tuple(reversed(latest))
 
@@ -191,16 +189,16 @@ def test_one_event_after_the_other_says_the_same_as_all_at_once(log: Log) -> Non
 @given(logs())
 def test_what_was_taken_back_counts_as_if_it_had_never_been(log: Log) -> None:
     never = fold(without_retracted(log.events))
-    assert fold(log.events).learnt_digest() == never.learnt_digest()
+    assert fold(log.events).digest(numbered=False) == never.digest(numbered=False)
 
 
 @given(logs(), st.sampled_from(SONGS), st.integers(1, 5), st.sampled_from([0, MINUTE, DAY]))
 def test_a_rating_and_its_undo_leave_no_trace(log: Log, song: str, stars: int, gap: int) -> None:
     before = fold(log.events)
     rating = log.add("rating", song, after=gap, stars=stars)
-    rated = before.after(rating, no_log)
-    undone = rated.after(log.add("retract", retracts=rating.seq), lambda: log.events)
-    assert undone.learnt_digest() == before.learnt_digest()
+    rated = extend(before, [rating], no_log)
+    undone = extend(rated, [log.add("retract", retracts=rating.seq)], lambda: log.events)
+    assert undone.digest(numbered=False) == before.digest(numbered=False)
     assert undone.seq == before.seq + 2
     assert undone.digest() != before.digest()
 
@@ -211,14 +209,14 @@ def test_an_undo_that_is_forgotten_leaves_a_trace() -> None:
     log.add("listen", A)
     before = fold(log.events)
     log.add("rating", B, stars=5)
-    assert fold(log.events).learnt_digest() != before.learnt_digest()
+    assert fold(log.events).digest(numbered=False) != before.digest(numbered=False)
 
 
 @given(logs(), st.data())
 def test_events_that_a_ledger_holds_are_passed_over(log: Log, data: st.DataObject) -> None:
     ledger = fold(log.events)
     start = data.draw(st.integers(0, len(log.events)))
-    assert same(continued(ledger, log.events[start:], no_log), ledger)
+    assert same(extend(ledger, log.events[start:], no_log), ledger)
 
 
 def test_a_gap_in_the_log_is_refused() -> None:
@@ -228,7 +226,7 @@ def test_a_gap_in_the_log_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="expected number 1, got 2"):
         fold(log.events[1:])
     with pytest.raises(InvalidInputError, match="expected number 2, got 3"):
-        fold(log.events[:1]).after(log.events[2], no_log)
+        extend(fold(log.events[:1]), [log.events[2]], no_log)
 
 
 def test_the_whole_log_must_be_whole() -> None:
@@ -237,21 +235,20 @@ def test_the_whole_log_must_be_whole() -> None:
     ledger = fold(log.events)
     log.add("retract", retracts=1)
     with pytest.raises(InvalidInputError, match="reach to event 2, got one to 1"):
-        ledger.after(log.events[-1], lambda: log.events[:1])
+        extend(ledger, log.events[1:], lambda: log.events[:1])
 
 
 @given(logs())
-def test_columns_hold_what_the_plays_hold(log: Log) -> None:
-    ledger = fold(log.events)
-    columns = ledger.columns()
-    assert [columns.ids[code] for code in columns.song] == [play.song for play in ledger.plays]
-    assert len(set(columns.ids)) == len(columns.ids) == len(ledger.last_heard)
-    assert columns.weight.tolist() == [play.weight for play in ledger.plays]
-    assert columns.rating.tolist() == [play.rating or 0.0 for play in ledger.plays]
-    assert columns.at.tolist() == [play.at for play in ledger.plays]
-    since = [None if value == -1 else value for value in columns.since_heard_ms.tolist()]
-    assert since == [play.since_heard_ms for play in ledger.plays]
-    assert np.isfinite(columns.rating).all()
+def test_rows_hold_what_the_plays_hold(log: Log) -> None:
+    plays = fold(log.events).plays
+    rows = plays.rows()
+    assert plays.named(rows["song"].tolist()) == [play.song for play in plays]
+    assert len(set(plays.songs)) == len(plays.songs)
+    for name in ("weight", "at", "first_seq"):
+        assert rows[name].tolist() == [getattr(play, name) for play in plays]
+    assert rows["rating"].tolist() == [play.rating or 0.0 for play in plays]
+    since = [None if value == -1 else value for value in rows["since_heard_ms"].tolist()]
+    assert since == [play.since_heard_ms for play in plays]
 
 
 @given(logs())

@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.radio.log import play_table
-from bandstand.radio.log.fold import Ledger, fold
+from bandstand.radio.log.fold import Ledger, extend, fold
 from bandstand.radio.log.play_table import Play, PlayTable
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log
 
 if TYPE_CHECKING:
     import pytest
-
-    from bandstand.store.events.events import Event
 
 
 def play(song: str) -> Play:
@@ -35,7 +33,7 @@ def test_an_old_table_knows_nothing_of_what_came_to_its_rows() -> None:
     assert grown.songs == ("a", "b", "c", "d", "e")
     assert other.songs == ("a", "d")
     assert other.rows()["song"].tolist() == [0, 1]
-    assert dict(other.last_heard) == {"a": 1, "d": 1}
+    assert {song: other.heard_at(song) for song in other.songs} == {"a": 1, "d": 1}
     assert other.heard_at("b") is None
     assert other.heard_at("c") is None
 
@@ -44,7 +42,7 @@ def test_an_old_table_knows_nothing_of_what_came_to_its_rows() -> None:
 def test_ledgers_stay_as_they_were_when_others_go_on_from_them(log: Log) -> None:
     ledgers = [Ledger.empty()]
     for place, event in enumerate(log.events, 1):
-        ledgers.append(ledgers[-1].after(event, lambda end=place: log.events[:end]))  # type: ignore[misc]
+        ledgers.append(extend(ledgers[-1], [event], lambda end=place: log.events[:end]))  # type: ignore[misc]
     for number, ledger in enumerate(ledgers):
         assert same(ledger, fold(log.events[:number]))
 
@@ -59,7 +57,7 @@ def test_two_ways_on_from_one_ledger_do_not_disturb_each_other(
         way = Log(clock=log.clock, events=list(log.events))
         ledger = start
         for song in songs:
-            ledger = ledger.after(way.add("listen", song), no_log)
+            ledger = extend(ledger, [way.add("listen", song)], no_log)
         ways.append((ledger, way))
     for ledger, way in ways:
         assert same(ledger, fold(way.events))
@@ -77,7 +75,7 @@ def test_threads_may_go_on_from_one_ledger_at_once() -> None:
         barrier.wait()
         ledger = start
         for number in range(200):
-            ledger = ledger.after(way.add("listen", SONGS[(number * name) % 6]), no_log)
+            ledger = extend(ledger, [way.add("listen", SONGS[(number * name) % 6])], no_log)
         results[name] = (ledger, way)
 
     threads = [Thread(target=go_on, args=(name,)) for name in range(4)]
@@ -107,11 +105,7 @@ def test_appending_seldom_copies_what_is_there(monkeypatch: pytest.MonkeyPatch) 
         for kind, number in (("listen", seq), ("rating", seq + 1)):
             stars = 4 if kind == "rating" else None
             event = log.add(kind, SONGS[seq % 5], after=1, stars=stars)
-            ledger = ledger.after(_numbered(event, number), no_log)
+            ledger = extend(ledger, [replace(event, seq=number)], no_log)
     assert len(ledger.plays) == count
     assert sum(copied) <= 2 * count
     assert len(copied) <= 12
-
-
-def _numbered(event: Event, seq: int) -> Event:
-    return replace(event, seq=seq)

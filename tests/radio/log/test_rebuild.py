@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from bandstand.errors import StoreError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.radio.log import snapshots as ledger_store
-from bandstand.radio.log.fold import Ledger, fold
-from bandstand.radio.log.rebuild import check, rebuild
-from bandstand.radio.log.snapshot_bytes import to_bytes
+from bandstand.radio.log.fold import fold
+from bandstand.radio.log.snapshots import check, rebuild, to_bytes
 from bandstand.store.events import events, snapshots
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.radio.comparisons import same
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from bandstand.radio.log.fold import Ledger
     from bandstand.store.database.connection import Store
+
+
+def add(connection: Connection, account: str, now: int, key: str, **event: Any) -> None:
+    events.append(connection, events.NewEvent(account=account, key=key, **event), now=now)
+
+
+def loaded(connection: Connection, account: str) -> Ledger:
+    return ledger_store.load(connection, account)[0]
 
 
 def short_log() -> Log:
@@ -58,7 +67,7 @@ def test_a_rebuilt_store_says_what_its_logs_say(store: Store) -> None:
             kept = ledger_store.saved(connection, account)
             assert kept is not None
             assert same(kept, whole)
-            assert same(ledger_store.read(connection, account), whole)
+            assert same(loaded(connection, account), whole)
     assert check(store) == []
 
 
@@ -76,10 +85,7 @@ def test_another_event_gives_another_digest(store: Store) -> None:
     (account,) = stored(store, log)
     before = rebuild(store)
     with store.writing() as connection:
-        ban = events.NewEvent(
-            account=account, key="x", kind="ban", scope="genre", target="Schlager"
-        )
-        events.append(connection, ban, now=log.clock)
+        add(connection, account, log.clock, "x", kind="ban", scope="genre", target="Schlager")
     assert rebuild(store).digest != before.digest
 
 
@@ -95,12 +101,11 @@ def test_a_ledger_catches_up_with_its_log(store: Store) -> None:
     log = short_log()
     (account,) = stored(store, log)
     with store.reading() as connection:
-        ledger = ledger_store.read(connection, account)
+        ledger = loaded(connection, account)
     with store.writing() as connection:
-        undo = events.NewEvent(account=account, key="undo", kind="retract", retracts=2)
-        events.append(connection, undo, now=log.clock)
+        add(connection, account, log.clock, "undo", kind="retract", retracts=2)
     with store.reading() as connection:
-        later = ledger_store.caught_up(connection, account, ledger)
+        later = ledger_store.catch_up(connection, account, ledger)
         assert same(later, fold(events.after(connection, account)))
     assert [play.kind for play in later.plays] == ["listen", "skip"]
 
@@ -119,14 +124,12 @@ def test_an_undo_reads_no_more_of_the_log_than_it_must(
         yield from after(connection, account, seq)
 
     with store.writing() as connection:
-        new = events.NewEvent(account=account, key="new", kind="listen", song=song)
-        events.append(connection, new, now=log.clock + 1_000)
-        ledger = ledger_store.read(connection, account)
-        undo = events.NewEvent(account=account, key="undo", kind="retract", retracts=taken_back)
-        events.append(connection, undo, now=log.clock + 2_000)
+        add(connection, account, log.clock + 1_000, "new", kind="listen", song=song)
+        ledger = loaded(connection, account)
+        add(connection, account, log.clock + 2_000, "undo", kind="retract", retracts=taken_back)
         after = events.after
         monkeypatch.setattr(events, "after", counted)
-        later = ledger_store.caught_up(connection, account, ledger)
+        later = ledger_store.catch_up(connection, account, ledger)
         assert seen == asked
         assert same(later, fold(after(connection, account)))
 
@@ -136,10 +139,9 @@ def test_a_snapshot_is_used_with_the_events_after_it(store: Store) -> None:
     (account,) = stored(store, log)
     rebuild(store)
     with store.writing() as connection:
-        new = events.NewEvent(account=account, key="new", kind="listen", song=_song(store))
-        events.append(connection, new, now=log.clock + 1_000)
+        add(connection, account, log.clock + 1_000, "new", kind="listen", song=_song(store))
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 4
+        assert loaded(connection, account).seq == 4
     assert check(store) == []
 
 
@@ -158,7 +160,7 @@ def test_a_snapshot_that_is_not_whole_is_reported_and_passed_over(store: Store) 
     assert account in problem
     assert "must be whole" in problem
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 3
+        assert loaded(connection, account).seq == 3
     rebuild(store)
     assert check(store) == []
 
@@ -173,7 +175,7 @@ def test_a_snapshot_of_another_event_is_reported_and_passed_over(store: Store, s
     (problem,) = check(store)
     assert f"must be of event 3, in a log of 3, got one of {seq}" in problem
     with store.reading() as connection:
-        assert ledger_store.read(connection, account).seq == 3
+        assert loaded(connection, account).seq == 3
 
 
 def test_a_snapshot_that_says_something_else_is_reported(store: Store) -> None:
@@ -181,15 +183,7 @@ def test_a_snapshot_that_says_something_else_is_reported(store: Store) -> None:
     one, other = stored(store, short_log(), short_log())
     rebuild(store)
     with store.writing() as connection:
-        ledger = ledger_store.read(connection, other)
-        wrong = Ledger(
-            seq=ledger.seq,
-            at=ledger.at,
-            plays=ledger.plays,
-            rules=(),
-            recent=ledger.recent,
-            last_kind="listen",
-        )
+        wrong = replace(loaded(connection, other), last_kind="listen")
         set_snapshot(connection, other, to_bytes(wrong))
     (problem,) = check(store)
     assert other in problem

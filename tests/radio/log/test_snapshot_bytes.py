@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -11,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.fold import RECENT, Ledger, _Folding, continued, fold
-from bandstand.radio.log.snapshot_bytes import from_bytes, to_bytes
+from bandstand.radio.log.fold import MAX_RECENT, _Folding, extend, fold
+from bandstand.radio.log.snapshots import from_bytes, to_bytes
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import SONGS, Log, logs, no_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from bandstand.radio.log.fold import Ledger
     from bandstand.store.events.events import Event
 
 CUTS = 1_000
@@ -34,11 +36,11 @@ def differs(how: Continue, log: Log, cut: int) -> bool:
 @given(logs(), st.data())
 @settings(max_examples=CUTS)
 def test_snapshot_and_tail_say_the_same_as_the_whole_log(log: Log, data: st.DataObject) -> None:
-    assert not differs(continued, log, data.draw(st.integers(0, len(log.events))))
+    assert not differs(extend, log, data.draw(st.integers(0, len(log.events))))
 
 
 def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
-    """Do what `continued` does, but never look at what lies before the tail."""
+    """Do what `extend` does, but never look at what lies before the tail."""
     folding = _Folding(ledger)
     taken_back = {event.retracts for event in tail}
     for event in tail:
@@ -48,19 +50,8 @@ def blind_to_the_past(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledge
 
 
 def forgetful_of_the_last_event(ledger: Ledger, tail: Sequence[Event], _: object) -> Ledger:
-    """Do what `continued` does, but as if the last play of the snapshot were over."""
-    return continued(
-        Ledger(
-            seq=ledger.seq,
-            at=ledger.at,
-            plays=ledger.plays,
-            rules=ledger.rules,
-            recent=ledger.recent,
-            last_kind="listen",
-        ),
-        tail,
-        no_log,
-    )
+    """Do what `extend` does, but as if the last play of the snapshot were over."""
+    return extend(replace(ledger, last_kind="listen"), tail, no_log)
 
 
 @pytest.mark.parametrize("planted", [blind_to_the_past, forgetful_of_the_last_event])
@@ -72,7 +63,7 @@ def test_the_comparison_sees_planted_errors(planted: Continue) -> None:
     else:
         log.add("listen", SONGS[0])
     assert differs(planted, log, 1)
-    assert not differs(continued, log, 1)
+    assert not differs(extend, log, 1)
 
 
 @given(logs())
@@ -86,7 +77,7 @@ def test_a_snapshot_of_many_songs_knows_the_last_ones() -> None:
     for number in range(300):
         log.add("listen", f"{number * number % 251:016x}")
     ledger = fold(log.events)
-    assert len(ledger.recent) == RECENT
+    assert len(ledger.recent) == MAX_RECENT
     assert same(from_bytes(to_bytes(ledger)), ledger)
 
 
@@ -129,6 +120,22 @@ def test_a_snapshot_of_something_else_is_refused(change: Callable[..., object]) 
     changed = json.dumps(change(json.loads(line))).encode()
     with pytest.raises(InvalidInputError, match="must be a ledger of version"):
         from_bytes(checked(changed + b"\n" + rest))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [("song", 1, "out of order"), ("kind", 9, "unknown kinds"), ("since_heard_ms", -2, "negative")],
+)
+def test_a_snapshot_with_impossible_plays_is_refused(column: str, value: int, problem: str) -> None:
+    log = Log()
+    for song in (0, 1, 0):
+        log.add("listen", SONGS[song])
+    ledger = fold(log.events)
+    rows = ledger.plays.rows()
+    rows[column][0] = value
+    body = ledger.to_bytes().removesuffix(ledger.plays.rows().tobytes())
+    with pytest.raises(InvalidInputError, match=problem):
+        from_bytes(checked(body + rows.tobytes()))
 
 
 @given(st.binary(max_size=400))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import shelf_of
-from bandstand.radio.log.fold import continued, fold
-from bandstand.radio.selection.listener_recommender import ListenerRecommender
-from bandstand.radio.selection.training_data import LONGEST, minutes_at
+from bandstand.radio.log.fold import extend, fold
+from bandstand.radio.selection.select import RadioListener, minutes_at
+from bandstand.radio.selection.training_data import LONGEST
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, SONGS, Log, logs
 
@@ -33,30 +33,26 @@ def _first(log: Log, count: int) -> list[Event]:
     return log.events[:count]
 
 
-def followed(log: Log, cuts: list[int], **options: Any) -> ListenerRecommender:
+def followed(log: Log, cuts: list[int], **options: Any) -> RadioListener:
     """Return the model of somebody whose log came in pieces."""
     one, ledger = model(SHELF, **options), fold([])
     for cut in [*sorted(cuts), len(log.events)]:
         whole = partial(_first, log, cut)
-        ledger = continued(ledger, log.events[ledger.seq : cut], whole)
+        ledger = extend(ledger, log.events[ledger.seq : cut], whole)
         one = one.follow(ledger)
     return one
 
 
-def assert_same(
-    one: ListenerRecommender, other: ListenerRecommender, *, tolerance: float = 1e-9
-) -> None:
+def assert_same(one: RadioListener, other: RadioListener, *, tolerance: float = 1e-9) -> None:
     """Check that two models believe, and would play, the same."""
-    assert one.learner is not None
-    assert other.learner is not None
-    assert one.listening.heard_rows.tolist() == other.listening.heard_rows.tolist()
-    assert one.listening.heard_at.tolist() == other.listening.heard_at.tolist()
-    assert one.listening.recent == other.listening.recent
+    assert one.play_times.heard_rows.tolist() == other.play_times.heard_rows.tolist()
+    assert one.play_times.heard_at.tolist() == other.play_times.heard_at.tolist()
+    assert one.play_times.recent == other.play_times.recent
     for name in ("features", "elapsed", "ratings", "weights", "diversity"):
-        same = getattr(other.learner.told.history, name)
-        assert getattr(one.learner.told.history, name) == pytest.approx(same, rel=1e-12)
-    seen = other.learner.catalogue.songs(other.listening, other.listening.longest)
-    means = [each.engine.predict(each.belief, seen).mean() for each in (one, other) if each.engine]
+        same = getattr(other.history, name)
+        assert getattr(one.history, name) == pytest.approx(same, rel=1e-12)
+    seen = other.songs(other.play_times.longest)
+    means = [each.engine.predict(each.belief, seen).mean() for each in (one, other)]
     if means[1] is None:
         assert means[0] is None
         return
@@ -79,7 +75,7 @@ def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
     one = followed(log, list(range(1, 11)), algorithm=algorithm)
     other = model(SHELF, log, algorithm=algorithm)
     assert_same(one, other)
-    assert one.choose(now=log.clock + DAY).row == other.choose(now=log.clock + DAY).row
+    assert one.next(now=log.clock + DAY).row == other.next(now=log.clock + DAY).row
 
 
 def test_a_long_log_is_followed_without_drifting() -> None:
@@ -100,7 +96,7 @@ def test_a_play_that_only_ends_changes_nothing_that_was_learnt() -> None:
     log.add("listen", song_id(2), after=MINUTE)
     after = before.follow(fold(log.events))
     assert after.belief is before.belief
-    assert after.listening.last_heard_of([2])[0] > before.listening.last_heard_of([2])[0]
+    assert after.play_times.last_heard_of([2])[0] > before.play_times.last_heard_of([2])[0]
 
 
 def test_a_rating_that_is_changed_counts_once() -> None:
@@ -108,7 +104,6 @@ def test_a_rating_that_is_changed_counts_once() -> None:
     before = model(SHELF, log)
     log.add("rating", song_id(2), after=MINUTE, stars=1)
     assert_same(before.follow(fold(log.events)), model(SHELF, log))
-    assert before.learner is not None
     assert len(before.follow(fold(log.events)).belief.history) == 3
 
 
@@ -129,7 +124,7 @@ def test_a_rating_that_is_changed_or_taken_back_is_not_learnt_from_scratch(
     for one, ledger in zip(
         (back, changed, again, again_after), (*ledgers, ledgers[2]), strict=True
     ):
-        assert_same(one, ListenerRecommender.begin(SHELF, ledger, algorithm=algorithm, seed=7))
+        assert_same(one, RadioListener.load(SHELF, ledger, algorithm=algorithm, seed=7))
     assert back.step + 1 == changed.step == again.step
 
 
@@ -139,7 +134,7 @@ def test_what_was_never_heard_and_what_was_long_ago_count_alike() -> None:
     log.add("rating", song_id(0), after=90 * MINUTE, stars=3)
     one = model(SHELF, log)
     assert one.belief.history.elapsed.tolist() == [LONGEST, LONGEST, 90.0]
-    seen = one.choose(now=log.clock).situation
+    seen = one.next(now=log.clock).situation
     assert seen is not None
     assert seen.elapsed.tolist() == [LONGEST]
 
@@ -161,7 +156,7 @@ def test_songs_that_are_gone_still_count_if_their_sound_is_known() -> None:
     whole = shelf_of([record(row) for row in range(12)], matrix(features(12)))
     assert one.belief.history.features == pytest.approx(model(whole, log).belief.history.features)
     assert asked == [[song_id(9), song_id(77)]]
-    assert one.choose(now=log.clock).row < 8
+    assert one.next(now=log.clock).row < 8
     bare = model(gone, log, features_of=features_of, intercept=False)
     assert (bare.belief.history.features == one.belief.history.features[:, :-1]).all()
 
@@ -176,9 +171,9 @@ def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> Non
     half = shelf_of([record(row) for row in range(8)], matrix(features(4)))
     one = model(half, rated([0, 6]))
     assert len(one.belief.history) == 1
-    assert one.listening.heard_rows.tolist() == [0, 6]
-    assert one.listening.songs == 8
-    assert one.listening.recent == (0,)
+    assert one.play_times.heard_rows.tolist() == [0, 6]
+    assert one.play_times.songs == 8
+    assert one.play_times.recent == (0,)
 
 
 def test_diversity_is_the_distance_to_the_last_ten_on_the_shelf() -> None:
@@ -192,7 +187,7 @@ def test_diversity_is_the_distance_to_the_last_ten_on_the_shelf() -> None:
         distance = np.linalg.norm(table[rows[place]] - centre)
         expected.append(float(distance) / SHELF.catalogue.typical_distance)
     assert one.belief.history.diversity == pytest.approx(expected)
-    assert one.listening.recent == tuple(rows[-10:])
+    assert one.play_times.recent == tuple(rows[-10:])
 
 
 @pytest.mark.parametrize("algorithm", ONLINE)
@@ -203,17 +198,15 @@ def test_many_news_at_once_are_learnt_as_one_by_one(algorithm: str) -> None:
     assert len(SONGS) <= len(SHELF)
 
 
-def test_a_glimpse_of_a_song_is_what_the_model_believes_of_it() -> None:
+def test_the_prediction_of_one_song_is_what_the_model_believes_of_it() -> None:
     log = rated([0, 1, 2, 0], apart=HOUR)
     one = model(SHELF, log)
-    seen = one.glimpse(song_id(1), now=log.clock)
-    assert one.learner is not None
-    prediction = one.engine.predict(  # type: ignore[union-attr]
-        one.belief, one.learner.catalogue.songs(one.listening, minutes_at(log.clock))
-    )
-    assert seen.expected == pytest.approx(prediction.mean()[1])  # type: ignore[index]
-    assert seen.standard_deviation == pytest.approx(prediction.standard_deviation()[1])  # type: ignore[index]
-    assert seen.novelty == pytest.approx(prediction.parts()["novelty"][1])
-    assert one.glimpse("nobody's", now=log.clock).expected is None
-    assert model(SHELF).glimpse(song_id(1), now=0).expected is None
-    assert model(shelf_of([record(0)])).glimpse(song_id(0), now=0).novelty is None
+    seen = one.predict_song(song_id(1), now=log.clock)
+    assert seen is not None
+    whole = one.predict(minutes_at(log.clock))
+    assert seen.mean() == pytest.approx(whole.mean()[1:2])  # type: ignore[index]
+    assert seen.standard_deviation() == pytest.approx(whole.standard_deviation()[1:2])  # type: ignore[index]
+    assert seen.parts()["novelty"] == pytest.approx(whole.parts()["novelty"][1:2])
+    assert one.predict_song("of no library", now=log.clock) is None
+    assert model(SHELF).predict_song(song_id(1), now=0) is None
+    assert model(shelf_of([record(0)])).predict_song(song_id(0), now=0) is None

@@ -11,7 +11,6 @@ import pytest
 
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.registry import ALGORITHMS, DEFAULT
-from bandstand.errors import TakesLongError
 from tests.fixtures.child_processes import PATIENCE
 
 if TYPE_CHECKING:
@@ -91,12 +90,11 @@ def test_a_slow_algorithm_that_is_taken_for_a_quick_one_is_found_out(
     assert not is_answered(world, gate, "/api/next", "/api/next", within=SHORT)
 
 
-def test_a_listener_who_changes_to_a_slow_algorithm_is_refused_at_once(world: World) -> None:
+def test_the_radio_says_at_once_whether_a_listener_has_a_slow_algorithm(world: World) -> None:
     ann, radio = world.account("ann"), world.context.radio
-    assert radio.next(ann.id, only_quick=True).song.id in world.songs
+    assert radio.is_quick(ann.id)
     radio.change_settings(ann.id, {"algorithm": SLOW}).result()
-    with pytest.raises(TakesLongError, match=SLOW):
-        radio.next(ann.id, only_quick=True)
+    assert not radio.is_quick(ann.id)
 
 
 def test_what_is_drawn_or_gone_through_again_for_each_rating_is_not_quick() -> None:

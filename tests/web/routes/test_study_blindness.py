@@ -281,7 +281,7 @@ def slow_brains(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = Recommender.recommend
 
     def recommend(self: Recommender, *given: Any, **named: Any) -> Any:
-        if self.policy is not algorithm_named("random").policy:
+        if self.model.policy is not algorithm_named("random").policy:
             time.sleep(SLOW)
         return quick(self, *given, **named)
 

@@ -1,29 +1,55 @@
-"""The one protocol behind which every inference engine stands.
+"""The protocol of every inference engine.
 
     history ── fit ──▶ belief ── predict ──▶ prediction of any songs
                          ▲ │
        one more answer ──┘ └── update is `fit` of the longer history, only sooner
 
 An engine is a frozen value that holds its prior and its settings; a belief is a
-frozen value that holds what was learnt, with the history it was learnt from.
+frozen value that holds what was learned, with the history it was learned from.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
-from bandstand.core.engines.song_table import SongTable
-from bandstand.core.model.history import History
-from bandstand.core.model.prediction import Prediction
-from bandstand.core.model.songs import Songs
+if TYPE_CHECKING:
+    from bandstand.core.engines.song_table import SongTable
+    from bandstand.core.model.history import History
+    from bandstand.core.model.prediction import Prediction
+    from bandstand.core.model.songs import Songs
+    from bandstand.types import Features
 
-BeliefT = TypeVar("BeliefT")
+# Fields of a belief that it refers to and does not own.
+_SHARED: Final = ("history", "model", "prior")
+
+
+class Belief(Protocol):
+    """A frozen dataclass with what was learned from a history."""
+
+    @property
+    def history(self) -> History:
+        """The answers that it was learned from."""
+        ...
+
+
+class EngineCache(Protocol):
+    """What an engine keeps between two predictions of one catalogue, for one listener."""
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        ...
+
+
+BeliefT = TypeVar("BeliefT", bound=Belief)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a person wants to know of a belief; `None` is what does not exist (yet)."""
+    """The numbers of a belief that people ask for; `None` is what does not exist (yet)."""
 
     recovery_time_mean: float | None = None  # minutes
     recovery_time_sd: float | None = None  # minutes
@@ -31,38 +57,85 @@ class Summary:
 
 
 class Engine(Protocol[BeliefT]):
-    """Turns a listener's history into a belief, and a belief into predictions."""
+    """Turns a listener's history into a belief, and a belief into predictions.
+
+    Engines inherit from it: the methods with a body suit engines with small, quick beliefs.
+    """
 
     # Whether `update` ends where `fit` would, to rounding; others may end a little elsewhere.
     online: ClassVar[bool]
 
     def fit(self, history: History, *, rng: np.random.Generator) -> BeliefT:
-        """Return what is believed after `history`, from scratch."""
+        """Return the belief after `history`, from scratch."""
         ...
 
     def update(self, belief: BeliefT, history: History, *, rng: np.random.Generator) -> BeliefT:
-        """Return what is believed after `history`, which is the belief's own plus one answer."""
+        """Return the belief after `history`, which is the belief's own plus one answer."""
         ...
 
     def predict(self, belief: BeliefT, songs: Songs, *, memory: Any = None) -> Prediction:
-        """Return the prediction of `songs`; `memory` is what `remember` gave for them."""
+        """Return the prediction of `songs`; `memory` is a cache from `new_cache` for them."""
         ...
 
     def plan(self, belief: BeliefT, song: Songs) -> BeliefT:
         """Return the belief as if the one `song` had been heard and its rating were still to come.
 
-        It only grows more certain; what it expects stays. Playlists are planned with it.
-        """
-        ...
-
-    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> Any:
-        """Return room for what is worth keeping about a fixed set of songs between steps.
-
-        `shared` is the table of the same songs, if there is one already: many listeners need
-        it only once.
+        It only grows more certain; the expectation stays. Playlists are planned with it.
         """
         ...
 
     def summary(self, belief: BeliefT) -> Summary:
         """Return the numbers that people ask for."""
         ...
+
+    def new_cache(
+        self,
+        features: Features,
+        *,
+        table: SongTable | None = None,
+    ) -> EngineCache | None:
+        """Return an empty cache for predictions of one catalogue; None where nothing is kept.
+
+        `table` is that of the same features, if there is one already: listeners can share it.
+        """
+        del features, table
+        return None
+
+    def needs_rebuild(self, belief: BeliefT) -> bool:
+        """Return whether `rebuilt` would change the belief's form; this takes no time."""
+        del belief
+        return False
+
+    def rebuilt(self, belief: BeliefT) -> BeliefT:
+        """Return the same belief in the form that is quickest to update; it may take a while."""
+        return belief
+
+    def is_converged(self, belief: BeliefT) -> bool:
+        """Return whether one more `update` of the belief is quicker than a `fit`."""
+        del belief
+        return True
+
+    def shares_arrays(self, belief: BeliefT, earlier: BeliefT) -> bool:
+        """Return whether both beliefs together take hardly more memory than one."""
+        del belief, earlier
+        return True
+
+    def history_columns(self) -> tuple[str, ...]:
+        """Return the columns of a history that the engine learns from."""
+        return ("ratings", "weights", "elapsed", "features")
+
+    def nbytes(self, belief: BeliefT) -> int:
+        """Return about how much memory the belief takes; its history is not counted."""
+        return _array_bytes(belief)
+
+
+def _array_bytes(value: object) -> int:
+    """Return the size of the arrays in a value, but for those that it shares."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, tuple | list):
+        return sum(map(_array_bytes, value))
+    if not is_dataclass(value):
+        return 0
+    own = (field.name for field in fields(value) if field.name not in _SHARED)
+    return sum(_array_bytes(getattr(value, name)) for name in own)

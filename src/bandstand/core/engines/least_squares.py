@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.point_prediction import WithoutSpread
 from bandstand.core.engines.song_blocks import content
 from bandstand.core.engines.squared_error import penalised, plain
@@ -99,7 +99,7 @@ class LeastSquaresPrediction(WithoutSpread):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeastSquares:
+class LeastSquares(Engine[LeastSquaresBelief]):
     """The engine of `greedy-cn` (no penalty) and of `greedy-cn-map` (penalty: the prior).
 
     >>> from bandstand import History, Songs
@@ -160,9 +160,6 @@ class LeastSquares:
         """Return the belief as it is: it knows no certainty that could grow."""
         del song
         return belief
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
-        """Return None: nothing is worth keeping."""
 
     def summary(self, belief: LeastSquaresBelief) -> Summary:
         """Return the estimates; there is no spread, and nothing at all before the first answer."""

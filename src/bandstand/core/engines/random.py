@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.point_prediction import WithoutSpread
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class NoPrediction(WithoutSpread):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoModel:
+class NoModel(Engine[NoBelief]):
     """The engine that learns nothing.
 
     >>> from bandstand import History, Songs
@@ -76,9 +76,6 @@ class NoModel:
         """Return the belief as it is."""
         del song
         return belief
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
-        """Return None: nothing is worth keeping."""
 
     def summary(self, belief: NoBelief) -> Summary:
         """Return a summary in which everything is absent."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.point_prediction import WithoutSpread
 from bandstand.core.engines.song_blocks import blocks, content
 from bandstand.errors import InvalidInputError
@@ -108,7 +108,7 @@ class RidgePrediction(WithoutSpread):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ridge:
+class Ridge(Engine[RidgeBelief]):
     """The engine of LinUCB; `time_unit` makes the elapsed time one more input.
 
     >>> from bandstand import History, Songs
@@ -183,9 +183,6 @@ class Ridge:
         with np.errstate(under="ignore"):
             heard = _heard(belief.covariance_root, _inputs(song, self.time_unit)[0], 1.0)
         return replace(belief, covariance_root=frozen(heard.root), planned=belief.planned + 1)
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
-        """Return None: nothing is kept between steps."""
 
     def summary(self, belief: RidgeBelief) -> Summary:
         """Return a summary in which everything is absent: this model has no recovery time."""

@@ -5,16 +5,27 @@
     expected + exploration = score
 
 code           maths                 meaning, in stars
-`base`         E[θ₀]                 what the average song of the library gets when it is new
-`groups`       Σ_j (C'E[θ])_j ẑ_j    what the sound adds, by groups of descriptors: audio.loadings
+`base`         E[θ₀]                 rating of the library's average song when it is new
+`groups`       Σ_j (C'E[θ])_j ẑ_j    share of the sound, by groups of descriptors: audio.loadings
 `liking`       E[θ]'x                expected rating of the song when it is new
-`staleness`    E[U | D] − E[θ]'x     what it loses because it, or its like, was heard not long ago
+`staleness`    E[U | D] − E[θ]'x     loss because it, or its like, was heard not long ago
 `expected`     E[U | D]              expected rating now, with SD[U | D] in `standard_deviation`
-`exploration`  score − E[U | D]      what is added (or taken off) because the rating is uncertain
+`exploration`  score − E[U | D]      added (or taken off) because the rating is uncertain
 `novelty`      E[1 − exp(−t/s)]      how far it has recovered from its last play, 0 to 1; no stars
 
 What an algorithm does not have is None, and no groups: LinUCB knows no novelty, a random choice
-has no score, and of somebody who has said nothing yet nothing is known.
+has no score, and before the first answer nothing is known of a listener.
+
+The sentence claims no more than is known:
+
+answers so far  claim about the sound
+fewer than 5    a guess, and from how little it comes
+fewer than 20   an impression
+more            a statement
+
+How much the sound counts for or against the song, in which ways it is marked and how much would
+be learned from it decide on the words: the same facts always get the same words, and other facts
+others.
 """
 
 from __future__ import annotations
@@ -22,23 +33,47 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from bandstand._util.words import ago, counted_in_words
+from bandstand.core.model.songs import Songs
 from bandstand.music.audio import loadings
-from bandstand.radio.explain.learned import preference_of
-from bandstand.radio.explain.why_text import sentence
+from bandstand.radio.selection.training_data import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bandstand.core.engines.engine import BeliefT, Engine
     from bandstand.core.model.prediction import Prediction
     from bandstand.music.audio.projection import Projection
-    from bandstand.radio.selection.chosen import Chosen, How
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.select import RadioListener, Selection
     from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
-SOUND: Final = "sound"  # everything that the features say, where it cannot be told apart
-# Of the songs that may be played now, so many must promise more for one to be a lesson.
-_TENTH: Final = 0.1
+SOUND: Final = "sound"  # everything that the features say, where it has no parts
+# Share of the songs that may be played that must promise more for a song to be a lesson.
+_LESSON_SHARE: Final = 0.1
+# In stars: less would be shown as 0.0, and is not worth a word.
+_WORTH_A_WORD: Final = 0.05
+# In stars: what the sound adds or takes off in all is a little, much, or something between.
+_LITTLE: Final = 0.25
+_MUCH: Final = 1.0
+# A group counts beside the strongest one if it has at least this share of its part.
+_MIN_SHARE: Final = 0.2
+_MAX_NAMED: Final = 2
+# In standard deviations of the library: fast, not just faster than the average.
+_MARKED: Final = 0.5
+_FRESH: Final = 0.9
+_STALE: Final = 0.5
+# In stars: enough doubt for the answer to teach something, or a lot.
+_TEACHES: Final = 0.5
+_TEACHES_A_LOT: Final = 1.5
+_FAVOURITE: Final = 4.5  # stars, from which on a song should be one
+# Answers: below the first a guess, below the second an impression.
+_GUESS: Final = 5
+_IMPRESSION: Final = 20
+_AT_RANDOM: Final = "it was drawn at random"
+_SAYS_NOTHING: Final = "nothing in its sound speaks for or against it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +82,7 @@ class Why:
 
     score: float | None = None
     expected: float | None = None
-    standard_deviation: float | None = None  # of what the song may be worth, in stars
+    standard_deviation: float | None = None  # of the expected rating, in stars
     exploration: float | None = None
     liking: float | None = None
     base: float | None = None
@@ -56,55 +91,51 @@ class Why:
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
     mainly_to_learn: bool = False
-    answers: int = 0  # that all of this was learnt from
+    answers: int = 0  # that all of this was learned from
     sentence: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasons:
-    """What is known of a choice when it is made."""
-
-    how: How
-    note: str = ""  # in words, where more than the model decided
-    score: float | None = None  # by which it was chosen; None: it was not chosen by a score
-    prediction: Prediction | None = None  # of this one song; None: nothing is known of it
-    features: Vector | None = None  # of this one song, as the engine sees it
-    preference: Vector | None = None  # E[θ], as `preference_of` has it
-    better: float | None = None  # share of the songs that may be played that promise more
-    minutes_since_heard: float | None = None
-    answers: int = 0  # plays that have said something of the listener so far
+def explain(listener: RadioListener, selection: Selection, projection: Projection | None) -> Why:
+    """Return why a song was selected; `projection` is the one that its features come from."""
+    if selection.prediction is None or selection.situation is None:
+        return explained(selection, None, projection)
+    columns = selection.situation.features.shape[1]
+    preference = preference_of(listener.engine, listener.belief, columns)
+    return explained(selection, preference, projection, answers=len(listener.history))
 
 
-def explain(model: ListenerRecommender, chosen: Chosen, projection: Projection | None) -> Why:
-    """Return why `model` chose a song; `projection` is the one that its features come from."""
-    reasons = Reasons(
-        how=chosen.how, note=chosen.note, minutes_since_heard=chosen.minutes_since_heard
-    )
-    learner = model.learner
-    if learner is None or chosen.prediction is None or chosen.situation is None:
-        return explained(reasons, projection)
-    features = chosen.situation.features[0]
-    known = replace(
-        reasons,
-        score=chosen.score,
-        prediction=chosen.prediction,
-        features=features,
-        preference=preference_of(learner.engine, learner.belief, len(features)),
-        better=chosen.better,
-        answers=len(learner.told.history),
-    )
-    return explained(known, projection)
+def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vector | None:
+    """Return E[θ], the liking of each feature at full novelty; None where there is none.
+
+    Engines hold their beliefs in many ways, but all of them predict songs: here, one song for
+    each feature.
+    """
+    ones = np.ones(columns)
+    songs = Songs(features=np.eye(columns), elapsed=LONGEST * ones, diversity=ones)
+    return engine.predict(belief, songs).parts().get("content")
 
 
-def explained(reasons: Reasons, projection: Projection | None) -> Why:
-    """Return the parts of a choice, and the sentence that sums them up."""
-    found = _with_score(_predicted(reasons, projection), reasons)
-    marked = {}
-    if projection is not None and reasons.features is not None and OTHER in found.groups:
-        marked = loadings.character(projection, reasons.features[: projection.columns])
-    return replace(
-        found, sentence=sentence(found, how=reasons.how, note=reasons.note, character=marked)
-    )
+def explained(
+    selection: Selection,
+    preference: Vector | None,
+    projection: Projection | None,
+    *,
+    answers: int = 0,
+) -> Why:
+    """Return the parts of a choice, and the sentence that sums them up.
+
+    `preference` is E[θ], and `answers` the number that it was learned from.
+    """
+    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard, answers=answers)
+    character: Mapping[str, float] = {}
+    if selection.prediction is not None and selection.situation is not None:
+        features = selection.situation.features[0]
+        why = _predicted(why, selection.prediction, features, preference, projection)
+        why = _with_score(why, selection)
+        if projection is not None and OTHER in why.groups:
+            character = loadings.character(projection, features[: projection.columns])
+    text = sentence(why, how=selection.how, note=selection.note, character=character)
+    return replace(why, sentence=text)
 
 
 def as_json(why: Why) -> dict[str, Any]:
@@ -112,25 +143,28 @@ def as_json(why: Why) -> dict[str, Any]:
     return {**asdict(replace(why, groups={})), "groups": dict(why.groups)}
 
 
-def _predicted(reasons: Reasons, projection: Projection | None) -> Why:
-    """Return what the engine says of the song: everything but the score."""
-    nothing = Why(
-        groups={}, minutes_since_heard=reasons.minutes_since_heard, answers=reasons.answers
-    )
-    if reasons.prediction is None:
-        return nothing
-    parts, expected = reasons.prediction.parts(), _only(reasons.prediction.mean())
-    liking, novelty = _only(parts.get("content")), _only(parts.get("novelty"))
+def _predicted(
+    why: Why,
+    prediction: Prediction,
+    features: Vector,
+    preference: Vector | None,
+    projection: Projection | None,
+) -> Why:
+    """Return `why` with the engine's parts: everything but the score."""
+    parts, expected = prediction.parts(), only(prediction.mean())
+    liking, novelty = only(parts.get("content")), only(parts.get("novelty"))
     if novelty is not None:  # a curve of straight pieces may overshoot, a sum may by rounding
         novelty = min(max(novelty, 0.0), 1.0)
-    base, groups = _sound(reasons, projection, liking)
+    base, groups = None, dict[str, float]()
+    if liking is not None and preference is not None:
+        base, groups = _sound(features, preference, projection, liking)
     staleness = None
     if expected is not None and liking is not None and ("novelty" in parts or "time" in parts):
         staleness = expected - liking
     return replace(
-        nothing,
+        why,
         expected=expected,
-        standard_deviation=_only(reasons.prediction.standard_deviation()),
+        standard_deviation=only(prediction.standard_deviation()),
         liking=liking,
         base=base,
         groups=groups,
@@ -139,26 +173,19 @@ def _predicted(reasons: Reasons, projection: Projection | None) -> Why:
     )
 
 
-def _with_score(why: Why, reasons: Reasons) -> Why:
-    if reasons.score is None or why.expected is None:
-        return replace(why, score=reasons.score)
-    exploration = reasons.score - why.expected
-    better = reasons.better or 0.0
-    return replace(
-        why,
-        score=reasons.score,
-        exploration=exploration,
-        mainly_to_learn=exploration > 0 and better >= _TENTH,
-    )
+def _with_score(why: Why, selection: Selection) -> Why:
+    score = selection.score
+    if score is None or why.expected is None:
+        return replace(why, score=score)
+    exploration = score - why.expected
+    is_lesson = exploration > 0 and (selection.share_better or 0.0) >= _LESSON_SHARE
+    return replace(why, score=score, exploration=exploration, mainly_to_learn=is_lesson)
 
 
 def _sound(
-    reasons: Reasons, projection: Projection | None, liking: float | None
+    features: Vector, preference: Vector, projection: Projection | None, liking: float
 ) -> tuple[float | None, dict[str, float]]:
     """Return the part of the intercept, and the parts of the sound by group."""
-    features, preference = reasons.features, reasons.preference
-    if liking is None or features is None or preference is None:
-        return None, {}
     sound = -1 if projection is None else projection.columns
     if projection is None or len(preference) not in {sound, sound + 1}:
         return None, {SOUND: liking}  # the features of another projection, if of any
@@ -169,5 +196,150 @@ def _sound(
     return base, {**groups, OTHER: liking - base - sum(groups.values())}
 
 
-def _only(values: Vector | None) -> float | None:
+def only(values: Vector | None) -> float | None:
+    """Return the one number of an array; None where there is none."""
     return None if values is None else float(values[0])
+
+
+# ── The sentence ─────────────────────────────────────────────────────────────────────────
+
+
+def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -> str:
+    """Return one sentence; `character` is how marked the song is in each group.
+
+    `note` says where more than the model decided.
+    """
+    if how == "random":
+        return _as_sentence(note or _AT_RANDOM)
+    first = "it is what you asked for" if how == "wish" else note
+    total, sound = _sound_text(why, character)
+    said = _joined(_familiarity(why), sound, is_surprise=_is_surprise(why, total))
+    clauses = "; ".join(clause for clause in (first, said) if clause)
+    return _as_sentence(clauses + _outlook(why, total, character))
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
+
+
+def _familiarity(why: Why) -> str:
+    minutes, novelty = why.minutes_since_heard, why.novelty
+    if minutes is None:
+        return "you have not heard it"
+    heard = f"you heard it {ago(minutes)}"
+    if novelty is None:
+        return heard
+    if novelty >= _FRESH:
+        return f"{heard} and it is fresh again"
+    if novelty >= _STALE:
+        return f"{heard} and it is nearly fresh again"
+    return f"{heard}, so it is not fresh yet"
+
+
+def _is_surprise(why: Why, total: float) -> bool:
+    """Return whether a song that was never heard is known to be the right one."""
+    return why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
+
+
+def _joined(familiarity: str, sound: str, *, is_surprise: bool) -> str:
+    if not sound:
+        return familiarity
+    return f"{familiarity}{', but' if is_surprise else ';'} {sound}"
+
+
+def _sound_text(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
+    """Return the share of the sound in stars, and the words that count for or against it."""
+    if why.liking is None:
+        return 0.0, ""
+    ups = {name: part for name, part in why.groups.items() if part >= _WORTH_A_WORD}
+    downs = {name: -part for name, part in why.groups.items() if part <= -_WORTH_A_WORD}
+    if not ups and not downs:
+        return 0.0, _SAYS_NOTHING
+    total = sum(ups.values()) - sum(downs.values())
+    words, are = _what(ups if total >= 0 else downs, character)
+    if why.answers < _GUESS:
+        return total, _guess(why.answers, words, are, is_for=total >= 0)
+    if why.answers < _IMPRESSION:
+        return total, _impression(words, are, is_for=total >= 0)
+    return total, f"{words} {_verdict(total, are)}"
+
+
+def _guess(answers: int, words: str, are: str, *, is_for: bool) -> str:
+    suits = "suit" if are == "are" else "suits"
+    guessed = f"{words} {suits} you" if is_for else f"{words} {are} not quite for you"
+    return f"it is a guess so far, from {counted_in_words(answers, 'answer')}, that {guessed}"
+
+
+def _impression(words: str, are: str, *, is_for: bool) -> str:
+    if not is_for:
+        return f"you may not like {words}"
+    return f"{words} {'seem' if are == 'are' else 'seems'} to be what you like"
+
+
+def _verdict(total: float, are: str) -> str:
+    """Return how far the sound is like what pleases, by all that it adds or takes off."""
+    if total >= _MUCH:
+        return f"{are} just what you rate highly"
+    if total >= _LITTLE:
+        return f"{are} like what you rate highly"
+    if total >= 0:
+        return f"{'speak' if are == 'are' else 'speaks'} for it a little"
+    if total > -_LITTLE:
+        return f"{'speak' if are == 'are' else 'speaks'} against it a little"
+    if total > -_MUCH:
+        return f"{are} not quite what you rate highly"
+    return f"{are} far from what you rate highly"
+
+
+def _what(parts: Mapping[str, float], character: Mapping[str, float]) -> tuple[str, str]:
+    """Return the words for its sound, and their verb: "its bright, fast sound" and "is".
+
+    Of the groups with a large part, the most marked comes first.
+    """
+    least = _MIN_SHARE * max(parts.values())
+    ranked = sorted(parts, key=lambda name: -parts[name])
+    named = [name for name in ranked if parts[name] >= least]
+    words = _words({name: character.get(name, 0.0) for name in named})
+    if words:
+        return f"its {words} sound", "is"
+    nouns = [name for name in named if name in _NAMES][:_MAX_NAMED] or ["sound"]
+    return f"its {' and '.join(nouns)}", "is" if len(nouns) == 1 else "are"
+
+
+def _words(character: Mapping[str, float]) -> str:
+    """Return the ways in which a song is marked most: "slow, dark"; nothing if there are none."""
+    ranked = sorted(character, key=lambda name: -abs(character[name]))
+    words = [word for name in ranked if (word := word_for(name, character[name]))]
+    return ", ".join(words[:_MAX_NAMED])
+
+
+_NAMES: Final = {group.name: group for group in loadings.GROUPS}
+
+
+def word_for(name: str, character: float) -> str | None:
+    """Return the word for a song that is marked in that way, or None if it is not.
+
+    >>> word_for("tempo", 1.2), word_for("tempo", -0.7), word_for("tempo", 0.1)
+    ('fast', 'slow', None)
+    """
+    group = _NAMES.get(name)
+    if group is None or abs(character) < _MARKED:
+        return None
+    return group.more if character > 0 else group.less
+
+
+def _outlook(why: Why, total: float, character: Mapping[str, float]) -> str:
+    """Return the outlook: something learned, or a favourite."""
+    if why.mainly_to_learn:
+        such = _words(character) or "such"
+        return f", and I chose it mainly to learn what you think of {such} songs"
+    if why.answers < _IMPRESSION:
+        return ""  # that every answer teaches something goes without saying
+    if (why.expected or 0.0) >= _FAVOURITE:
+        is_new = why.minutes_since_heard is None
+        return ", so it may become a favourite" if is_new else ", so it should please you again"
+    exploration = why.exploration or 0.0
+    if exploration < _TEACHES or total >= _MUCH:
+        return ""  # its sound is reason enough
+    much = "something" if exploration < _TEACHES_A_LOT else "a lot"
+    return f", and it would teach me {much} about you"

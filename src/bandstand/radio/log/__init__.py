@@ -1,1 +1,1 @@
-"""What a listener's log says: evidence, the ledger, its snapshots, and rebuilding all of it."""
+"""A listener's log as evidence: the ledger, its snapshots, and rebuilding all of them."""

@@ -1,4 +1,4 @@
-"""What one play says about a song, as a rating and how much it counts.
+"""The evidence of one play: a rating and how much it counts.
 
 what happened                        stars    weight   noise, beside that of a rating
 rated                                1 to 5   1        1 ×
@@ -14,16 +14,16 @@ one rating. docs/evidence.md says why these numbers.
 
 All of it follows from the event log alone. The length of a song is left out on purpose: a file
 that is analysed again may get another, and an old play must never come to mean something else.
-Who plays a song knows its length, and says `listen` where it came to its end.
+The player knows a song's length, and sends `listen` where it came to its end.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bandstand.store.events.events import Kind
+    from bandstand.store.events.events import Event
 
 # In milliseconds of music.
 JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
@@ -49,24 +49,8 @@ MIDDLE_SKIP: Final = Evidence(rating=2.5, weight=1 / 8)
 LATE_SKIP: Final = Evidence(rating=3.0, weight=1 / 16)
 
 
-class Heard(Protocol):
-    """What must be known of an event by which a song counts as heard."""
-
-    @property
-    def kind(self) -> Kind:
-        """A "rating", "skip" or "listen"."""
-
-    @property
-    def stars(self) -> int | None:
-        """The rating."""
-
-    @property
-    def played_ms(self) -> int | None:
-        """How much of the song had been played."""
-
-
-def evidence(event: Heard, *, idle_ms: int | None) -> Evidence:
-    """Return what a play says that begins with `event`.
+def evidence(event: Event, *, idle_ms: int | None) -> Evidence:
+    """Return the evidence of a play that begins with `event`.
 
     `idle_ms` is how long nothing had been played before it; None if nothing ever was.
     """
@@ -81,7 +65,7 @@ def evidence(event: Heard, *, idle_ms: int | None) -> Evidence:
 
 
 def _skip(played_ms: int, *, opens_session: bool) -> Evidence:
-    """Return what a skip says: the earlier, the more.
+    """Return the evidence of a skip: the earlier, the more.
 
     One that opens a session says less. At first people look for what suits the hour; and the log
     cannot tell such a skip from one that ended a pause of hours, which is no judgement at all.

@@ -1,37 +1,42 @@
-"""What a listener's log says: the fold of all its events, as a value.
+"""The fold of a listener's event log, as a value.
 
     event log ─ fold ─ Ledger: plays with their evidence, when each song was last heard, rules
 
-Events of one play count once: its last rating is its evidence, or else its end. What was taken
-back counts as if it had never been. Only what the log says goes in, never the clock nor anything
-that may change later, so the same log gives the same ledger, to the last bit, whenever and
-wherever it is folded, and in whatever pieces.
+Events of one play count once: its last rating is its evidence, or else its end. A retracted event
+counts as if it had never been. Only what the log says goes in, never the clock nor anything that
+may change later, so the same log gives the same ledger, to the last bit, whenever and wherever it
+is folded, and in whatever pieces.
+
+A ledger has one form in bytes, the same on every machine, and a digest over them:
+
+    header    one line of JSON: version, seq, at, rules, how many songs and plays, the last kind
+    songs     the ids of the songs, one per line
+    plays     one row each (play_table.ROW)
+
+Without the numbers of the events they say what was learned, however many events it took.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.digest import digest
 from bandstand.radio.log.evidence import evidence
 from bandstand.radio.log.play_table import Play, PlayTable, Source
 from bandstand.store.events.values import HEARD, is_same_play
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from bandstand.radio.log.play_table import Codes
     from bandstand.store.events.events import Event
-    from bandstand.types import Vector
-
-    Integers: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 WholeLog: TypeAlias = "Callable[[], Iterable[Event]]"
-RECENT: Final = 100  # songs
+MAX_RECENT: Final = 100  # songs
+# Of the meaning of the bytes, evidence included: a snapshot of another version is not used.
+VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,94 +45,80 @@ class Rule:
 
     scope: str  # "song", "artist", "album" or "genre"
     target: str
-    until: int | None  # UTC, in milliseconds; None: for good
-    seq: int  # the event that made it, and that can be taken back
+    until: int | None  # UTC, in milliseconds; None: without end
+    seq: int  # the event that made it, and that can be retracted
 
     def holds(self, now: int) -> bool:
         """Return whether the rule still holds."""
         return self.until is None or now < self.until
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """All plays, column by column: arrays (N,) that belong to whoever asked for them."""
-
-    ids: tuple[str, ...]  # the songs, each once, in the order of their first play
-    song: Codes  # which of `ids`
-    rating: Vector  # in stars; 0 where the weight is 0
-    weight: Vector
-    since_heard_ms: Integers  # -1 for a song that had never been heard before
-    at: Integers
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ledger:
-    """What is known of a listener after event number `seq`, at `at`; `digest` compares two.
+    """The state of a listener's log after event number `seq`, at `at`; `digest` compares two.
 
-    `fold` makes one from a whole log, `continued` or `after` from an earlier one.
+    `fold` makes one from a whole log, `extend` from an earlier one.
     """
 
     seq: int
     at: int  # the time of the last event; a clock that says less was set back
     plays: PlayTable  # Sequence[Play], in order; the last one may still be rated
     rules: tuple[Rule, ...]  # in the order they were made, also those that have run out
-    recent: tuple[str, ...]  # the last RECENT songs, each once, the latest at the end
-    last_kind: Source | None  # what the last event about a song was: it may end the last play
+    recent: tuple[str, ...]  # the last MAX_RECENT songs, each once, the latest at the end
+    last_kind: Source | None  # of the last event about a song: it may end the last play
 
     @classmethod
     def empty(cls) -> Ledger:
-        """Return the ledger of somebody who has done nothing yet."""
+        """Return the ledger of a listener without events."""
         return cls(seq=0, at=0, plays=PlayTable.empty(), rules=(), recent=(), last_kind=None)
-
-    def after(self, event: Event, whole: WholeLog) -> Ledger:
-        """Return the ledger after one more event; see `continued`."""
-        return continued(self, (event,), whole)
-
-    @property
-    def last_heard(self) -> Mapping[str, int]:
-        """When each song was heard for the last time: UTC, in milliseconds."""
-        return self.plays.last_heard
 
     def rules_at(self, now: int) -> tuple[Rule, ...]:
         """Return the rules that hold at a time, which is never before the last event."""
         return tuple(rule for rule in self.rules if rule.holds(max(now, self.at)))
 
-    def columns(self) -> Columns:
-        """Return all plays as arrays."""
-        rows = self.plays.rows()
-        named = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
-        return Columns(
-            ids=self.plays.songs,
-            song=named["song"],
-            rating=named["rating"],
-            weight=named["weight"],
-            since_heard_ms=named["since_heard_ms"],
-            at=named["at"],
-        )
+    def to_bytes(self, *, numbered: bool = True) -> bytes:
+        """Return the ledger as bytes, with or without the numbers of the events."""
+        rows, songs = self.plays.rows(), self.plays.songs
+        if not numbered:
+            rows["first_seq"] = 0
+        header = {
+            "version": VERSION,
+            "seq": self.seq if numbered else None,
+            "at": self.at if numbered else None,
+            "rules": [_rule_json(rule, numbered=numbered) for rule in self.rules],
+            "songs": len(songs),
+            "plays": len(rows),
+            "last_kind": self.last_kind,
+        }
+        line = json.dumps(header, ensure_ascii=True, separators=(",", ":"))
+        names = "".join(f"{song}\n" for song in songs)
+        return f"{line}\n{names}".encode() + rows.tobytes()
 
-    def digest(self) -> str:
-        """Return a hexadecimal SHA-256 over everything in it, sequence numbers included."""
-        return digest(self)
+    def digest(self, *, numbered: bool = True) -> str:
+        """Return a hexadecimal SHA-256 over everything in it.
 
-    def learnt_digest(self) -> str:
-        """Return a hexadecimal SHA-256 over what was learnt, whatever numbers the events had."""
-        return digest(self, numbered=False)
+        Without the numbers of the events, it is the same for everything that was learned.
+        """
+        return hashlib.sha256(self.to_bytes(numbered=numbered)).hexdigest()
+
+
+def _rule_json(rule: Rule, *, numbered: bool) -> list[Any]:
+    return [rule.scope, rule.target, rule.until, rule.seq if numbered else None]
 
 
 def fold(events: Iterable[Event]) -> Ledger:
-    """Return what a whole log says."""
+    """Return the ledger of a whole log."""
     return _joined(Ledger.empty(), _in_sequence(0, events))
 
 
-def continued(ledger: Ledger, tail: Iterable[Event], whole: WholeLog) -> Ledger:
-    """Return the ledger after the events of `tail`; those that it already holds are passed over.
+def extend(ledger: Ledger, tail: Iterable[Event], whole: WholeLog) -> Ledger:
+    """Return the ledger after the events of `tail`; events that it already holds are skipped.
 
-    What is in a ledger cannot be taken out of it again. So if the tail takes back something that
-    came before it, the log is folded anew, and `whole` is asked for it: from its first event, at
-    least to the end of the tail.
+    A ledger cannot give up a play. So if the tail retracts an event before it, `whole` is asked
+    for the log from its first event, at least to the end of the tail, which is folded again.
     """
     news = _in_sequence(ledger.seq, tail)
-    if not reaches_back(news, ledger):
+    if not retracts_into(news, ledger):
         return _joined(ledger, news)
     folded = fold(whole())
     if folded.seq < news[-1].seq:
@@ -136,8 +127,8 @@ def continued(ledger: Ledger, tail: Iterable[Event], whole: WholeLog) -> Ledger:
     return folded
 
 
-def reaches_back(tail: Iterable[Event], ledger: Ledger) -> bool:
-    """Return whether any event after a ledger's last takes back something that it holds."""
+def retracts_into(tail: Iterable[Event], ledger: Ledger) -> bool:
+    """Return whether any event after a ledger's last retracts one that it holds."""
     return any(
         event.retracts is not None and event.retracts <= ledger.seq < event.seq for event in tail
     )
@@ -154,13 +145,15 @@ def _in_sequence(seq: int, events: Iterable[Event]) -> list[Event]:
 
 
 def _joined(ledger: Ledger, news: Sequence[Event]) -> Ledger:
-    """Return the ledger after some events none of which takes back what it holds."""
-    taken_back = {event.retracts for event in news if event.retracts is not None}
+    """Return the ledger after events none of which retracts one that it holds."""
+    if not news:
+        return ledger
+    retracted = {event.retracts for event in news if event.retracts is not None}
     folding = _Folding(ledger)
     for event in news:
-        if event.seq not in taken_back:
+        if event.seq not in retracted:
             folding.take(event)
-    return folding.ledger(news[-1]) if news else ledger
+    return folding.ledger(news[-1])
 
 
 class _Folding:
@@ -174,7 +167,7 @@ class _Folding:
         self._last_kind = ledger.last_kind
 
     def ledger(self, last: Event) -> Ledger:
-        """Return what came of it, with `last` as the last event of all."""
+        """Return the ledger, with `last` as the last event of all."""
         return Ledger(
             seq=last.seq,
             at=last.at,
@@ -185,7 +178,7 @@ class _Folding:
         )
 
     def take(self, event: Event) -> None:
-        """Let one event count that is not taken back."""
+        """Add one event that is not retracted."""
         if event.kind in HEARD:
             self._hear(event)
         elif event.scope is not None and event.target is not None:
@@ -207,7 +200,7 @@ class _Folding:
 
     def _belongs_to(self, last: Play, event: Event) -> bool:
         """Return whether an event is about the last play."""
-        before = _Before(
+        before = _LastEvent(
             kind=cast("Source", self._last_kind),
             song=last.song,
             at=last.at,
@@ -218,13 +211,13 @@ class _Folding:
     def _remember(self, song: str) -> None:
         self._recent.pop(song, None)
         self._recent[song] = None
-        if len(self._recent) > RECENT:
+        if len(self._recent) > MAX_RECENT:
             del self._recent[next(iter(self._recent))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Before:
-    """The last event that was heard, as far as it matters to what comes next."""
+class _LastEvent:
+    """The last event that was heard, as far as it matters to the next one."""
 
     kind: Source
     song: str
@@ -235,12 +228,12 @@ class _Before:
 def _begun(event: Event, last: Play | None) -> Play:
     """Return the play that begins with an event, after the last one."""
     idle = None if last is None else event.at - (event.played_ms or 0) - last.at
-    told = evidence(event, idle_ms=idle)
+    found = evidence(event, idle_ms=idle)
     return Play(
         song=cast("str", event.song),
         kind=cast("Source", event.kind),
-        rating=told.rating,
-        weight=told.weight,
+        rating=found.rating,
+        weight=found.weight,
         since_heard_ms=event.since_heard_ms,
         at=event.at,
         first_seq=event.seq,
@@ -249,5 +242,5 @@ def _begun(event: Event, last: Play | None) -> Play:
 
 def _rated(play: Play, event: Event) -> Play:
     """Return a play whose evidence is now the rating in `event`."""
-    told = evidence(event, idle_ms=None)
-    return replace(play, kind="rating", rating=told.rating, weight=told.weight, at=event.at)
+    found = evidence(event, idle_ms=None)
+    return replace(play, kind="rating", rating=found.rating, weight=found.weight, at=event.at)

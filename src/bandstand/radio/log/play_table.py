@@ -1,4 +1,4 @@
-"""The plays of one listener as a table that never changes and still grows at little cost.
+"""The plays of one listener as an immutable table that grows at little cost.
 
 A table sees only its own first rows. Tables that grew from one another share those rows, and
 rows once written never change, so sharing is invisible; n more rows cost O(n) in all, not O(n²).
@@ -8,14 +8,14 @@ The last play is kept outside of them: it may still be rated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.void]]
 Codes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -40,10 +40,10 @@ _ROOM: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """One play of a song, and what it says about it."""
+    """One play of a song, with its evidence."""
 
     song: str
-    kind: Source  # what tells: a rating, or else how it ended
+    kind: Source  # of the evidence: a rating, or else how it ended
     rating: float | None  # in stars; None if the play says nothing
     weight: float  # how much the rating counts; 0 if there is none
     since_heard_ms: int | None  # from when it was heard before to this play; None: never before
@@ -70,7 +70,7 @@ class _Shared:
         self.lock = threading.Lock()
 
     def append(self, play: Play) -> int:
-        """Return the number of the song of a play that is now the last row."""
+        """Append a play and return its song code."""
         code = self.code_of.setdefault(play.song, len(self.songs))
         if code == len(self.songs):
             self.songs.append(play.song)
@@ -85,7 +85,7 @@ class _Shared:
         """Return where a song is for the last time among the first `length` rows, or NEVER."""
         code = self.code_of.get(song)
         row = NEVER if code is None else self.latest[code]
-        while row >= length:  # in a table that has grown further than the one who asks
+        while row >= length:  # in a table that has grown further than the caller's
             row = int(self.previous[row])
         return row
 
@@ -97,7 +97,7 @@ class PlayTable(Sequence[Play]):
     ...     song="a", kind="rating", rating=4.0, weight=1.0, since_heard_ms=None, at=10, first_seq=1
     ... )
     >>> table = PlayTable.empty().plus(play)
-    >>> len(table), table[0].rating, table.songs, table.last_heard["a"]
+    >>> len(table), table[0].rating, table.songs, table.heard_at("a")
     (1, 4.0, ('a',), 10)
     """
 
@@ -133,7 +133,7 @@ class PlayTable(Sequence[Play]):
             if shared.used == self._before < len(shared.rows):
                 code = shared.append(self._last)
                 return self._grown(shared, code, play)
-        # Somebody else has gone on from here, or the room is used up.
+        # Another table has gone on from here, or the room is used up.
         copied = _Shared(
             shared.rows[: self._before],
             shared.songs[: self._distinct],
@@ -177,7 +177,7 @@ class PlayTable(Sequence[Play]):
         return (*before, self._last.song) if self._last is not None and is_new else tuple(before)
 
     def rows(self, start: int = 0) -> Rows:
-        """Return all plays from number `start` on as a new array; `named` tells their songs."""
+        """Return all plays from number `start` on as a new array; `named` has their songs."""
         rows: Rows = np.empty(max(len(self) - start, 0), dtype=ROW)
         before = max(self._before - start, 0)
         rows[:before] = self._shared.rows[start : start + before]
@@ -186,8 +186,8 @@ class PlayTable(Sequence[Play]):
         return rows
 
     def named(self, codes: Iterable[int]) -> list[str]:
-        """Return the songs that have these numbers in `rows`."""
-        # The last play's song has its number in the shared list only once another play follows.
+        """Return the songs that have these codes in `rows`."""
+        # The last play's song has its code in the shared list only once another play follows.
         last = "" if self._last is None else self._last.song
         shared = self._shared.songs
         return [shared[code] if code < self._distinct else last for code in codes]
@@ -199,11 +199,6 @@ class PlayTable(Sequence[Play]):
         """
         return self._shared is earlier._shared and self._before >= earlier._before
 
-    @property
-    def last_heard(self) -> Mapping[str, int]:
-        """When each song was heard for the last time: UTC, in milliseconds."""
-        return _LastHeard(self)
-
     def heard_at(self, song: str) -> int | None:
         """Return when a song was heard for the last time; None if it never was."""
         if self._last is not None and self._last.song == song:
@@ -213,27 +208,6 @@ class PlayTable(Sequence[Play]):
 
     def _code_of(self, song: str) -> int:
         return min(self._distinct, self._shared.code_of.get(song, self._distinct))
-
-
-class _LastHeard(Mapping[str, int]):
-    """A table's songs, each with when it was last heard."""
-
-    __slots__ = ("_table",)
-
-    def __init__(self, table: PlayTable) -> None:
-        self._table = table
-
-    def __getitem__(self, song: str) -> int:
-        at = self._table.heard_at(song)
-        if at is None:
-            raise KeyError(song)
-        return at
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.songs)
-
-    def __len__(self) -> int:
-        return len(self._table.songs)
 
 
 def previous_rows(codes: Codes) -> Codes:
@@ -251,8 +225,8 @@ def previous_rows(codes: Codes) -> Codes:
 
 def _row(play: Play, code: int) -> tuple[Any, ...]:
     since = NEVER if play.since_heard_ms is None else play.since_heard_ms
-    told = (play.rating or 0.0, play.weight)
-    return (code, SOURCES.index(play.kind), *told, since, play.at, play.first_seq)
+    found = (play.rating or 0.0, play.weight)
+    return (code, SOURCES.index(play.kind), *found, since, play.at, play.first_seq)
 
 
 def _play(row: tuple[Any, ...], songs: Sequence[str]) -> Play:

@@ -1,1 +1,1 @@
-"""Which song is played: the shelf, bans, years, spacing, wishes, the dial, and the choice."""
+"""The choice of a song: bans, years, spacing, stations, the dial, and the belief."""

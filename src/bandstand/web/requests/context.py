@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from bandstand.errors import TakesLongError
 from bandstand.settings import Settings
 from bandstand.study.service import StudyDesk
 from bandstand.web.http.listener_queue import Turns
@@ -80,14 +79,9 @@ class Context:
     async def ask(
         self, turns: Turns, account: str, work: Callable[..., T], *args: Any, **kwargs: Any
     ) -> T:
-        """Return what the radio answers a listener, who waits where it does not keep others.
-
-        Only the radio knows whether it takes long, and it says so at once (`only_quick`).
-        """
-        try:
-            return await turns.run(account, work, *args, only_quick=True, **kwargs)
-        except TakesLongError:
-            return await self.slow_turns.run(account, work, *args, **kwargs)
+        """Return the radio's answer to a listener, whose slow algorithm keeps no others waiting."""
+        is_quick = await self.looks.run(self.radio.is_quick, account)
+        return await (turns if is_quick else self.slow_turns).run(account, work, *args, **kwargs)
 
     def close(self) -> None:
         """End the threads; the radio and the store belong to somebody else."""

@@ -17,7 +17,7 @@ async def library(context: ContextDep) -> Response:
     It reads nothing from the store, so that a page can ask every second while it waits for songs.
     What only administrators may know, paths and problems, is not in it.
     """
-    tally, scanner = context.radio.shelf.tally, context.scanner
+    tally, scanner = context.radio.catalogue.tally, context.scanner
     progress = Progress() if scanner is None else scanner.progress
     return JSONResponse(
         {

@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse, Response
 
 from bandstand.music.catalogue.years import Years
 from bandstand.radio.explain.why import as_json
-from bandstand.radio.offers import Offer
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection.stations import Station
+from bandstand.radio.service import Offer
 from bandstand.web.http.queries import Id, Text, Year
 from bandstand.web.requests.context import Context, ContextDep
 from bandstand.web.requests.guards import LISTENER, Me
@@ -37,9 +37,9 @@ async def next_song(
     nothing: only what is told (`/api/events`) does.
     """
     years = Years(first=year_from, last=year_to)
-    wish = Wish(song=song, artist=artist, genre=genre, years=years)
+    station = Station(song=song, artist=artist, genre=genre, years=years)
     offer = await context.ask(
-        context.next_turns, me.id, context.radio.next, me.id, after=after, wish=wish
+        context.next_turns, me.id, context.radio.next, me.id, after=after, station=station
     )
     return JSONResponse(offer_json(offer, context))
 

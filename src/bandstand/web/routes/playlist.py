@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from bandstand.music.catalogue.years import Years
-from bandstand.radio.offers import Offer
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection.stations import Station
+from bandstand.radio.service import Offer
 from bandstand.web.http.disconnect import while_here
 from bandstand.web.http.queries import Id, Whole, Year
 from bandstand.web.requests.context import Context, ContextDep
@@ -51,10 +51,10 @@ async def playlist(
     """
     check_paths(me, paths)
     years = Years(first=year_from, last=year_to)
-    wish = Wish(song=song, artist=artist, genre=genre, years=years)
+    station = Station(song=song, artist=artist, genre=genre, years=years)
     async with while_here(request) as is_here:
         offers = await context.ask(
-            context.turns, me.id, _offers, context, me.id, count, after, wish, is_here
+            context.turns, me.id, _offers, context, me.id, count, after, station, is_here
         )
     if form == "json":
         body = await context.workers.run(_json, context, offers)
@@ -68,15 +68,13 @@ def _offers(
     account: str,
     count: int,
     after: list[str],
-    wish: Wish,
+    station: Station,
     is_here: Callable[[], bool],
-    *,
-    only_quick: bool = False,
 ) -> list[Offer]:
     # A page asks anew after every rating and hangs up; its next song must not wait for a list
     # that nobody will see.
     return context.radio.playlist(
-        account, count=count, after=after, wish=wish, is_wanted=is_here, only_quick=only_quick
+        account, count=count, after=after, station=station, is_wanted=is_here
     )
 
 

@@ -113,10 +113,8 @@ def _best(
     wanted: Filter,
     after: str | None,
     limit: int,
-    *,
-    only_quick: bool = False,
 ) -> dict[str, Any]:
-    expected = context.radio.expected(account, only_quick=only_quick)
+    expected = context.radio.expected(account)
     with context.store.reading() as connection:
         durations = song_pages.durations(connection, wanted)
         found = [song for song in durations if song in expected]
@@ -166,10 +164,8 @@ def _name_json(of: Of, name: Name) -> dict[str, Any]:
     return {"name": name.name, **whose, "songs": name.songs}
 
 
-def _song(
-    context: Context, account: str, song_id: str, *, only_quick: bool = False
-) -> dict[str, Any]:
-    view = context.radio.view(account, song_id, only_quick=only_quick)
+def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
+    view = context.radio.view(account, song_id)
     with context.store.reading() as connection:
         said = events.page(connection, account, before=None, limit=_MOST_EVENTS, song=song_id)
         history = told_json(connection, account, said)

@@ -304,8 +304,8 @@ def followed(
         if updated.grid is not belief.grid:
             late.append(count)
         belief = updated
-        fresh = engine.prepared(belief) if prepares else None
-        if fresh is not None:
+        fresh = engine.rebuilt(belief) if prepares else belief
+        if fresh is not belief:
             early.append(count)
             belief = fresh
     return belief, late, early
@@ -334,10 +334,11 @@ def test_a_belief_that_is_fresh_or_planned_needs_no_preparation() -> None:
     engine = Exact(prior=paper_prior(3))
     whole = simulated_history(np.random.default_rng(2), count=40, columns=3)
     fresh = engine.fit(whole)
-    assert engine.prepared(fresh) is None
+    assert engine.rebuilt(fresh) is fresh
     belief, _, _ = followed(engine, whole, prepares=True)
     song = Songs.of(features=[[1.0, 2.0, 0.5]], elapsed=MONTH)
-    assert engine.prepared(engine.plan(belief, song)) is None
+    planned = engine.plan(belief, song)
+    assert engine.rebuilt(planned) is planned
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 19, 20, 21])

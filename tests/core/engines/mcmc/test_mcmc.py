@@ -256,7 +256,7 @@ def test_planning_a_song_leaves_the_belief_as_it_is() -> None:
     engine: Engine[McmcBelief] = Mcmc(prior=TINY_PRIOR, effective_draws=100)
     belief = engine.fit(TINY_HISTORY, rng=np.random.default_rng(2))
     assert engine.plan(belief, A_SONG) is belief
-    assert engine.remember(A_SONG) is None
+    assert engine.new_cache(A_SONG.features) is None
 
 
 def test_the_same_seed_gives_the_same_belief() -> None:

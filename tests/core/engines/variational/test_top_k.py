@@ -65,7 +65,7 @@ class Walk:
         return int(self.rng.integers(len(self.catalogue)))
 
     def hear(self, row: int) -> None:
-        song = self.catalogue.song(row, self.listening, Minutes(self.now))
+        song = self.catalogue.songs(self.listening, Minutes(self.now)).take([row])
         novelty = -np.expm1(-float(song.elapsed[0]) / 300)
         liking = float(song.features[0] @ self.taste) * (
             3 - 2 * novelty if self.loves_repeats else novelty

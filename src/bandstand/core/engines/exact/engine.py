@@ -5,7 +5,7 @@ numerically: (8) to (13). Deterministic, online, and it has no sampling error.
 
 An answer is a rank-one update of every node (14). The grid is placed anew from the
 history when it no longer resolves the posterior, about each time the history doubles. That costs
-N·p², so `prepared` does it ahead of time, for those who can wait.
+N·p², so `rebuilt` does it ahead of time, for those who can wait.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.belief import ExactBelief, Thought
 from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bandstand.core.model.history import History
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.core.model.songs import Songs
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import Features, Matrix, Vector
 
 __all__ = ["Exact", "ExactBelief"]
 
@@ -58,7 +58,7 @@ _LARGEST_SHRINKAGE: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exact:
+class Exact(Engine[ExactBelief]):
     """The exact engine; its prior may have any mean and covariance.
 
     >>> from bandstand import History, Songs
@@ -93,8 +93,8 @@ class Exact:
         return updated if max(_strain(updated), _length(updated)) <= 1 else _replaced(updated)
 
     @_tiny_is_zero
-    def is_worn(self, belief: ExactBelief) -> bool:
-        """Return whether `prepared` has something to do, which is found out in microseconds."""
+    def needs_rebuild(self, belief: ExactBelief) -> bool:
+        """Return whether the grid will soon not serve; this takes microseconds."""
         if belief.is_in_thought or not belief.updates:
             return False
         if isinstance(belief.learnt.base, Diagonal) and belief.updates >= _SOON_MANY:
@@ -102,13 +102,26 @@ class Exact:
         return _strain(belief) > _SOON_STRAINED or _length(belief) > _SOON_LONG
 
     @_tiny_is_zero
-    def prepared(self, belief: ExactBelief) -> ExactBelief | None:
+    def rebuilt(self, belief: ExactBelief) -> ExactBelief:
         """Return the same belief on a fresh grid if the present one will soon not serve.
 
-        None if there is nothing to do. A fresh grid takes as long as `fit`, so this is for the
-        time between two answers: the next `update` then need not do it.
+        A fresh grid takes as long as `fit`, so this is for the time between two answers: the next
+        `update` then need not do it.
         """
-        return _replaced(belief) if self.is_worn(belief) else None
+        return _replaced(belief) if self.needs_rebuild(belief) else belief
+
+    def is_converged(self, belief: ExactBelief) -> bool:
+        """Return whether the grid holds the posterior to the promised digits."""
+        return belief.resolved
+
+    def shares_arrays(self, belief: ExactBelief, earlier: ExactBelief) -> bool:
+        """Return whether both differ by rank-one updates of the same matrices."""
+        same: bool = belief.learnt.base is earlier.learnt.base
+        return same
+
+    def nbytes(self, belief: ExactBelief) -> int:
+        """Return the size of the matrices and means."""
+        return belief.nbytes
 
     def predict(
         self, belief: ExactBelief, songs: Songs, *, memory: SearchCache | None = None
@@ -127,9 +140,9 @@ class Exact:
         features = np.asarray(song.features[0], dtype=np.float64)
         return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
 
-    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
-        """Return room for what one search leaves to the next."""
-        return SearchCache(shared or SongTable.of(songs.features))
+    def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
+        """Return an empty cache for searches of one catalogue."""
+        return SearchCache(table or SongTable.of(features))
 
     @_tiny_is_zero
     def summary(self, belief: ExactBelief) -> Summary:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.mcmc import diagnostics, slice_sampling
 from bandstand.core.engines.mcmc.collapsed_chain import Draws, collapsed_density, joined, run
@@ -64,7 +64,7 @@ class McmcBelief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mcmc:
+class Mcmc(Engine[McmcBelief]):
     """The sampling engine: four chains, until `effective_draws` are in and R-hat is below 1.01.
 
     At most `most_draws` are drawn; a belief that has not converged by then says so.
@@ -141,9 +141,6 @@ class Mcmc:
         """Return the belief itself: draws cannot grow certain without a rating."""
         del song
         return belief
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
-        """Return nothing: draws are looked at afresh each time."""
 
     def summary(self, belief: McmcBelief) -> Summary:
         """Return mean and standard deviation of the recovery time, and E[σ | D]."""

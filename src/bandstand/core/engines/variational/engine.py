@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 from scipy.special import gammaln
 
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.search.cache import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.variational.ascent import Ascent, State, row_moments
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bandstand.core.model.factors import FactorModel
     from bandstand.core.model.history import History
     from bandstand.core.model.songs import Songs
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import Features, Matrix, Vector
 
 # The bound is at rest when it changes by less than this, relative to its size.
 _BOUND_TOLERANCE: Final = 1e-9
@@ -71,7 +71,7 @@ class VariationalBelief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variational:
+class Variational(Engine[VariationalBelief]):
     """The variational engine.
 
     >>> from bandstand import History, Songs
@@ -143,9 +143,15 @@ class Variational:
             surer = triangular_root(root @ root.T + rows.T @ rows)
         return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
 
-    def remember(self, songs: Songs, *, shared: SongTable | None = None) -> SearchCache:
-        """Return room for what one search leaves to the next."""
-        return SearchCache(shared or SongTable.of(songs.features))
+    def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
+        """Return an empty cache for searches of one catalogue."""
+        return SearchCache(table or SongTable.of(features))
+
+    def history_columns(self) -> tuple[str, ...]:
+        """Return the columns that the factors read; diversity is measured by the catalogue."""
+        names = Engine.history_columns(self)
+        is_read = any(factor.name == "diversity" for factor in self.model.factors)
+        return (*names, "diversity") if is_read else names
 
     def summary(self, belief: VariationalBelief) -> Summary:
         """Return E[σ | D] = √b_N Γ(a_N − ½)/Γ(a_N); a piecewise curve has no recovery time."""

@@ -285,7 +285,7 @@ def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
 def test_small_catalogues_have_no_list() -> None:
     features = np.random.default_rng(0).normal(size=(2_000, 4))
     engine, songs = Exact(prior=radio_prior(4)), Songs.of(features=features, elapsed=MONTH)
-    memory = engine.remember(songs)
+    memory = engine.new_cache(songs.features)
     history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
     prediction = engine.predict(engine.fit(history), songs, memory=memory)
     prediction.best_by_quantile(0.9, 1, CandidateSet.everything(2_000))

@@ -12,14 +12,14 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import shelf_of
 from bandstand.radio.log.fold import Rule
-from bandstand.radio.selection import spacing as rules
-from bandstand.radio.selection.spacing import Spacing
-from bandstand.radio.selection.stations import Wish
+from bandstand.radio.selection import filters as rules
+from bandstand.radio.selection.filters import SAMPLE, Spacing, distinct, drawn, is_any, sample
+from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import features, matrix, model, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 
 if TYPE_CHECKING:
-    from bandstand.radio.selection.listener_recommender import ListenerRecommender
+    from bandstand.radio.selection.select import RadioListener
 
 SHELF = shelf(40)
 ALL = CandidateSet.everything(40)
@@ -51,14 +51,14 @@ bans = st.one_of(
     st.tuples(st.just("genre"), st.sampled_from(["Rock", "Pop", "Folk", "Jazz", "Polka"])),
 )
 wishes = st.one_of(
-    st.just(Wish()),
-    st.builds(Wish, song=st.integers(0, 39).map(song_id)),
-    st.builds(Wish, artist=st.integers(0, 3).map(lambda n: f"artist {n}")),
-    st.builds(Wish, genre=st.sampled_from(["ROCK", "folk"])),
+    st.just(Station()),
+    st.builds(Station, song=st.integers(0, 39).map(song_id)),
+    st.builds(Station, artist=st.integers(0, 3).map(lambda n: f"artist {n}")),
+    st.builds(Station, genre=st.sampled_from(["ROCK", "folk"])),
 )
 requests = st.fixed_dictionaries(
     {
-        "wish": wishes,
+        "station": wishes,
         "dial": st.sampled_from([-1.0, 0.0, 1.0]),
         "after": st.lists(st.integers(0, 45).map(song_id), max_size=3),
     }
@@ -87,12 +87,12 @@ def test_what_is_banned_is_never_chosen(log: Log, asked: dict[str, Any], algorit
     check_bans(model(SHELF, log, algorithm=algorithm), log, asked)
 
 
-def check_bans(one: ListenerRecommender, log: Log, asked: dict[str, Any]) -> None:
+def check_bans(one: RadioListener, log: Log, asked: dict[str, Any]) -> None:
     if len(banned_rows(log, log.clock)) == 40:
         with pytest.raises(NotFoundError, match="nothing may be played"):
-            one.choose(now=log.clock, **asked)
+            one.next(now=log.clock, **asked)
         return
-    for chosen in (one.choose(now=log.clock, **asked), *one.playlist(5, now=log.clock, **asked)):
+    for chosen in (one.next(now=log.clock, **asked), *one.playlist(5, now=log.clock, **asked)):
         assert chosen.row not in banned_rows(log, chosen.at)
 
 
@@ -101,7 +101,7 @@ def test_a_ban_that_is_not_kept_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     for row in range(35):
         log.add("ban", scope="song", target=song_id(row))
     monkeypatch.setattr(rules, "unbanned", lambda shelf, *_: CandidateSet.everything(len(shelf)))
-    asked = {"wish": Wish(song=song_id(3)), "dial": 0.0, "after": ()}
+    asked = {"station": Station(song=song_id(3)), "dial": 0.0, "after": ()}
     with pytest.raises(AssertionError):
         check_bans(model(SHELF, log), log, asked)
 
@@ -111,7 +111,7 @@ def test_all_banned_is_said_in_words() -> None:
     for artist in range(4):
         log.add("ban", scope="artist", target=f"ARTIST {artist}")
     with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
-        model(SHELF, log).choose(now=log.clock)
+        model(SHELF, log).next(now=log.clock)
 
 
 def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
@@ -121,8 +121,8 @@ def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
         log.add("ban", scope="artist", target=f"Artist {artist}")
     until = log.events[0].until or 0
     with pytest.raises(NotFoundError):
-        model(SHELF, log).choose(now=until - 1)
-    assert model(SHELF, log).choose(now=until).row < 10
+        model(SHELF, log).next(now=until - 1)
+    assert model(SHELF, log).next(now=until).row < 10
 
 
 # ── Spacing ──────────────────────────────────────────────────────────────────────────────
@@ -202,7 +202,7 @@ def test_of_a_few_songs_the_one_just_rated_does_not_come_next(songs: int) -> Non
     found = shelf_of([record(row) for row in range(songs)], matrix(sounds))
     log = Log()
     now = log.add("rating", song_id(0), stars=5).at
-    assert model(found, log).choose(now=now).row != 0
+    assert model(found, log).next(now=now).row != 0
 
 
 def test_a_rule_means_what_its_time_says() -> None:
@@ -211,3 +211,86 @@ def test_a_rule_means_what_its_time_says() -> None:
     assert not rule.holds(100)
     assert 3 not in rules.unbanned(SHELF, [rule]).rows()
     assert rules.unbanned(SHELF, []).most == 40
+
+
+# ── Large candidate sets ─────────────────────────────────────────────────────────────────
+
+# The chance that a song as likely as any other misses its share by more than is allowed.
+FAILURE_RATE = 1e-6
+
+
+@st.composite
+def some_allowed(draw: st.DrawFn) -> CandidateSet:
+    """Return what is left of up to 6,000 songs by a mask or a list, rows left out, and a test."""
+    count = draw(st.sampled_from([0, 1, 7, 255, 256, 300, 2_500, 6_000]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    part = draw(st.sampled_from([0.0, 0.001, 0.5, 1.0]))
+    some = {
+        "everything": CandidateSet.everything(count),
+        "marked": CandidateSet.marked(rng.random(count) < part),
+        "only": CandidateSet.only(np.flatnonzero(rng.random(count) < part), count),
+    }[draw(st.sampled_from(["everything", "marked", "only"]))]
+    if draw(st.booleans()) and count:
+        some = some.without(rng.integers(0, count, 5))
+    if draw(st.booleans()):
+        modulus = draw(st.sampled_from([2, 3, 1_000]))
+        some = some.where(lambda rows: rows % modulus == 1)
+    return some
+
+
+@given(some=some_allowed())
+def test_few_rows_tell_what_all_of_them_do(some: CandidateSet) -> None:
+    rows = some.rows()
+    assert is_any(some) == bool(len(rows))
+    assert np.concatenate([[-1], *rules._blocks(some)]).tolist() == [-1, *rows.tolist()]
+    codes = np.arange(some.count, dtype=np.int32) // 3 - 1
+    found = distinct(codes, some, enough=50)
+    known = len(set(codes[rows].tolist()) - {-1})
+    assert found == known or min(found, known) >= 50
+
+
+@given(some=some_allowed(), most=st.sampled_from([1, 10, SAMPLE]))
+def test_a_sample_is_all_of_a_few_and_some_of_many(some: CandidateSet, most: int) -> None:
+    rows, found = some.rows(), sample(some, most)
+    assert set(found.tolist()) <= set(rows.tolist())
+    assert sorted(set(found.tolist())) == found.tolist()
+    assert len(found) <= most or len(found) == len(rows)
+    assert bool(len(found)) == bool(len(rows))
+    assert found.tolist() == sample(some, most).tolist()
+    if some.most <= most:
+        assert found.tolist() == rows.tolist()
+
+
+def test_a_sample_of_many_is_spread_over_all_of_them() -> None:
+    found = sample(CandidateSet.everything(100_000))
+    assert len(found) == SAMPLE
+    assert np.diff(found).max() < 100
+    banned = np.zeros(100_000, dtype=np.bool_)
+    banned[40_000:40_003] = True  # hardly anything is left, and it is found
+    assert sample(CandidateSet.marked(banned)).tolist() == [40_000, 40_001, 40_002]
+
+
+@given(some=some_allowed(), seed=st.integers(0, 2**16))
+def test_what_is_drawn_may_be_played(some: CandidateSet, seed: int) -> None:
+    if not is_any(some):
+        return
+    row = drawn(some, np.random.default_rng(seed))
+    assert some.holds(np.array([row]))[0]
+    assert row == drawn(some, np.random.default_rng(seed))
+
+
+def part_drawn_below(half: int, draws: int, some: CandidateSet) -> float:
+    rng = np.random.default_rng(3)
+    return float(np.mean([drawn(some, rng) < half for _ in range(draws)]))
+
+
+def test_every_song_is_as_likely_as_any_other() -> None:
+    """Some are kept away, so that those before and after the middle differ in number."""
+    draws, count = 4_000, 5_000
+    some = CandidateSet.everything(count).where(lambda rows: (rows >= 2_500) | (rows % 4 == 0))
+    expected = (some.rows() < 2_500).mean()
+    # Hoeffding: the chance to be further off than this is the failure rate.
+    off = np.sqrt(np.log(2 / FAILURE_RATE) / (2 * draws))
+    assert part_drawn_below(2_500, draws, some) == pytest.approx(expected, abs=off)
+    with pytest.raises(AssertionError):  # half of them would be noticed
+        assert part_drawn_below(2_500, draws, some) == pytest.approx(0.5, abs=off)

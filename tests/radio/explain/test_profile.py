@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.music.catalogue.catalogue import shelf_of
-from bandstand.radio.explain.favourites import (
+from bandstand.radio.explain.profile import (
     Favourites,
     favourites,
     groups_by_tag,
-    groups_on,
+    groups_of,
 )
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import pages as song_pages
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.explain.favourites import Groups
+    from bandstand.radio.explain.profile import Groups
     from bandstand.store.database.connection import Store
 
 ARTISTS = (None, "Rihanna", "RIHANNA", " rihanna", "Rihanna feat. Jay-Z", "Jay-Z", "various", " ")
@@ -50,7 +50,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def groups(shelf: Catalogue, of: str) -> Groups:
-    by_artist, by_genre = groups_on(shelf)
+    by_artist, by_genre = groups_of(shelf)
     return by_genre if of == "genre" else by_artist
 
 
