@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.core.engines.engine import Engine, Summary
+    from bandstand.core.model.history import Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.model.songs import Songs
     from bandstand.core.random_streams import Purpose
     from bandstand.types import Vector
 

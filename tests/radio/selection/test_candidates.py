@@ -53,7 +53,7 @@ def test_a_sample_is_all_of_a_few_and_some_of_many(some: CandidateSet, most: int
     assert len(found) <= most or len(found) == len(rows)
     assert bool(len(found)) == bool(len(rows))
     assert found.tolist() == sample(some, most).tolist()
-    if some.most <= most:
+    if some.upper_count <= most:
         assert found.tolist() == rows.tolist()
 
 
@@ -71,7 +71,7 @@ def test_what_is_drawn_may_be_played(some: CandidateSet, seed: int) -> None:
     if not is_any(some):
         return
     row = drawn(some, np.random.default_rng(seed))
-    assert some.holds(np.array([row]))[0]
+    assert some.contains(np.array([row]))[0]
     assert row == drawn(some, np.random.default_rng(seed))
 
 

@@ -210,4 +210,4 @@ def test_a_rule_means_what_its_time_says() -> None:
     assert rule.holds(99)
     assert not rule.holds(100)
     assert 3 not in rules.unbanned(SHELF, [rule]).rows()
-    assert rules.unbanned(SHELF, []).most == 40
+    assert rules.unbanned(SHELF, []).upper_count == 40

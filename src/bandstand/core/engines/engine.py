@@ -14,9 +14,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from bandstand.core.engines.song_table import SongTable
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.prediction import Prediction
-from bandstand.core.model.songs import Songs
 
 BeliefT = TypeVar("BeliefT")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
 from bandstand.radio.log.evidence import FULL_LISTEN
 
 if TYPE_CHECKING:

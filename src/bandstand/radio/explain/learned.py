@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.core.engines.variational.prediction import FactorPrediction
-from bandstand.core.model.songs import Songs
+from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.model.history import Songs
 from bandstand.radio.selection.training_data import LONGEST
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.music.audio import loadings
 from bandstand.radio.selection.training_data import LONGEST
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.radio.selection.training_data import LONGEST
 

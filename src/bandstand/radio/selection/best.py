@@ -75,7 +75,7 @@ def _kinds(picker: Picker, songs: CandidateSet) -> Iterator[tuple[CandidateSet, 
         yield songs, 0.0
         return
     heard = picker.scene.listening.heard_rows
-    never, again = songs.without(heard), heard[songs.holds(heard)]
+    never, again = songs.without(heard), heard[songs.contains(heard)]
     if is_any(never):
         yield never, picker.favour
     if len(again):

@@ -34,7 +34,7 @@ def blocks(allowed: CandidateSet) -> Iterator[Indices]:
     while start < end:
         stop = min(start + size, end)
         rows = np.arange(start, stop) if listed is None else listed[start:stop]
-        yield rows[allowed.holds(rows)]
+        yield rows[allowed.contains(rows)]
         start, size = stop, size * _GROWTH
 
 
@@ -55,13 +55,13 @@ def distinct(codes: AnyArray, allowed: CandidateSet, *, enough: int) -> int:
 
 def sample(allowed: CandidateSet, most: int = SAMPLE) -> Indices:
     """Return rows that may be played: all, or some of them, evenly spread, always the same."""
-    if allowed.most <= most:
+    if allowed.upper_count <= most:
         return allowed.rows()
     if allowed.listed is not None:
         places = allowed.listed[_spread(len(allowed.listed), most)]
     else:  # of a mask there may be little
         places = _spread(allowed.count, most if allowed.mask is None else _PROBES)
-    rows = places[allowed.holds(places)]
+    rows = places[allowed.contains(places)]
     if not len(rows):
         rows = allowed.rows()
     return rows[_spread(len(rows), most)]
@@ -69,9 +69,9 @@ def sample(allowed: CandidateSet, most: int = SAMPLE) -> Indices:
 
 def drawn(allowed: CandidateSet, rng: np.random.Generator) -> int:
     """Return one of the rows, each as likely as any other; there must be one."""
-    if allowed.listed is None and allowed.most > SAMPLE:
+    if allowed.listed is None and allowed.upper_count > SAMPLE:
         for row in rng.integers(allowed.count, size=_DRAWS):
-            if allowed.holds(np.array([row]))[0]:
+            if allowed.contains(np.array([row]))[0]:
                 return int(row)
     rows = allowed.rows()
     return int(rows[rng.integers(len(rows))])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from bandstand.core.model.history import Songs
     from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.songs import Songs
 
 How: TypeAlias = Literal["model", "random", "wish"]
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from bandstand.core.engines.exact.engine import ExactBelief
 from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.piecewise_linear import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.play_times import PlayTimes
 from bandstand.core.random_streams import randomness
 from bandstand.core.registry import algorithm_named

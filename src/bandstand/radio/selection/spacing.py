@@ -67,7 +67,7 @@ class Spacing:
         artists = distinct(shelf.artist_codes, free, enough=_PART * ARTIST_GAP)
         return cls(
             # Even of two or three songs, none comes twice in a row.
-            songs=min(SONG_GAP, max(free.most // _PART, 1)),
+            songs=min(SONG_GAP, max(free.upper_count // _PART, 1)),
             recordings=min(RECORDING_GAP, recordings // _PART),
             artists=min(ARTIST_GAP, artists // _PART),
         )

@@ -93,7 +93,7 @@ class Granting:
         self._shelf = shelf
         self._free = free
         self._seeds = wish.rows(shelf)
-        self._playable = self._seeds[free.holds(self._seeds)]
+        self._playable = self._seeds[free.contains(self._seeds)]
 
     def wanted(self, listening: PlayTimes, now: Minutes) -> Wanted:
         """Return what the wish asks for now; all that may be played where it asks in vain."""
@@ -116,7 +116,7 @@ class Granting:
     def _had_its_turn(self, listening: PlayTimes, now: Minutes) -> bool:
         """Return whether one of the seeds that may be played was heard lately."""
         lately = listening.heard_rows[now - listening.heard_at < _LATELY]
-        return bool(self._only(self._playable).holds(lately).any())
+        return bool(self._only(self._playable).contains(lately).any())
 
     @cached_property
     def _near(self) -> Indices:
@@ -126,7 +126,7 @@ class Granting:
         if shelf.catalogue is None or not len(known):
             return _related(shelf, seeds, free.rows())
         others = free.without(seeds).where(lambda rows: shelf.has_features[rows])
-        count = neighbourhood(free.most, len(self._playable))
+        count = neighbourhood(free.upper_count, len(self._playable))
         centre = _centre(shelf.catalogue, known)
         return np.union1d(_nearest(shelf.catalogue, centre, count, others), self._playable)
 
