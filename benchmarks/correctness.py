@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 
 from bandstand._util.parallel import run_tasks
-from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.candidates import CandidateSet, best_rows
+from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
-from bandstand.core.model.ranking import best_rows
-from bandstand.core.model.songs import Songs
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
@@ -152,7 +151,7 @@ def compared(found: Indices, values: Vector | None, question: Question) -> Compa
     if values is None:
         return Compared(right=not len(found), same_rows=not len(found))
     best = best_rows(values, question.count, question.allowed.rows())
-    if len(found) != len(best) or not question.allowed.holds(found).all():
+    if len(found) != len(best) or not question.allowed.contains(found).all():
         return Compared(right=False, same_rows=False)
     scale = float(np.abs(values).max(initial=0.0))
     near = np.allclose(values[found], values[best], rtol=0, atol=_ROUNDING * scale)

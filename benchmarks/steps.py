@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.types import MONTH
 from bandstand_lab.speed.timing import timed, undisturbed

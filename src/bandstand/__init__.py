@@ -17,17 +17,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from bandstand.core.estimator_files import load, save
     from bandstand.core.estimators import (
         ExactModel,
         LeastSquaresModel,
         McmcModel,
         RidgeModel,
         VariationalModel,
+        load,
+        save,
     )
-    from bandstand.core.model.history import History
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior, paper_prior, radio_prior
-    from bandstand.core.model.songs import Songs
     from bandstand.core.recommender import Answer, PlannedSong, Recommender
     from bandstand.core.registry import ALGORITHMS
     from bandstand.errors import BandstandError, InvalidInputError, NotFittedError
@@ -48,12 +48,12 @@ _HOMES: Final = {
     "PlannedSong": "bandstand.core.recommender",
     "Recommender": "bandstand.core.recommender",
     "RidgeModel": "bandstand.core.estimators",
-    "Songs": "bandstand.core.model.songs",
+    "Songs": "bandstand.core.model.history",
     "VariationalModel": "bandstand.core.estimators",
-    "load": "bandstand.core.estimator_files",
+    "load": "bandstand.core.estimators",
     "paper_prior": "bandstand.core.model.priors",
     "radio_prior": "bandstand.core.model.priors",
-    "save": "bandstand.core.estimator_files",
+    "save": "bandstand.core.estimators",
 }
 
 __all__ = [

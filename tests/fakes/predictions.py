@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from bandstand.core.model.candidates import allowed_of
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import allowed_of, best_rows
 
 if TYPE_CHECKING:
     from bandstand.core.model.candidates import Choice

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.mcmc import diagnostics
+from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import paper_prior
-from bandstand.core.model.songs import Songs
 from tests.fixtures.simulated_listeners import MONTH, simulated_history
+from tests.fixtures.statistical import checks
 
 if TYPE_CHECKING:
     from bandstand.core.model.history import History
@@ -113,12 +113,10 @@ def differences(count: int, length: int, *, stretch: float = 1.0) -> dict[str, G
     for song in range(len(songs)):
         each, spread = draws[:, :, song], float(draws[:, :, song].std())
         gaps = {
-            "mean": _gap(
-                each.mean() - mean[song], diagnostics.mean_standard_error(each), 0.02, spread
-            ),
+            "mean": _gap(each.mean() - mean[song], checks.mean_standard_error(each), 0.02, spread),
             "sd": _gap(
                 spread - stretch * deviation[song],
-                diagnostics.deviation_standard_error(each),
+                checks.deviation_standard_error(each),
                 0.02,
                 spread,
             ),
@@ -127,7 +125,7 @@ def differences(count: int, length: int, *, stretch: float = 1.0) -> dict[str, G
             value = prediction.quantile(level)
             assert value is not None
             distance = np.quantile(each, level) - mean[song] - stretch * (value[song] - mean[song])
-            error = diagnostics.quantile_standard_error(each, level)
+            error = checks.quantile_standard_error(each, level)
             gaps[f"quantile at {level:.3f}"] = _gap(distance, error, 0.05, spread)
         for name, gap in gaps.items():
             worst[name] = max(gap, worst.get(name, gap), key=lambda one: one.excess)

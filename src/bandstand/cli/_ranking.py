@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandstand._util.timestamps import minutes_between
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import best_rows
 from bandstand.core.policies import BayesUcb
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.types import MONTH

@@ -18,7 +18,7 @@ from bandstand._util.csv_tables import (
     shown,
 )
 from bandstand._util.timestamps import seconds_of
-from bandstand.core.model.checks import RATING_LIMIT
+from bandstand.core.model.history import RATING_LIMIT
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

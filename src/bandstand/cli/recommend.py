@@ -85,7 +85,7 @@ def recommend(
     from bandstand.cli._ranking import rank  # noqa: PLC0415
     from bandstand.cli._ranking_table import show  # noqa: PLC0415
     from bandstand.cli._ratings_table import read_history, read_items  # noqa: PLC0415
-    from bandstand.core.model.checks import FEATURE_LIMIT  # noqa: PLC0415
+    from bandstand.core.model.history import FEATURE_LIMIT  # noqa: PLC0415
     from bandstand.core.model.scaling import LARGEST_FEATURE  # noqa: PLC0415
     from bandstand.core.registry import algorithm_named  # noqa: PLC0415
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine, EngineCache
     from bandstand.core.model.candidates import CandidateSet
+    from bandstand.core.model.history import Rows, Songs
     from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.songs import Rows, Songs
     from bandstand.core.play_times import SongFeatures
     from bandstand.core.policies.policy import ScorePolicy
     from bandstand.types import Indices, Vector

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.core.model.checks import checked_table
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs, checked_table
 from bandstand.types import MONTH, Minutes, frozen, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.core.model.songs import Rows
+    from bandstand.core.model.history import Rows
     from bandstand.types import Features, Indices, Matrix, Vector
 
 # The listener's last songs that a new one is compared with.

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.core.engines.engine import Summary
-    from bandstand.core.model.history import History
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.model.songs import Songs
     from bandstand.types import Vector
 
 Song: TypeAlias = "Hashable"

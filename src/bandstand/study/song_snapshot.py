@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bandstand._util.array_archive import packed, unpacked
-from bandstand.core.model.checks import checked_features
+from bandstand.core.model.history import checked_features
 from bandstand.errors import StoreError
 from bandstand.study.records import FrozenSongs
 

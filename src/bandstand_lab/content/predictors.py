@@ -36,9 +36,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.types import frozen
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.content.predictors import UNHEARD

@@ -11,7 +11,7 @@ from bandstand_lab.histories.findings import LEVELS
 from bandstand_lab.histories.words import summary
 
 if TYPE_CHECKING:
-    from bandstand._util.rank_frequency import Zipf
+    from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
     from bandstand_lab.histories.findings import Findings, GapSummary, ListenerFindings
     from bandstand_lab.histories.recovery import Recovery

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
 from bandstand.types import frozen
 from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
 from bandstand_lab.histories.skips import SkipRates, is_skip, skip_rates

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from bandstand._util.rank_frequency import Zipf
+    from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
     from bandstand_lab.histories.findings import Findings, GapSummary
     from bandstand_lab.histories.recovery import Recovery

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandstand.core.engines.engine import Engine
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import Features, Matrix, Vector
     from bandstand_lab.report.study import Finding, Json, Plan
     from bandstand_lab.simulation.listener import Listener

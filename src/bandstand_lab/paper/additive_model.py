@@ -25,16 +25,14 @@ import numpy as np
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.model import student_mixture
-from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.candidates import allowed_of, best_rows
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.ranking import best_rows
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.history import History
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.model.songs import Songs
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from bandstand._util.slopes import second_half_slopes
+from bandstand._util.power_laws import second_half_slopes
 from bandstand.types import frozen
 from bandstand_lab.paper import ordering_tests as tests
 from bandstand_lab.paper import variational_variants as variants

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.slopes import straight_line
+from bandstand._util.power_laws import straight_line
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.study import Chapter, Job, Verdict
 from bandstand_lab.report.texts import Texts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from bandstand._util.slopes import Line
+    from bandstand._util.power_laws import Line
     from bandstand_lab.report.study import Cell, Finding, Json, Plan
     from bandstand_lab.speed.evidence import Estimate
     from bandstand_lab.speed.training import TrainingStudy

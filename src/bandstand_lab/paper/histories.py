@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from scipy.special import bdtrc
 
-from bandstand._util.rank_frequency import zipf
+from bandstand._util.power_laws import zipf
 from bandstand.types import Minutes, frozen
 from bandstand_lab.histories import examine, read
 from bandstand_lab.histories.document import recovery_json
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from bandstand._util.rank_frequency import Zipf
+    from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
     from bandstand_lab.histories import History, ListenerFindings
     from bandstand_lab.report.study import Cell, Drawing, Finding, Json, Plan, Table

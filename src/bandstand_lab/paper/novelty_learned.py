@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from bandstand.core.engines.variational.equations import triangular_inverse
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import TRUTH, look_of, plain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from bandstand._util.slopes import second_half_slopes
+from bandstand._util.power_laws import second_half_slopes
 from bandstand_lab.report import figures
 from bandstand_lab.report.study import Table
 from bandstand_lab.statistics.summaries import mean_curve, mean_estimate

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from bandstand._util.rank_frequency import plays_by_rank, zipf
+from bandstand._util.power_laws import plays_by_rank, zipf
 from bandstand_lab.histories import read
 from bandstand_lab.histories.collector import UNNAMED
 from bandstand_lab.statistics.concentration import effective_songs, profile_distance

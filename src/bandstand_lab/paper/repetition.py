@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import plays_by_rank
+from bandstand._util.power_laws import plays_by_rank
 from bandstand_lab.paper import ordering_tests as tests
 from bandstand_lab.paper.repeated_plays import (
     Person,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import plays_by_rank
+from bandstand._util.power_laws import plays_by_rank
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import paper_prior

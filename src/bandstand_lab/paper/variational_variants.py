@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine
     from bandstand.core.engines.variational.engine import VariationalBelief
-    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
     from bandstand.core.model.factors import FactorModel
     from bandstand.core.model.history import History
     from bandstand.core.model.prediction import Prediction

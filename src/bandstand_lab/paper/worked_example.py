@@ -21,9 +21,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.registry import algorithm_named
 from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, draw_curve, look_of

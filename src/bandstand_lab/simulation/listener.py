@@ -24,7 +24,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import Features, Vector
 
 SHORTEST_RECOVERY: Final = 100.0

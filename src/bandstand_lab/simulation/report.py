@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from bandstand._util.slopes import second_half_slopes
+from bandstand._util.power_laws import second_half_slopes
 from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError
 from bandstand_lab.speed.machine import machine

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from bandstand.core.model.checks import checked_features
+from bandstand.core.model.history import checked_features
 from bandstand.core.model.priors import require_positive
 from bandstand.core.model.scaling import Standardiser
 from bandstand.core.recommender import Recommender

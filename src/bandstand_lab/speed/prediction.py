@@ -18,9 +18,9 @@ import numpy as np
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model import product_normal_many
+from bandstand.core.model import product_normal
 from bandstand.core.model.factors import content_novelty
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.core.policies import BayesUcb
 from bandstand.core.registry import algorithm_named
 from bandstand.types import MONTH
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine
     from bandstand.core.engines.exact.engine import ExactBelief
-    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
     from bandstand.core.model.history import History
     from bandstand.types import Vector
     from bandstand_lab.report.study import Json
@@ -110,10 +110,10 @@ def contenders(scene: Scene) -> dict[str, Callable[[], int]]:
         return monte_carlo_quantile(scene.level, means, deviations, USUAL_DRAWS, rng)
 
     def solved(one: FactorPrediction) -> Vector:
-        return product_normal_many.quantile(scene.level, one.factor_means, one.factor_deviations)
+        return product_normal.quantile(scene.level, one.factor_means, one.factor_deviations)
 
     def moments(one: FactorPrediction) -> Vector:  # every variational form begins with them
-        return product_normal_many.standard_deviation(one.factor_means, one.factor_deviations)
+        return product_normal.standard_deviation(one.factor_means, one.factor_deviations)
 
     return {
         **{name: _chooser(scene, name) for name in LABELS if name not in {SAMPLED, SOLVED, KEPT}},
@@ -209,9 +209,7 @@ def accuracy(
         belief.standard_deviation(),
     )
     with undisturbed():
-        seconds, solved = timed_again(
-            partial(product_normal_many.quantile, level, means, deviations)
-        )
+        seconds, solved = timed_again(partial(product_normal.quantile, level, means, deviations))
     true = [
         quadrature_quantile(level, mean, deviation, value)
         for mean, deviation, value in zip(

@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.slopes import straight_line
+from bandstand._util.power_laws import straight_line
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.least_squares import LeastSquares
-from bandstand.core.engines.mcmc import metropolis
+from bandstand.core.engines.least_squares import LeastSquares, plain
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.ridge import Ridge
-from bandstand.core.engines.squared_error import plain
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand_lab.speed import metropolis
 from bandstand_lab.speed.timing import Spread, in_turn, paired_ratio, timed_again, undisturbed
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
 

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import plays_by_rank, repeat_share, zipf
+from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
@@ -35,7 +35,7 @@ from bandstand_lab.statistics.rank_laws import Shape, compare_laws
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand._util.rank_frequency import Zipf
+    from bandstand._util.power_laws import Zipf
     from bandstand.study.records import FrozenSongs, Record, StudyData
     from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.statistics.rank_laws import Ranking

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior.conjugate import condition_on
 from bandstand.core.engines.least_squares import LeastSquares, LeastSquaresBelief
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import (
     GammaRecovery,
@@ -22,7 +22,6 @@ from bandstand.core.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.random import NoBelief, NoModel
-from bandstand.core.model.history import History
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import History, Songs
 
 if TYPE_CHECKING:
     from bandstand.core.model.prediction import Prediction

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.ridge import Ridge, RidgeBelief
-from bandstand.core.model.history import History
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 

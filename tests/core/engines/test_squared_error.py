@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.engines.squared_error import penalised, plain
+from bandstand.core.engines.least_squares import penalised, plain
 from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import (
@@ -20,7 +20,7 @@ from bandstand.core.model.priors import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.squared_error import Objective
+    from bandstand.core.engines.least_squares import Objective
     from bandstand.types import Vector
 
 seeds = st.integers(0, 2**32)

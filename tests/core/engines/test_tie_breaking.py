@@ -13,9 +13,8 @@ from bandstand.core.engines.exact.search.cache import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 
 MONTH = 43_200.0
 

@@ -22,14 +22,14 @@ def test_whatever_is_put_together_is_the_same_set_asked_one_by_one_or_as_a_list(
         "only": lambda: (CandidateSet.only(listed, count), set(listed)),
         "marked": lambda: (CandidateSet.marked(mask), set(np.flatnonzero(mask).tolist())),
     }[start]()
-    for kept_out in data.draw(st.lists(rows, max_size=3)):
-        allowed, expected = allowed.without(kept_out), expected - set(kept_out)
+    for excluded in data.draw(st.lists(rows, max_size=3)):
+        allowed, expected = allowed.without(excluded), expected - set(excluded)
     if data.draw(st.booleans()):
         allowed, expected = allowed.where(lambda some: some % 3 > 0), {r for r in expected if r % 3}
     everything = np.arange(count)
     assert allowed.rows().tolist() == sorted(expected)
-    assert everything[allowed.holds(everything)].tolist() == sorted(expected)
-    assert len(expected) <= allowed.most <= count
+    assert everything[allowed.contains(everything)].tolist() == sorted(expected)
+    assert len(expected) <= allowed.upper_count <= count
 
 
 def test_a_test_is_asked_about_no_other_rows_than_those_that_matter() -> None:
@@ -40,15 +40,15 @@ def test_a_test_is_asked_about_no_other_rows_than_those_that_matter() -> None:
         return rows > 1
 
     allowed = CandidateSet.everything(1_000_000).where(test)
-    assert allowed.holds(np.array([7, 0])).tolist() == [True, False]
+    assert allowed.contains(np.array([7, 0])).tolist() == [True, False]
     assert asked == [7, 0]
 
 
 def test_a_plain_list_of_rows_is_taken_in_any_order_and_doubled_ones_once() -> None:
     assert allowed_of(np.array([4, 1, 4]), 6).rows().tolist() == [1, 4]
-    assert allowed_of(np.array([], dtype=np.intp), 6).most == 0
+    assert allowed_of(np.array([], dtype=np.intp), 6).upper_count == 0
 
 
 def test_nothing_is_allowed_of_nothing() -> None:
     assert not CandidateSet.everything(0).rows().size
-    assert not CandidateSet.only([], 3).holds(np.arange(3)).any()
+    assert not CandidateSet.only([], 3).contains(np.arange(3)).any()

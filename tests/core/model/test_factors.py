@@ -16,10 +16,10 @@ from bandstand.core.model.factors import (
     content_novelty,
     content_novelty_diversity,
 )
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.core.model.priors import PreferencePrior
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 
 SONGS: Final = Songs.of(

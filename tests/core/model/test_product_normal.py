@@ -1,34 +1,31 @@
-"""The product of two normals against tables, closed forms, plain integrals and random draws."""
+"""Products of normals against tables, closed forms, plain integrals and random draws."""
 
 from __future__ import annotations
 
 import csv
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.special import k0, ndtr, ndtri
 
-from bandstand.core.model.product_normal import (
-    cdf,
-    largest_quantiles,
-    mean,
-    quantile,
-    standard_deviation,
-    variance,
-)
-from bandstand.core.model.product_normal_rows import Products
+from bandstand.core.model import product_normal
+from bandstand.core.model.product_normal import standard_deviation
+from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.types import AnyArray, Vector
+    from numpy.typing import ArrayLike
+
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
     Factors = tuple[float, float, float, float]
 
@@ -60,6 +57,40 @@ means = st.floats(-12.0, 12.0) | st.just(0.0)
 deviations = st.floats(0.05, 5.0)
 factors = st.tuples(means, deviations, means, deviations)
 levels = st.floats(1e-9, 1 - 1e-9) | st.sampled_from(LEVELS)
+# The accuracy that is promised of three factors, in standard deviations of the product.
+PROMISED: Final = 1e-4
+
+
+def table_of(*factors: ArrayLike) -> tuple[Matrix, Matrix]:
+    """Return means and deviations, (2, S) each, of x, σ_x, y and σ_y that broadcast."""
+    x, sx, y, sy = np.broadcast_arrays(*(np.atleast_1d(each) for each in factors))
+    return np.array([x, y], dtype=np.float64), np.array([sx, sy], dtype=np.float64)
+
+
+def unwrapped(values: Vector, *factors: ArrayLike) -> Any:
+    """Return a number if all factors are numbers, else the vector."""
+    return values if any(np.ndim(each) for each in factors) else values[0]
+
+
+def quantile(level: float, *factors: ArrayLike) -> Any:
+    return unwrapped(product_normal.quantile(level, *table_of(*factors)), *factors)
+
+
+def spread(*factors: ArrayLike) -> Any:
+    return unwrapped(standard_deviation(*table_of(*factors)), *factors)
+
+
+def largest_quantiles(level: float, count: int, *factors: ArrayLike) -> tuple[Indices, Vector]:
+    return product_normal.largest_quantiles(level, count, *table_of(*factors))
+
+
+def cdf(value: ArrayLike, *factors: ArrayLike) -> Any:
+    wide, *rest = np.broadcast_arrays(*(np.atleast_1d(each) for each in (value, *factors)))
+    (x, y), (sx, sy) = table_of(*rest)
+    with np.errstate(under="ignore", over="ignore"):
+        products = PairProducts.of(x, sx, y, sy)
+        found = products.tail(wide.astype(np.float64), upper=False, radius=WIDEST_RADIUS)
+    return unwrapped(np.minimum(found, 1.0), value, *factors)
 
 
 def test_quantiles_and_probabilities_agree_with_the_reference_table(shared_data: Path) -> None:
@@ -82,7 +113,7 @@ def test_probabilities_agree_with_integrals_of_thirty_digits() -> None:
 
 @given(factors, st.floats(-4.0, 4.0))
 def test_probabilities_agree_with_the_plain_integral(drawn: Factors, score: float) -> None:
-    value = float(mean(*drawn) + score * standard_deviation(*drawn))
+    value = drawn[0] * drawn[2] + score * float(spread(*drawn))
     assert abs(float(cdf(value, *drawn)) - plain_integral(value, drawn, split=True)) < 1e-10
 
 
@@ -103,7 +134,7 @@ def test_a_normal_times_a_constant_is_normal(
 def test_the_product_of_two_constants_is_a_constant() -> None:
     assert cdf([5.9, 6.0, 6.1], 2.0, 0.0, 3.0, 0.0).tolist() == [0.0, 1.0, 1.0]
     assert quantile(0.9, [2.0, 0.0], 0.0, -3.0, [0.0, 1.0]).tolist() == [-6.0, 0.0]
-    assert variance(2.0, 0.0, 3.0, 0.0) == 0
+    assert spread(2.0, 0.0, 3.0, 0.0) == 0
 
 
 @pytest.mark.parametrize("value", [0.01, 0.3, 1.0, 2.5, 6.0])
@@ -121,13 +152,13 @@ def test_changing_the_sign_of_one_factor_mirrors_the_product(
     assert float(cdf(value, *mirrored)) == pytest.approx(1 - float(cdf(-value, *drawn)), abs=1e-13)
     if 1 - (1 - level) == level:
         total = float(quantile(level, *mirrored) + quantile(1 - level, *drawn))
-        assert abs(total) <= 1e-11 * float(standard_deviation(*drawn))
+        assert abs(total) <= 1e-11 * float(spread(*drawn))
 
 
 @given(factors, levels)
 def test_the_order_of_the_factors_does_not_matter(drawn: Factors, level: float) -> None:
     one, other = quantile(level, *drawn), quantile(level, *drawn[2:], *drawn[:2])
-    assert abs(float(one - other)) <= 1e-11 * float(standard_deviation(*drawn))
+    assert abs(float(one - other)) <= 1e-11 * float(spread(*drawn))
 
 
 @given(factors, levels, st.integers(-300, 300), st.integers(-300, 300))
@@ -154,18 +185,7 @@ def test_probabilities_rise_with_the_value_and_quantiles_with_the_level(
 ) -> None:
     assert (np.diff(cdf(np.sort(some_values), *drawn)) >= -1e-14).all()
     found = np.array([float(quantile(level, *drawn)) for level in sorted(some_levels)])
-    assert (np.diff(found) >= -1e-11 * float(standard_deviation(*drawn))).all()
-
-
-@given(factors)
-def test_mean_and_variance_are_the_closed_forms(drawn: Factors) -> None:
-    mean_x, deviation_x, mean_y, deviation_y = drawn
-    second_moment = (mean_x**2 + deviation_x**2) * (mean_y**2 + deviation_y**2)
-    assert float(mean(*drawn)) == mean_x * mean_y
-    assert float(variance(*drawn)) == pytest.approx(
-        second_moment - (mean_x * mean_y) ** 2, rel=1e-9, abs=1e-10 * second_moment
-    )
-    assert float(standard_deviation(*drawn)) ** 2 == pytest.approx(float(variance(*drawn)))
+    assert (np.diff(found) >= -1e-11 * float(spread(*drawn))).all()
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -176,12 +196,12 @@ def test_every_scale_and_ratio_gives_a_number_without_a_warning(level: float) ->
     with np.errstate(all="raise"):
         found = quantile(level, x, sx, y, sy)
         probability = cdf(found, x, sx, y, sy)
-        spread, centre = standard_deviation(x, sx, y, sy), np.abs(mean(x, sx, y, sy))
+        width, centre = spread(x, sx, y, sy), np.abs(x * y)
     assert np.isfinite(found).all()
     assert np.isfinite(probability).all()
     # Where the value is so far from 0 that its last digit is wider than the distribution,
     # or too small to be written down, there is nothing to compare.
-    visible = (spread > 1e-290) & (centre * 1e-6 <= spread)
+    visible = (width > 1e-290) & (centre * 1e-6 <= width)
     np.testing.assert_allclose(probability[visible], level, atol=1e-9)
 
 
@@ -199,7 +219,7 @@ def test_a_product_far_from_zero_keeps_its_digits() -> None:
 def test_a_quantile_near_a_large_mean_is_rounded_once(level: float) -> None:
     rng = np.random.default_rng(7)
     x, y = rng.uniform(1, 9, 50), rng.uniform(-9, -1, 50)
-    distance = standard_deviation(x, 1e-12, y, 1e-12) * float(ndtri(level))
+    distance = spread(x, 1e-12, y, 1e-12) * float(ndtri(level))
     exact = [
         Fraction(a) * Fraction(b) + Fraction(c) for a, b, c in zip(x, y, distance, strict=True)
     ]
@@ -279,16 +299,16 @@ def test_songs_whose_quantiles_differ_by_less_than_a_digit_are_equal() -> None:
         check_largest(0.5, [1, 5], table)
 
 
-def test_no_songs_have_no_quantiles() -> None:
-    empty = np.empty(0)
-    assert quantile(0.9, empty, empty, 0.9, 0.1).shape == (0,)
-    assert cdf(empty, 1.0, 1.0, 1.0, 1.0).shape == (0,)
-    assert largest_quantiles(0.9, 3, empty, empty, 0.9, 0.1)[0].shape == (0,)
+@pytest.mark.parametrize("factors", [1, 2, 3])
+def test_no_songs_have_no_quantiles(factors: int) -> None:
+    nothing = np.empty((factors, 0))
+    assert product_normal.quantile(0.5, nothing, nothing).shape == (0,)
+    assert product_normal.largest_quantiles(0.5, 3, nothing, nothing)[0].shape == (0,)
 
 
 @given(st.lists(factors, min_size=1, max_size=20), levels)
 def test_the_bound_of_a_quantile_is_never_below_it(rows: list[Factors], level: float) -> None:
-    products = Products.of(*np.array(rows).T)
+    products = PairProducts.of(*np.array(rows).T)
     assert (products.quantile_bounds(level) >= products.quantile(level)).all()
 
 
@@ -296,34 +316,119 @@ def test_the_bound_of_a_quantile_is_never_below_it(rows: list[Factors], level: f
 def test_no_song_is_ruled_out_that_reaches_the_threshold(
     rows: list[Factors], level: float, threshold: float
 ) -> None:
-    products = Products.of(*np.array(rows).T)
+    products = PairProducts.of(*np.array(rows).T)
     found = products.quantile(level)
     for least in (threshold, float(found[0])):
         assert (products.may_reach(level, least) >= (found >= least)).all()
 
 
-def test_arguments_of_any_shape_broadcast() -> None:
-    found: AnyArray = quantile(0.7, [[1.0], [2.0]], 0.5, [0.3, 0.6, 0.9], 0.1)
-    assert found.shape == (2, 3)
-    assert float(found[1, 2]) == float(quantile(0.7, 2.0, 0.5, 0.9, 0.1))
-    assert cdf(found, 1.0, 1.0, 1.0, 1.0).size == 6
-
-
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
-def test_a_level_that_is_no_probability_is_refused(level: float) -> None:
+@pytest.mark.parametrize("factors", [1, 2, 3])
+def test_a_level_that_is_no_probability_is_refused(level: float, factors: int) -> None:
+    normals = np.ones((factors, 1)), np.ones((factors, 1))
     with pytest.raises(InvalidInputError, match="level must be at least 1e-300 and below 1, got"):
-        quantile(level, 1.0, 1.0, 1.0, 1.0)
+        product_normal.quantile(level, *normals)
     with pytest.raises(InvalidInputError, match="level must be"):
-        largest_quantiles(level, 1, [1.0], 1.0, 1.0, 1.0)
+        product_normal.largest_quantiles(level, 1, *normals)
 
 
 def test_what_describes_no_normal_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"must not be negative, got -1\.0"):
         quantile(0.5, 1.0, [1.0, -1.0], 1.0, 1.0)
     with pytest.raises(InvalidInputError, match="must be finite, got NaN or infinity"):
-        cdf(0.0, 1.0, 1.0, np.inf, 1.0)
-    with pytest.raises(InvalidInputError, match="values must be numbers, got NaN"):
-        cdf(np.nan, 1.0, 1.0, 1.0, 1.0)
+        quantile(0.5, 1.0, 1.0, np.inf, 1.0)
+
+
+# ── Three and more factors ───────────────────────────────────────────────────────────────
+
+
+def several(width: float, songs: int, factors: int = 3, seed: int = 5) -> tuple[Matrix, Matrix]:
+    rng = np.random.default_rng(seed)
+    means = 3 * rng.normal(size=(factors, songs))
+    return means, np.abs(means) * rng.uniform(0.01, width, size=(factors, songs))
+
+
+def fine_probability(value: float, means: Vector, deviations: Vector) -> float:
+    """Return P(XYZ ≤ value): the exact law of XY, summed over a fine mesh of Z."""
+    z = np.linspace(-8.5, 8.5, 861)
+    weights = np.exp(-0.5 * z**2)
+    third = means[2] + deviations[2] * z
+    below = cdf(value, third * means[0], np.abs(third) * deviations[0], means[1], deviations[1])
+    with np.errstate(under="ignore"):
+        return float(below @ weights / weights.sum())
+
+
+@pytest.mark.parametrize("width", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.99])
+def test_quantiles_of_three_factors_are_as_close_as_promised(width: float, level: float) -> None:
+    means, deviations = several(width, 6)
+    values = product_normal.quantile(level, means, deviations)
+    margin = PROMISED * standard_deviation(means, deviations)
+    for song in range(6):
+        of_song = means[:, song], deviations[:, song]
+        assert fine_probability(values[song] - margin[song], *of_song) < level
+        assert fine_probability(values[song] + margin[song], *of_song) > level
+
+
+def test_one_factor_is_normal() -> None:
+    values = product_normal.quantile(0.9, np.array([[2.0]]), np.array([[3.0]]))
+    assert values[0] == pytest.approx(2 + 3 * ndtri(0.9))
+
+
+def test_a_third_factor_that_is_one_changes_nothing() -> None:
+    means, deviations = several(0.8, 20, factors=2)
+    two = product_normal.quantile(0.9, means, deviations)
+    three = product_normal.quantile(
+        0.9, np.vstack([means, np.ones(20)]), np.vstack([deviations, np.zeros(20)])
+    )
+    width = standard_deviation(means, deviations)
+    assert np.abs((three - two) / width).max() < PROMISED
+
+
+@given(
+    arrays(np.float64, (3, 2), elements=st.floats(-5, 5)),
+    arrays(np.float64, (3, 2), elements=st.floats(0, 5)),
+)
+def test_the_variance_is_that_of_independent_factors(means: Matrix, deviations: Matrix) -> None:
+    found = standard_deviation(means, deviations) ** 2
+    squares = np.prod(means**2 + deviations**2, axis=0)
+    expected = squares - np.prod(means**2, axis=0)
+    np.testing.assert_allclose(found, expected, atol=1e-12 * (1 + squares.max()))
+
+
+@pytest.mark.parametrize("factors", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [0, 1, 7, 500])
+def test_the_best_are_the_best_of_all(factors: int, count: int) -> None:
+    means, deviations = several(0.15, 60, factors=factors)
+    rows, values = product_normal.largest_quantiles(0.95, count, means, deviations)
+    everything = product_normal.quantile(0.95, means, deviations)
+    np.testing.assert_array_equal(rows, np.argsort(-everything, kind="stable")[:count])
+    np.testing.assert_allclose(values, everything[rows], rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_no_wide_song_is_ruled_out_by_a_rough_look(level: float) -> None:
+    for seed in range(3):
+        means, deviations = several(1.5, 60, seed=seed)
+        rows, _ = product_normal.largest_quantiles(level, 3, means, deviations)
+        everything = product_normal.quantile(level, means, deviations)
+        np.testing.assert_array_equal(rows, np.argsort(-everything, kind="stable")[:3])
+
+
+def test_point_masses_and_every_scale_of_numbers_are_taken() -> None:
+    means = np.array([[0.0, 0.0, 2.0, 1e-150, 1e90, 0.0], [1.0] * 6, [3.0, 3, 3, 3, 3, 0]])
+    deviations = np.array(
+        [[0.0, 1.0, 0.0, 1e-150, 1e89, 1.0], [0.0, 0.2, 0, 0.2, 0.2, 1], [0.5] * 6]
+    )
+    with np.errstate(all="raise"):
+        values = product_normal.quantile(0.9, means, deviations)
+    assert np.isfinite(values).all()
+    assert values[0] == 0
+    assert values[2] == pytest.approx(2 * (3 + 0.5 * ndtri(0.9)), rel=1e-3)
+    # The same shape at another scale is the same quantile at that scale.
+    unit = np.array([[1e90], [1.0], [1.0]])
+    usual = product_normal.quantile(0.9, means[:, 4:5] / unit, deviations[:, 4:5] / unit)
+    assert values[4] / 1e90 == pytest.approx(float(usual[0]))
 
 
 def plain_integral(value: float, drawn: Factors, *, split: bool) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import best_rows
 
 # Few different values, so that ties are common.
 scores_with_ties = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 7.0]), min_size=1)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.model.checks import FEATURE_LIMIT
+from bandstand.core.model.history import FEATURE_LIMIT, Songs
 from bandstand.core.model.scaling import Standardiser
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 
 seeds = st.integers(0, 2**32)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.model.history import History
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand.errors import InvalidInputError
 from tests.fixtures.simulated_listeners import simulated_history
 

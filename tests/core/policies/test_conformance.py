@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
 
-from bandstand.core.model.candidates import allowed_of
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import allowed_of, best_rows
 from bandstand.core.policies import (
     BayesUcb,
     EpsilonGreedy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bandstand._util.rank_frequency import zipf
+from bandstand._util.power_laws import zipf
 from bandstand.types import Minutes
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery
 from bandstand_lab.histories.recovery import Recovery

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import (
     GammaRecovery,
@@ -18,7 +18,6 @@ from bandstand.core.model.priors import (
     PreferencePrior,
     paper_prior,
 )
-from bandstand.core.model.songs import Songs
 from bandstand_lab.paper.ablation import PRODUCT, STUDY, SUM, AddingListener, play
 from bandstand_lab.paper.additive_model import Additive
 from bandstand_lab.report.study import Chapter, Plan, Verdict

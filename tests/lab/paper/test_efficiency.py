@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand._util.slopes import Line
+from bandstand._util.power_laws import Line
 from bandstand_lab.paper.efficiency import (
     STUDY,
     EfficiencyStudy,

@@ -9,9 +9,8 @@ import pytest
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper.novelty_learned import (
     SITTING,

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior
-from bandstand.core.model.songs import Songs
 from bandstand.types import MONTH
 from bandstand_lab.paper.uncertainty import (
     STUDY,

@@ -9,8 +9,7 @@ import pytest
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
-from bandstand.core.model.history import History
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand_lab.paper import variational_variants as variants
 from bandstand_lab.paper.effectiveness import play, trace_of
 from bandstand_lab.simulation.experiment import run_one

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.simulation.listener import (

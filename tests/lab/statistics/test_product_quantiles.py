@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model import product_normal
+from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
 from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, quadrature_quantile
 
 # A right Monte Carlo quantile is further off than the test allows about once in a million seeds.
@@ -27,8 +28,9 @@ FAILURE_RATE: Final = 1e-6
 def test_quadrature_and_the_package_agree(
     level: float, mean_x: float, deviation_x: float, mean_y: float, deviation_y: float
 ) -> None:
-    value = float(product_normal.quantile(level, mean_x, deviation_x, mean_y, deviation_y))
-    spread = float(product_normal.standard_deviation(mean_x, deviation_x, mean_y, deviation_y))
+    normals = np.array([[mean_x], [mean_y]]), np.array([[deviation_x], [deviation_y]])
+    value = float(product_normal.quantile(level, *normals)[0])
+    spread = float(product_normal.standard_deviation(*normals)[0])
     found = quadrature_quantile(level, (mean_x, mean_y), (deviation_x, deviation_y), value)
     assert found == pytest.approx(value, abs=1e-8 * spread)
 
@@ -36,7 +38,8 @@ def test_quadrature_and_the_package_agree(
 def test_quadrature_does_not_miss_the_step_of_a_narrow_factor() -> None:
     # 75.3 ± 0.4 hardly changes its sign or size; over the other factor it is a step.
     means, deviations = (-0.18, 75.3), (0.12, 0.38)
-    value = float(product_normal.quantile(0.95, means[0], deviations[0], means[1], deviations[1]))
+    table = np.array(means)[:, np.newaxis], np.array(deviations)[:, np.newaxis]
+    value = float(product_normal.quantile(0.95, *table)[0])
     found = quadrature_quantile(0.95, means, deviations, value)
     assert found == pytest.approx(value, abs=1e-9)
     turned = quadrature_quantile(0.95, means[::-1], deviations[::-1], value)
@@ -52,7 +55,8 @@ def _share_below(level: float, *, planted: float) -> float:
     """Return the probability below a Monte Carlo quantile, moved by `planted`: 40,000 draws."""
     means, deviations = np.array([[1.5], [0.8]]), np.array([[0.7], [0.2]])
     found = monte_carlo_quantile(level, means, deviations, 40_000, np.random.default_rng(2))
-    return float(product_normal.cdf(found[0] + planted, 1.5, 0.7, 0.8, 0.2))
+    product = PairProducts.of(means[0], deviations[0], means[1], deviations[1])
+    return float(product.tail(found + planted, upper=False, radius=WIDEST_RADIUS)[0])
 
 
 def test_monte_carlo_has_the_level_that_it_was_asked_for() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, poisson
 
-from bandstand._util.rank_frequency import zipf
+from bandstand._util.power_laws import zipf
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics import rank_laws
 from bandstand_lab.statistics.rank_laws import LawFit, Ranking, Shape, compare_laws, vuong

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand._util.rank_frequency import plays_by_rank, repeat_share, zipf
-from bandstand._util.slopes import log_log_slope, second_half_slopes, straight_line
+from bandstand._util.power_laws import (
+    log_log_slope,
+    plays_by_rank,
+    repeat_share,
+    second_half_slopes,
+    straight_line,
+    zipf,
+)
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.paired import holm, paired_difference
 from bandstand_lab.statistics.summaries import mean_curve, mean_estimate, student_quantile

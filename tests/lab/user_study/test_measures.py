@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from bandstand import Recommender, radio_prior
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.study.records import FrozenSongs
 from bandstand.types import MONTH

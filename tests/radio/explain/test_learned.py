@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import LogNormalRecovery, radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.registry import ALGORITHMS
 from bandstand.music.audio.loadings import GROUPS
 from bandstand.radio.explain.taste import (

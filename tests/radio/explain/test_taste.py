@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
-from bandstand._util.rank_frequency import zipf
+from bandstand._util.power_laws import zipf
 from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.explain.profile import (
     Favourites,

@@ -13,9 +13,8 @@ import pytest
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
 from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
 from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.explain.why import OTHER, SOUND, Why, as_json, explained, preference_of
 from bandstand.types import frozen

@@ -210,7 +210,7 @@ def test_a_rule_means_what_its_time_says() -> None:
     assert rule.holds(99)
     assert not rule.holds(100)
     assert 3 not in rules.unbanned(SHELF, [rule]).rows()
-    assert rules.unbanned(SHELF, []).most == 40
+    assert rules.unbanned(SHELF, []).upper_count == 40
 
 
 # ── Large candidate sets ─────────────────────────────────────────────────────────────────
@@ -257,7 +257,7 @@ def test_a_sample_is_all_of_a_few_and_some_of_many(some: CandidateSet, most: int
     assert len(found) <= most or len(found) == len(rows)
     assert bool(len(found)) == bool(len(rows))
     assert found.tolist() == sample(some, most).tolist()
-    if some.most <= most:
+    if some.upper_count <= most:
         assert found.tolist() == rows.tolist()
 
 
@@ -275,7 +275,7 @@ def test_what_is_drawn_may_be_played(some: CandidateSet, seed: int) -> None:
     if not is_any(some):
         return
     row = drawn(some, np.random.default_rng(seed))
-    assert some.holds(np.array([row]))[0]
+    assert some.contains(np.array([row]))[0]
     assert row == drawn(some, np.random.default_rng(seed))
 
 

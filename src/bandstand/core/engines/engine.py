@@ -17,9 +17,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
-    from bandstand.core.model.history import History
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.songs import Songs
     from bandstand.types import Features
 
 # Fields of a belief that it refers to and does not own.

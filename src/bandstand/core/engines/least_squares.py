@@ -4,14 +4,18 @@
     penalised  −log p(s) + (f0 + (N + p)/2) · log B(θ, s),                               (26)
                B(θ, s) = h0 + ½(Σ w (r − θ'x u(t; s))² + (θ − μ0)'V0⁻¹(θ − μ0))
 
-code                 maths  shape  meaning
-`preference`         θ      (p,)   estimated preference for each feature
-`recovery_time`      s             estimated recovery time in minutes, within bounds
-`residual_variance`                Σ w (r − θ'x u)² / N: what the fit leaves unexplained
+code                 maths      shape   meaning
+`preference`         θ          (p,)    estimated preference for each feature
+`recovery_time`      s                  estimated recovery time in minutes, within bounds
+`residual_variance`                     Σ w (r − θ'x u)² / N: what the fit leaves unexplained
+`unit`                                  the largest rating, in whose units the descent works
+`rows`               √w x       (N, p)
+`answers`            √w r/unit  (N,)
 
 (26) is minus the logarithm of the posterior density of (θ, s), the noise integrated out. A
-mode depends on the variable that a density is taken over: here it is s itself, not log s.
-Both are minimised by L-BFGS-B over (θ, log s), with ratings in units of the largest one.
+mode depends on the variable that a density is taken over: here it is s itself, not log s. Both
+are minimised by L-BFGS-B over (θ/unit, log s), scaled to be of order one: (25) is divided by its
+value at θ = 0, (26) by f0 + (N + p)/2.
 
 Neither form has a unique answer everywhere. With fewer answers than features many θ fit
 equally well, with t = 0 nothing is said about anything, with t far above s nothing about s,
@@ -24,24 +28,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
+from scipy.special import logsumexp
 
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.engines.point_prediction import WithoutSpread
-from bandstand.core.engines.song_blocks import content
-from bandstand.core.engines.squared_error import penalised, plain
 from bandstand.core.model.novelty import novelty
+from bandstand.core.model.prediction import PointPrediction
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes, frozen
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.squared_error import Objective
-    from bandstand.core.model.history import History
+    from collections.abc import Callable
+
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior, RecoveryPrior
-    from bandstand.core.model.songs import Songs
-    from bandstand.types import Vector
+    from bandstand.types import Matrix, Vector
+
+    Objective: TypeAlias = Callable[[Vector], tuple[float, Vector]]
 
 # The mean of the paper's prior of s, from which the plain form starts.
 _FIRST_RECOVERY_TIME: Final = 300.0
@@ -54,6 +59,89 @@ _SMALLEST_UNIT: Final = 1e-30
 # The objectives are of order one, so these are absolute: close to what rounding allows.
 _VALUE_TOLERANCE: Final = 1e-15
 _GRADIENT_TOLERANCE: Final = 1e-9
+# A five-point difference is right to about 1e-12 for a prior that is smooth on the scale of
+# log s, and asks no more of a prior than its density.
+_STEP: Final = 1e-3
+_OFFSETS: Final = _STEP * np.array([-2.0, -1.0, 1.0, 2.0])
+_SLOPE: Final = np.array([1.0, -8.0, 8.0, -1.0]) / (12 * _STEP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquaredError:
+    """Σ w (r − θ'x u(t; s))² in units of unit², as a function of (θ/unit, y)."""
+
+    rows: Matrix
+    answers: Vector
+    elapsed: Vector
+
+    @classmethod
+    def of(cls, history: History, unit: float, weights: Vector) -> SquaredError:
+        """Return the error of `history` under the given weights."""
+        root = np.sqrt(weights)
+        return cls(
+            rows=history.features * root[:, np.newaxis],
+            answers=history.ratings * (root / unit),
+            elapsed=history.elapsed,
+        )
+
+    def at_zero(self) -> float:
+        """Return the error of θ = 0."""
+        return float(self.answers @ self.answers)
+
+    def __call__(self, place: Vector) -> tuple[float, Vector]:
+        """Return the error and its gradient."""
+        # Far beyond this ratio novelty is 1 and flat in double precision.
+        ratio = np.minimum(self.elapsed * math.exp(-place[-1]), 800.0)
+        curve, fall = -np.expm1(-ratio), ratio * np.exp(-ratio)  # u and −du/dy
+        content = self.rows @ place[:-1]
+        residual = self.answers - content * curve
+        gradient = np.empty_like(place)
+        gradient[:-1] = -2 * ((residual * curve) @ self.rows)
+        gradient[-1] = 2 * (residual * content) @ fall
+        return float(residual @ residual), gradient
+
+
+def plain(history: History, unit: float) -> Objective:
+    """Return (25) as a share of the sum of squares of the ratings."""
+    # Only ratios of weights matter here, and ratios stay in range.
+    error = SquaredError.of(history, unit, history.weights / history.weights.max())
+    total = error.at_zero() or 1.0
+
+    def objective(place: Vector) -> tuple[float, Vector]:
+        with np.errstate(under="ignore"):
+            value, gradient = error(place)
+            return value / total, gradient / total
+
+    return objective
+
+
+def penalised(history: History, unit: float, prior: ListenerPrior) -> Objective:
+    """Return (26) divided by f0 + (N + p)/2, up to a constant."""
+    error = SquaredError.of(history, unit, history.weights)
+    precision, centre = prior.preference.precision, prior.preference.mean / unit
+    rate = prior.noise.rate / unit**2
+    typical = rate + 0.5 * error.at_zero()
+    power = prior.noise.shape + 0.5 * (len(history) + history.columns)
+
+    def objective(place: Vector) -> tuple[float, Vector]:
+        with np.errstate(under="ignore"):
+            value, gradient = error(place)
+            shift = place[:-1] - centre
+            pull = precision @ shift
+            total = rate + 0.5 * (value + float(shift @ pull))
+            gradient[:-1] += 2 * pull
+            gradient *= 0.5 / total
+            density, slope = _log_density(prior.recovery, place[-1])
+            gradient[-1] -= slope / power
+            return math.log(total / typical) - density / power, gradient
+
+    return objective
+
+
+def _log_density(prior: RecoveryPrior, y: float) -> tuple[float, float]:
+    """Return log p(s) and its derivative by y = log s; p is the density of s, not of y."""
+    around = prior.log_density(np.append(y, y + _OFFSETS))
+    return float(around[0]) - y, float(_SLOPE @ around[1:]) - 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +157,7 @@ class LeastSquaresBelief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeastSquaresPrediction(WithoutSpread):
+class LeastSquaresPrediction(PointPrediction):
     """The mean of each song by the one estimate; there is no spread around it."""
 
     belief: LeastSquaresBelief
@@ -88,7 +176,7 @@ class LeastSquaresPrediction(WithoutSpread):
         return {"content": self._content(), "novelty": self._novelty()}
 
     def _content(self) -> Vector:
-        return content(self.songs, self.belief.preference)
+        return self.songs.content(self.belief.preference)
 
     def _novelty(self) -> Vector:
         """Return u of each song: of those heard lately one by one, of all others once."""
@@ -149,15 +237,11 @@ class LeastSquares(Engine[LeastSquaresBelief]):
     ) -> LeastSquaresPrediction:
         """Return the mean of `songs`."""
         del memory
-        if songs.features.shape[1] != len(belief.preference):
-            msg = (
-                f"songs must have {len(belief.preference)} features, got {songs.features.shape[1]}"
-            )
-            raise InvalidInputError(msg)
+        songs.require_columns(len(belief.preference))
         return LeastSquaresPrediction(belief=belief, songs=songs)
 
     def plan(self, belief: LeastSquaresBelief, song: Songs) -> LeastSquaresBelief:
-        """Return the belief as it is: it knows no certainty that could grow."""
+        """Return the belief as it is: a point estimate has no certainty that could grow."""
         del song
         return belief
 
@@ -248,10 +332,5 @@ def _prior_mean(prior: RecoveryPrior) -> float:
     low, high = prior.interval()
     nodes = np.linspace(low, high, 2_001)
     log_mass = prior.log_density(nodes)
-    return math.exp(min(_log_sum_exp(log_mass + nodes) - _log_sum_exp(log_mass), 600.0))
-
-
-def _log_sum_exp(values: Vector) -> float:
-    top = float(values.max())
     with np.errstate(under="ignore"):
-        return top + math.log(float(np.exp(values - top).sum()))
+        return math.exp(min(float(logsumexp(log_mass + nodes) - logsumexp(log_mass)), 600.0))

@@ -9,25 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.engines.point_prediction import WithoutSpread
+from bandstand.core.model.prediction import PointPrediction
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from bandstand.core.model.history import History
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import History, Songs
     from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoBelief:
-    """A history that nothing was learnt from."""
+    """A history that nothing was learned from."""
 
     history: History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoPrediction(WithoutSpread):
+class NoPrediction(PointPrediction):
     """Songs about which nothing is said; not even the mean exists."""
 
     songs: Songs
@@ -36,7 +35,7 @@ class NoPrediction(WithoutSpread):
         return len(self.songs)
 
     def mean(self) -> None:
-        """Return None: nothing was learnt."""
+        """Return None: nothing was learned."""
 
     def parts(self) -> dict[str, Vector]:
         """Return no parts."""

@@ -25,26 +25,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
+from bandstand._util.blocks import blocks
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.engines.point_prediction import WithoutSpread
-from bandstand.core.engines.song_blocks import blocks, content
+from bandstand.core.model.history import SONGS_PER_BLOCK
+from bandstand.core.model.prediction import PointPrediction
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.core.model.history import History
-    from bandstand.core.model.songs import Rows, Songs
+    from bandstand.core.model.history import History, Rows, Songs
     from bandstand.types import Matrix, Minutes, Vector
 
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it,
 # for long histories each time they double, so that its cost stays a constant share.
-_MOST_UPDATES: Final = 512
+_MAX_UPDATES: Final = 512
 # An answer that shrinks a variance by more than this factor loses too many digits online.
-_LARGEST_SHRINKAGE: Final = 1e8
+_MAX_SHRINKAGE: Final = 1e8
 # Rows that are factorised at a time, so that memory stays small for long histories.
-_BLOCK: Final = 4_096
+_FACTORISED_PER_BLOCK: Final = 4_096
 # Beyond these, λ and the largest evidence together leave the range of double precision.
 _REGULARISATION_RANGE: Final = (1e-30, 1e30)
 
@@ -57,7 +57,7 @@ class RidgeBelief:
     coefficients: Vector
     covariance_root: Matrix
     updates: int = 0  # rank-one updates since the last factorisation
-    planned: int = 0  # songs that `plan` took as heard
+    planned: int = 0  # songs that `plan` assumed to be heard
 
     def covariance(self) -> Matrix:
         """Return A⁻¹."""
@@ -67,7 +67,7 @@ class RidgeBelief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RidgePrediction(WithoutSpread):
+class RidgePrediction(PointPrediction):
     """Mean and confidence width; neither is a statement about p(U | D)."""
 
     belief: RidgeBelief
@@ -88,7 +88,7 @@ class RidgePrediction(WithoutSpread):
     def parts(self) -> dict[str, Vector]:
         """Return what the features add, what the elapsed time adds if it is used, and the width."""
         coefficients, columns = self.belief.coefficients, self.belief.history.columns
-        parts = {"content": content(self.songs, coefficients[:columns])}
+        parts = {"content": self.songs.content(coefficients[:columns])}
         if self.time_unit is not None:
             with np.errstate(under="ignore"):
                 parts["time"] = self.songs.elapsed / self.time_unit * coefficients[columns]
@@ -102,7 +102,7 @@ class RidgePrediction(WithoutSpread):
         """Return `function` of the inputs of each song, a bounded number of songs at a time."""
         values = np.empty(len(self))
         with np.errstate(under="ignore"):
-            for rows in blocks(len(self)):
+            for rows in blocks(len(self), SONGS_PER_BLOCK):
                 values[rows] = function(_inputs(self.songs, self.time_unit, rows))
         return values
 
@@ -151,38 +151,35 @@ class Ridge(Engine[RidgeBelief]):
     ) -> RidgeBelief:
         """Return the regression after one more answer, by a rank-one update (14)."""
         one_more = len(history) == len(belief.history) + 1
-        due = belief.updates + 1 >= max(_MOST_UPDATES, len(history) // 2)
+        due = belief.updates + 1 >= max(_MAX_UPDATES, len(history) // 2)
         if not one_more or belief.planned or due:
             return self.fit(history, rng=rng)
         row = _inputs(history.songs, self.time_unit, slice(-1, None))[0]
         weight, rating = float(history.weights[-1]), float(history.ratings[-1])
         with np.errstate(under="ignore"):
-            heard = _heard(belief.covariance_root, row, weight)
+            after = _rank_one_update(belief.covariance_root, row, weight)
             error = rating - row @ belief.coefficients
-            coefficients = belief.coefficients + heard.gain * error
-        if heard.shrinkage > _LARGEST_SHRINKAGE:
+            coefficients = belief.coefficients + after.gain * error
+        if after.shrinkage > _MAX_SHRINKAGE:
             return self.fit(history, rng=rng)
         return RidgeBelief(
             history=history,
             coefficients=frozen(coefficients),
-            covariance_root=frozen(heard.root),
+            covariance_root=frozen(after.root),
             updates=belief.updates + 1,
         )
 
     def predict(self, belief: RidgeBelief, songs: Songs, *, memory: Any = None) -> RidgePrediction:
         """Return mean and confidence width of `songs`."""
         del memory
-        columns = belief.history.columns
-        if songs.features.shape[1] != columns:
-            msg = f"songs must have {columns} features, got {songs.features.shape[1]}"
-            raise InvalidInputError(msg)
+        songs.require_columns(belief.history.columns)
         return RidgePrediction(belief=belief, songs=songs, time_unit=self.time_unit)
 
     def plan(self, belief: RidgeBelief, song: Songs) -> RidgeBelief:
         """Return the belief as if `song` had been heard: only A grows, what is expected stays."""
         with np.errstate(under="ignore"):
-            heard = _heard(belief.covariance_root, _inputs(song, self.time_unit)[0], 1.0)
-        return replace(belief, covariance_root=frozen(heard.root), planned=belief.planned + 1)
+            after = _rank_one_update(belief.covariance_root, _inputs(song, self.time_unit)[0], 1.0)
+        return replace(belief, covariance_root=frozen(after.root), planned=belief.planned + 1)
 
     def summary(self, belief: RidgeBelief) -> Summary:
         """Return a summary in which everything is absent: this model has no recovery time."""
@@ -208,19 +205,18 @@ def _triangle(rows: Matrix, root_regularisation: float) -> Matrix:
     """
     width = rows.shape[1]
     triangle = np.diag(np.append(np.full(width - 1, root_regularisation), 0.0))
-    for start in range(0, len(rows), _BLOCK):
-        stacked = np.vstack([triangle, rows[start : start + _BLOCK]])
-        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    for block in blocks(len(rows), _FACTORISED_PER_BLOCK):
+        triangle = np.asarray(np.linalg.qr(np.vstack([triangle, rows[block]]), mode="r"))
     return triangle
 
 
-class _Heard(NamedTuple):
+class _RankOneUpdate(NamedTuple):
     root: Matrix  # of A⁻¹ after the answer
-    gain: Vector  # how far the coefficients move by one unit of surprise: w A⁻¹x, A after it
+    gain: Vector  # how far the coefficients move by one unit of error: w A⁻¹x, A after it
     shrinkage: float  # of the variance along x: q
 
 
-def _heard(root: Matrix, row: Vector, weight: float) -> _Heard:
+def _rank_one_update(root: Matrix, row: Vector, weight: float) -> _RankOneUpdate:
     """Return what an answer about `row` does to the root of A⁻¹.
 
     With v = R'x and q = 1 + w v'v:  R ← R − w Rv v' / (q + √q),  gain = w Rv / q.
@@ -229,6 +225,6 @@ def _heard(root: Matrix, row: Vector, weight: float) -> _Heard:
     shrinkage = 1 + weight * float(seen @ seen)
     towards = root @ seen
     step = towards * (weight / (shrinkage + np.sqrt(shrinkage)))
-    return _Heard(
+    return _RankOneUpdate(
         root=root - np.outer(step, seen), gain=towards * (weight / shrinkage), shrinkage=shrinkage
     )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import best_rows
 
 if TYPE_CHECKING:
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import Indices, Vector
 
 # Values closer than this share of their own size count as equal: they differ by rounding alone.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from bandstand.types import AnyArray, Indices
+from bandstand.types import AnyArray, Indices, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,14 +29,14 @@ class CandidateSet:
     """The songs that may be chosen, of a catalogue of `count`.
 
     >>> some = CandidateSet.everything(6).without([0, 3]).where(lambda rows: rows % 2 == 0)
-    >>> some.holds(np.array([2, 3, 5])).tolist(), some.rows().tolist()
+    >>> some.contains(np.array([2, 3, 5])).tolist(), some.rows().tolist()
     ([True, False, False], [2, 4])
     """
 
     count: int
     mask: AnyArray | None = None  # (count,), or everything
     listed: Indices | None = None  # rising, or everything
-    kept_out: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # rising
+    excluded: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # rising
     tests: tuple[Test, ...] = ()
 
     @classmethod
@@ -59,27 +59,27 @@ class CandidateSet:
         more = _rising(rows)
         if not len(more):
             return self
-        out = np.union1d(self.kept_out, more) if len(self.kept_out) else more
-        return replace(self, kept_out=out)
+        out = np.union1d(self.excluded, more) if len(self.excluded) else more
+        return replace(self, excluded=out)
 
     def where(self, test: Test) -> CandidateSet:
         """Return those of them that pass a test, which is asked only about rows that matter."""
         return replace(self, tests=(*self.tests, test))
 
     @property
-    def most(self) -> int:
+    def upper_count(self) -> int:
         """At most so many songs are allowed."""
         if self.listed is not None:
             return len(self.listed)
         return self.count if self.mask is None else int(np.count_nonzero(self.mask))
 
-    def holds(self, rows: Indices) -> AnyArray:
+    def contains(self, rows: Indices) -> AnyArray:
         """Return for each of `rows` whether it may be chosen: (n,)."""
         found = np.ones(len(rows), dtype=np.bool_) if self.mask is None else self.mask[rows]
         if self.listed is not None:
             found = found & is_among(rows, self.listed)
-        if len(self.kept_out):
-            found = found & ~is_among(rows, self.kept_out)
+        if len(self.excluded):
+            found = found & ~is_among(rows, self.excluded)
         for test in self.tests:
             found = found & test(rows)
         return found
@@ -90,8 +90,8 @@ class CandidateSet:
         if candidates is None:
             everything = np.arange(self.count, dtype=np.intp)
             candidates = everything if self.mask is None else np.flatnonzero(self.mask)
-        if self.tests or len(self.kept_out) or (self.mask is not None and self.listed is not None):
-            return np.asarray(candidates[self.holds(candidates)])
+        if self.tests or len(self.excluded) or (self.mask is not None and self.listed is not None):
+            return np.asarray(candidates[self.contains(candidates)])
         return candidates
 
 
@@ -118,3 +118,26 @@ def is_among(rows: Indices, rising: Indices) -> AnyArray:
         return np.zeros(len(rows), dtype=np.bool_)
     places = np.minimum(np.searchsorted(rising, rows), len(rising) - 1)
     return np.asarray(rising[places] == rows)
+
+
+# The best songs by a score, found by looking at every one.
+
+
+def best_rows(scores: Vector, count: int, allowed: Indices) -> Indices:
+    """Return the rows of the `count` largest scores among `allowed`, best first.
+
+    Equal scores are ordered by row, the smallest first, so the answer does not depend on
+    the order of `allowed`. Fewer rows come back where fewer are allowed.
+
+    >>> best_rows(np.array([1.0, 3.0, 2.0, 3.0]), 3, np.array([3, 2, 1])).tolist()
+    [1, 3, 2]
+    """
+    count = min(count, len(allowed))
+    if count <= 0:
+        return np.empty(0, dtype=np.intp)
+    rows, found = np.asarray(allowed, dtype=np.intp), scores[allowed]
+    if count < len(rows):
+        # Everything below the count-th largest is out; only the rest is sorted.
+        in_reach = found >= np.partition(found, len(found) - count)[len(found) - count]
+        rows, found = rows[in_reach], found[in_reach]
+    return rows[np.lexsort((rows, -found))[:count]]

@@ -1,58 +1,226 @@
-"""What one listener answered."""
+"""Songs as the model sees them at one moment, and the history of what one listener rated.
+
+Values from outside are checked here, once; engines rely on it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from bandstand.core.model.checks import checked_ratings, not_negative
-from bandstand.core.model.songs import Songs
+from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
+from bandstand.types import Indices, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import AnyArray, Features, Matrix, Vector
 
-# Rows that were left behind are remembered as long as there are no more than these.
-_MOST_ORIGINS: Final = 24
+# Features are squared and compared with a prior of unit scale; beyond this size
+# double precision cannot hold both. Standardised features are far below it.
+FEATURE_LIMIT: Final = 1e6
+# Ratings are squared and summed; this keeps the sum far from overflow.
+RATING_LIMIT: Final = 1e30
+# Rows of a large table that are checked at a time.
+_CHECKED_PER_BLOCK: Final = 16_384
+# Songs taken at a time, so that memory does not grow with the catalogue.
+SONGS_PER_BLOCK: Final = 4_096
+
+
+def checked_features(features: ArrayLike) -> Matrix:
+    """Return `features` as a matrix of finite numbers of a size the model can hold."""
+    matrix = _numbers("features", features)
+    _check_table(matrix)
+    return matrix
+
+
+def checked_table(features: ArrayLike) -> Features:
+    """Return `features` checked in the same way, but left in single precision if they are."""
+    if isinstance(features, np.ndarray) and features.dtype == np.float32:
+        table: Features = np.ascontiguousarray(features)
+        _check_table(table)
+        return table
+    return checked_features(features)
+
+
+def _check_table(matrix: Features) -> None:
+    if matrix.ndim != 2:
+        msg = f"features must be a table with one row per song, got {matrix.ndim} dimension(s)"
+        raise InvalidInputError(msg)
+    if not matrix.shape[1]:
+        msg = "songs must have at least one feature, got none"
+        raise InvalidInputError(msg)
+    for rows in blocks(len(matrix), _CHECKED_PER_BLOCK):
+        advice = "; standardise them"
+        _check_size("features", matrix[rows], FEATURE_LIMIT, advice, first=rows.start)
+
+
+def _numbers(name: str, values: ArrayLike) -> Matrix:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        msg = f"{name} must be numbers in rows of equal length, got {_shown(values)}"
+        raise InvalidInputError(msg) from problem
+
+
+def _shown(values: object) -> str:
+    text = repr(values)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_size(
+    name: str, values: AnyArray, limit: float, advice: str = "", *, first: int = 0
+) -> None:
+    """Refuse what is not finite or too large, and say which row it is in."""
+    bad = ~(np.abs(values) <= limit)  # also true for NaN
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        msg = (
+            f"{name} must be finite and at most {limit:g} in size, "
+            f"got {values[tuple(where)]} in row {first + where[0]}{advice}"
+        )
+        raise InvalidInputError(msg)
+
+
+def _column(name: str, values: ArrayLike, count: int) -> Vector:
+    column: AnyArray = _numbers(name, values)
+    if column.ndim == 0:
+        return np.full(count, float(column))
+    if column.shape != (count,):
+        msg = f"{name} must be one number per song ({count}), got shape {column.shape}"
+        raise InvalidInputError(msg)
+    return column
+
+
+def not_negative(name: str, values: ArrayLike, count: int) -> Vector:
+    """Return one number per song, none below zero; a single one is for all of them."""
+    column = _column(name, values, count)
+    _check_size(name, column, 1e30)
+    if (column < 0).any():
+        row = int(np.argmax(column < 0))
+        msg = f"{name} must not be negative, got {column[row]} in row {row}"
+        raise InvalidInputError(msg)
+    return column
+
+
+def checked_ratings(ratings: ArrayLike, count: int) -> Vector:
+    """Return one finite rating per song."""
+    column = _column("ratings", ratings, count)
+    _check_size("ratings", column, RATING_LIMIT)
+    return column
+
+
+# Some songs of a catalogue, by their places in it.
+Rows: TypeAlias = Indices | Sequence[int] | slice
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Songs:
+    """Songs that could be played now, as the model sees them.
+
+    A whole catalogue may be large: engines ask for the rows that they need, in double
+    precision, and what is dense is computed only if all of it is needed.
+
+    >>> songs = Songs.of(features=[[1.0, 0.5], [0.0, 2.0]], elapsed=[43_200, 10])
+    >>> len(songs), songs.heard.tolist()
+    (2, [1])
+    """
+
+    features: Features
+    elapsed: Vector
+    diversity: Vector
+
+    @classmethod
+    def of(
+        cls, *, features: ArrayLike, elapsed: ArrayLike, diversity: ArrayLike | None = None
+    ) -> Songs:
+        """Return checked songs; an elapsed time may be one number for all of them."""
+        matrix = checked_features(features)
+        count = len(matrix)
+        return cls(
+            features=frozen(matrix),
+            elapsed=frozen(not_negative("elapsed minutes", elapsed, count)),
+            diversity=frozen(
+                np.ones(count) if diversity is None else not_negative("diversity", diversity, count)
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @cached_property
+    def longest(self) -> float:
+        """The elapsed time that songs never heard share: none is longer."""
+        return float(self.elapsed.max(initial=0.0))
+
+    @cached_property
+    def heard(self) -> Indices:
+        """The rows whose elapsed time is shorter than that, rising."""
+        return np.flatnonzero(self.elapsed < self.longest)
+
+    def features_of(self, rows: Rows) -> Matrix:
+        """Return the features of the songs in `rows`, in double precision: (n, p)."""
+        return np.asarray(self.features[rows], dtype=np.float64)
+
+    def elapsed_of(self, rows: Rows) -> Vector:
+        """Return the minutes since each of the songs in `rows` was heard: (n,)."""
+        return self.elapsed[rows]
+
+    def diversity_of(self, rows: Rows) -> Vector:
+        """Return how far each of the songs in `rows` is from the last ones: (n,)."""
+        return self.diversity[rows]
+
+    def content(self, preference: Vector) -> Vector:
+        """Return θ'x (1) of each song, in double precision: (S,)."""
+        values = np.empty(len(self))
+        with np.errstate(under="ignore"):
+            for rows in blocks(len(self), SONGS_PER_BLOCK):
+                values[rows] = self.features_of(rows) @ preference
+        return values
+
+    def require_columns(self, columns: int) -> None:
+        """Refuse songs that do not have this number of features."""
+        if self.features.shape[1] != columns:
+            msg = f"songs must have {columns} features, got {self.features.shape[1]}"
+            raise InvalidInputError(msg)
+
+    def take(self, rows: Rows) -> Songs:
+        """Return only the songs in `rows`."""
+        return Songs(
+            features=self.features_of(rows),
+            elapsed=self.elapsed_of(rows),
+            diversity=self.diversity_of(rows),
+        )
+
+
+# Blocks of rows that were copied into larger ones, of which a history still knows.
+_MAX_ORIGINS: Final = 24
 
 
 class _Rows:
-    """Room for rows that grows by doubling and is shared by all histories that grew from it.
+    """A buffer of rows that grows by doubling, shared by all histories that grew from it.
 
     A history sees only its own first rows, and rows once written never change,
     so sharing is invisible; appending n rows costs O(n) in all instead of O(n²).
     """
 
-    __slots__ = (
-        "diversity",
-        "elapsed",
-        "features",
-        "mark",
-        "origins",
-        "ratings",
-        "used",
-        "weights",
-    )
-
-    def __init__(self, columns: int, room: int) -> None:
+    def __init__(self, columns: int, capacity: int) -> None:
         self.mark = object()
-        # Of rows that these were copied from: their mark, and how many of the first are the same.
+        # Of buffers that this one was copied from: their mark, and how many rows are the same.
         self.origins: tuple[tuple[object, int], ...] = ()
-        self.features = np.empty((room, columns))
-        self.elapsed = np.empty(room)
-        self.diversity = np.empty(room)
-        self.ratings = np.empty(room)
-        self.weights = np.empty(room)
+        self.features = np.empty((capacity, columns))
+        self.elapsed, self.diversity, self.ratings, self.weights = np.empty((4, capacity))
         self.used = 0
 
     def begin_with(self, other: _Rows, count: int) -> None:
-        """Remember that the first rows are those of another room, which was left behind."""
+        """Remember that the first rows are those of another buffer."""
         before = ((mark, min(same, count)) for mark, same in other.origins)
-        self.origins = (*before, (other.mark, count))[-_MOST_ORIGINS:]
+        self.origins = (*before, (other.mark, count))[-_MAX_ORIGINS:]
 
     def write(self, songs: Songs, ratings: Vector, weights: Vector) -> None:
         rows = slice(self.used, self.used + len(ratings))
@@ -80,7 +248,7 @@ class History:
 
     @classmethod
     def empty(cls, columns: int) -> History:
-        """Return the history of somebody who has answered nothing yet."""
+        """Return a history without any answers."""
         return cls(_Rows(columns, 8), 0)
 
     @classmethod
@@ -139,23 +307,15 @@ class History:
         if not 0 <= row < len(self):
             msg = f"row must be between 0 and {len(self) - 1}, got {row}"
             raise InvalidInputError(msg)
-        keep = np.arange(len(self)) != row
-        songs = Songs(
-            features=self.features[keep],
-            elapsed=self.elapsed[keep],
-            diversity=self.diversity[keep],
+        keep = np.delete(np.arange(len(self)), row)
+        return History.empty(self.columns)._extended(
+            self.songs.take(keep), self.ratings[keep], self.weights[keep]
         )
-        return History.empty(self.columns)._extended(songs, self.ratings[keep], self.weights[keep])
 
     def _extended(self, songs: Songs, ratings: Vector, weights: Vector) -> History:
-        told = weights > 0
-        if not told.all():
-            songs = Songs(
-                features=songs.features[told],
-                elapsed=songs.elapsed[told],
-                diversity=songs.diversity[told],
-            )
-            ratings, weights = ratings[told], weights[told]
+        if not (weights > 0).all():
+            kept = np.flatnonzero(weights > 0)
+            songs, ratings, weights = songs.take(kept), ratings[kept], weights[kept]
         length = self._length + len(ratings)
         rows = self._rows
         if rows.used != self._length or length > len(rows.ratings):
@@ -177,38 +337,33 @@ class History:
 
     @property
     def columns(self) -> int:
-        """How many features a song has: p."""
+        """The number of features of a song: p."""
         return self._rows.features.shape[1]
 
     @property
     def features(self) -> Matrix:
         """The features of each rated song: (N, p)."""
-        view: Matrix = frozen(self._rows.features[: self._length])
-        return view
+        return np.asarray(frozen(self._rows.features[: self._length]))
 
     @property
     def elapsed(self) -> Vector:
         """The minutes since each song had been heard before, when it was rated: (N,)."""
-        view: Vector = frozen(self._rows.elapsed[: self._length])
-        return view
+        return np.asarray(frozen(self._rows.elapsed[: self._length]))
 
     @property
     def diversity(self) -> Vector:
         """The distance of each song to the ones before it, when it was rated: (N,)."""
-        view: Vector = frozen(self._rows.diversity[: self._length])
-        return view
+        return np.asarray(frozen(self._rows.diversity[: self._length]))
 
     @property
     def ratings(self) -> Vector:
         """The answers: (N,)."""
-        view: Vector = frozen(self._rows.ratings[: self._length])
-        return view
+        return np.asarray(frozen(self._rows.ratings[: self._length]))
 
     @property
     def weights(self) -> Vector:
         """How much each answer counts: (N,), all positive."""
-        view: Vector = frozen(self._rows.weights[: self._length])
-        return view
+        return np.asarray(frozen(self._rows.weights[: self._length]))
 
     @property
     def songs(self) -> Songs:

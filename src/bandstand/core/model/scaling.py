@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.core.model.checks import FEATURE_LIMIT
+from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bandstand.core.model.candidates import allowed_of
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import allowed_of, best_rows
 from bandstand.core.policies.policy import ScorePolicy, uniform_scores
 from bandstand.errors import InvalidInputError
 

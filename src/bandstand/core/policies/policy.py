@@ -16,8 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
-from bandstand.core.model.candidates import allowed_of
-from bandstand.core.model.ranking import best_rows
+from bandstand.core.model.candidates import allowed_of, best_rows
 
 if TYPE_CHECKING:
     import numpy as np

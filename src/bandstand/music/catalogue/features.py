@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.core.model.checks import FEATURE_LIMIT
+from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.core.play_times import SongFeatures
 from bandstand.types import read_only
 

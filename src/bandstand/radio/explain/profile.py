@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.rank_frequency import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
 from bandstand.music.catalogue.names import genre_names, name_key
 from bandstand.radio.log.evidence import FULL_LISTEN
 

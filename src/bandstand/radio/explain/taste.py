@@ -34,9 +34,9 @@ from scipy.special import ndtr
 
 from bandstand._util.words import counted_in_words, rough_duration
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
-from bandstand.core.engines.variational.prediction import FactorPrediction
+from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import loadings
 from bandstand.radio.explain import profile

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand._util.words import ago, counted_in_words
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import Songs
 from bandstand.music.audio import loadings
 from bandstand.radio.selection.training_data import LONGEST
 

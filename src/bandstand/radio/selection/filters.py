@@ -75,13 +75,13 @@ def distinct(codes: AnyArray, allowed: CandidateSet, *, enough: int) -> int:
 
 def sample(allowed: CandidateSet, size: int = SAMPLE) -> Indices:
     """Return rows that may be played: all, or `size` of them, evenly spread, always the same."""
-    if allowed.most <= size:
+    if allowed.upper_count <= size:
         return allowed.rows()
     if allowed.listed is not None:
         places = allowed.listed[_spread(len(allowed.listed), size)]
     else:  # of a mask little may be left
         places = _spread(allowed.count, size if allowed.mask is None else _PROBES)
-    rows = places[allowed.holds(places)]
+    rows = places[allowed.contains(places)]
     if not len(rows):
         rows = allowed.rows()
     return rows[_spread(len(rows), size)]
@@ -89,9 +89,9 @@ def sample(allowed: CandidateSet, size: int = SAMPLE) -> Indices:
 
 def drawn(allowed: CandidateSet, rng: np.random.Generator) -> int:
     """Return one of the rows, each as likely as any other; there must be one."""
-    if allowed.listed is None and allowed.most > SAMPLE:
+    if allowed.listed is None and allowed.upper_count > SAMPLE:
         for row in rng.integers(allowed.count, size=_DRAWS):
-            if allowed.holds(np.array([row]))[0]:
+            if allowed.contains(np.array([row]))[0]:
                 return int(row)
     rows = allowed.rows()
     return int(rows[rng.integers(len(rows))])
@@ -104,7 +104,7 @@ def _blocks(allowed: CandidateSet) -> Iterator[Indices]:
     while start < end:
         stop = min(start + size, end)
         rows = np.arange(start, stop) if listed is None else listed[start:stop]
-        yield rows[allowed.holds(rows)]
+        yield rows[allowed.contains(rows)]
         start, size = stop, size * _BLOCK_GROWTH
 
 
@@ -132,7 +132,7 @@ class Spacing:
         artists = distinct(catalogue.artist_codes, eligible, enough=_GAP_PART * ARTIST_GAP)
         return cls(
             # Even of two or three songs, none comes twice in a row.
-            songs=min(SONG_GAP, max(eligible.most // _GAP_PART, 1)),
+            songs=min(SONG_GAP, max(eligible.upper_count // _GAP_PART, 1)),
             recordings=min(RECORDING_GAP, recordings // _GAP_PART),
             artists=min(ARTIST_GAP, artists // _GAP_PART),
         )

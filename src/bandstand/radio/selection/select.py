@@ -32,9 +32,9 @@ from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.engines.engine import Belief
 from bandstand.core.listener_model import ListenerModel, PlanState, fitted
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import Songs
 from bandstand.core.model.piecewise_linear import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.policies import BayesUcb
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
@@ -445,7 +445,7 @@ def _by_familiarity(
         yield songs, 0.0
         return
     heard = state.model.play_times.heard_rows
-    never, again = songs.without(heard), heard[songs.holds(heard)]
+    never, again = songs.without(heard), heard[songs.contains(heard)]
     if is_any(never):
         yield never, bonus
     if len(again):

@@ -84,7 +84,7 @@ class StationSongs:
         self._catalogue = catalogue
         self._eligible = eligible
         self._seeds = station.rows(catalogue)
-        self._playable = self._seeds[eligible.holds(self._seeds)]
+        self._playable = self._seeds[eligible.contains(self._seeds)]
 
     def next(self, play_times: PlayTimes, now: Minutes) -> tuple[CandidateSet, bool, str]:
         """Return the songs to choose from now, whether they are the station's own, and a note.
@@ -110,7 +110,7 @@ class StationSongs:
     def _had_its_turn(self, play_times: PlayTimes, now: Minutes) -> bool:
         """Return whether one of the station's own songs was heard recently."""
         recently = play_times.heard_rows[now - play_times.heard_at < _RECENTLY]
-        return bool(self._only(self._playable).holds(recently).any())
+        return bool(self._only(self._playable).contains(recently).any())
 
     @cached_property
     def _near(self) -> Indices:
@@ -120,7 +120,7 @@ class StationSongs:
         if catalogue.catalogue is None or not len(known):
             return _related(catalogue, seeds, eligible.rows())
         others = eligible.without(seeds).where(lambda rows: catalogue.has_features[rows])
-        count = neighbourhood(eligible.most, len(self._playable))
+        count = neighbourhood(eligible.upper_count, len(self._playable))
         centre = _centre(catalogue.catalogue, known)
         return np.union1d(_nearest(catalogue.catalogue, centre, count, others), self._playable)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, stdtr
 
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
@@ -20,7 +20,6 @@ from bandstand.core.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from tests.fixtures.brute_force import Setting, gamma_setting, integrate
 from tests.fixtures.simulated_listeners import MONTH, simulated_history

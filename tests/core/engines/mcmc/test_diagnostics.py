@@ -13,6 +13,7 @@ from scipy.signal import lfilter
 
 from bandstand.core.engines.mcmc import diagnostics
 from bandstand.errors import InvalidInputError
+from tests.fixtures.statistical import checks
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix
@@ -96,11 +97,9 @@ def test_equal_draws_agree_and_each_counts(value: float) -> None:
         assert diagnostics.split_r_hat(draws) == 1.0
         assert diagnostics.bulk_ess(draws) == draws.size
         assert diagnostics.tail_ess(draws) == draws.size
-        assert diagnostics.mean_standard_error(draws) == pytest.approx(0, abs=1e-12 * abs(value))
-        assert diagnostics.deviation_standard_error(draws) == pytest.approx(
-            0, abs=1e-12 * abs(value)
-        )
-        assert diagnostics.quantile_standard_error(draws, 0.9) == pytest.approx(
+        assert checks.mean_standard_error(draws) == pytest.approx(0, abs=1e-12 * abs(value))
+        assert checks.deviation_standard_error(draws) == pytest.approx(0, abs=1e-12 * abs(value))
+        assert checks.quantile_standard_error(draws, 0.9) == pytest.approx(
             0, abs=1e-12 * abs(value)
         )
 
@@ -117,21 +116,21 @@ def test_the_size_of_the_draws_does_not_matter(scale: float) -> None:
     draws = autoregressive(0.5)
     with np.errstate(all="raise"):
         scaled = diagnostics.assess(draws * scale)
-        error = diagnostics.mean_standard_error(draws * scale)
+        error = checks.mean_standard_error(draws * scale)
     plain = diagnostics.assess(draws)
     assert scaled.r_hat == pytest.approx(plain.r_hat)
     assert scaled.bulk_ess == pytest.approx(plain.bulk_ess)
     assert scaled.tail_ess == pytest.approx(plain.tail_ess)
-    assert error == pytest.approx(scale * diagnostics.mean_standard_error(draws))
+    assert error == pytest.approx(scale * checks.mean_standard_error(draws))
 
 
 @pytest.mark.statistical
 def test_the_standard_errors_are_those_of_repeated_runs() -> None:
     runs = [autoregressive(0.6, seed=seed, chains=1)[:, :1_000] for seed in range(200)]
     for statistic, error in (
-        (np.mean, diagnostics.mean_standard_error),
-        (np.std, diagnostics.deviation_standard_error),
-        (lambda run: np.quantile(run, 0.9), lambda r: diagnostics.quantile_standard_error(r, 0.9)),
+        (np.mean, checks.mean_standard_error),
+        (np.std, checks.deviation_standard_error),
+        (lambda run: np.quantile(run, 0.9), lambda r: checks.quantile_standard_error(r, 0.9)),
     ):
         claimed = np.mean([error(run) for run in runs])
         # The spread of 200 repetitions is itself known to 5 %; 3.3 of those are 1e-3.

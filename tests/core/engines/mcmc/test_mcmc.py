@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.core.engines.mcmc import diagnostics
 from bandstand.core.engines.mcmc import engine as mcmc
 from bandstand.core.engines.mcmc.engine import Mcmc, McmcBelief
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
@@ -26,9 +25,9 @@ from bandstand.core.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from tests.fixtures.degenerate_cases import check
+from tests.fixtures.statistical import checks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.engine import Engine
@@ -124,7 +123,7 @@ def disagreements(belief: McmcBelief, known: Integrals) -> dict[str, float]:
         "below_one": ((ratings <= 1.0).astype(float), known.below_one),
     }
     return {
-        name: abs(table.mean() - value) / diagnostics.mean_standard_error(table)
+        name: abs(table.mean() - value) / checks.mean_standard_error(table)
         for name, (table, value) in pairs.items()
     }
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.engines.mcmc.sample_prediction import SamplePrediction
-from bandstand.core.model.songs import Songs
+from bandstand.core.engines.mcmc.engine import SamplePrediction
+from bandstand.core.model.history import Songs
 
 
 def prediction(
@@ -150,5 +150,5 @@ def test_a_catalogue_does_not_need_much_memory() -> None:
 def test_chunks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     found = prediction(songs=33)
     whole = found.quantile(0.9)
-    monkeypatch.setattr("bandstand.core.engines.mcmc.sample_prediction._TABLE", 400 * 4)
+    monkeypatch.setattr("bandstand.core.engines.mcmc.engine._MAX_ENTRIES", 400 * 4)
     np.testing.assert_array_equal(found.quantile(0.9), whole)

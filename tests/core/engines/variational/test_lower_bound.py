@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ndtri, psi
 
-from bandstand.core.engines.variational.ascent import Ascent, State
-from bandstand.core.engines.variational.convergence import search
+from bandstand.core.engines.variational.ascent import Ascent, State, search
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import FactorModel, content_novelty
 from bandstand.core.model.history import History
-from tests.core.engines.mcmc.test_gibbs import log_joint
 from tests.fixtures.factor_worlds import (
     informed_model,
+    log_joint,
     random_history,
 )
 

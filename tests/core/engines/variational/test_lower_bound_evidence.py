@@ -23,7 +23,7 @@ from tests.fixtures.factor_worlds import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import Matrix
 
 COLUMNS: Final = 2

@@ -11,14 +11,13 @@ import pytest
 from bandstand.core.engines.exact.search.cache import SearchCache
 from bandstand.core.engines.exact.search.screen import Screen
 from bandstand.core.engines.song_table import SongTable
-from bandstand.core.engines.variational import best_first as factor_look
-from bandstand.core.engines.variational import quantile_bounds as factor_bounds
-from bandstand.core.engines.variational import top_k as factor_top_k
+from bandstand.core.engines.variational import factor_prediction
 from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.engines.variational.factor_prediction import BestFirst
+from bandstand.core.engines.variational.quantile_bounds import FactorBounds
+from bandstand.core.model.candidates import CandidateSet, best_rows
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
 from bandstand.core.model.history import History
-from bandstand.core.model.ranking import best_rows
 from bandstand.core.play_times import PlayTimes, SongFeatures
 from bandstand.types import Minutes
 from tests.fixtures.factor_worlds import drawable_model
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.variational.engine import VariationalBelief
     from bandstand.core.model.factors import FactorModel
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import AnyArray, Indices
 
 LEVELS: Final = (0.01, 0.3, 0.5, 0.6, 0.9, 0.99, 0.9999)
@@ -146,11 +145,11 @@ def drawn_allowed(songs: int, rng: np.random.Generator) -> CandidateSet:
 
 @pytest.fixture(autouse=True)
 def _screens_of_small_catalogues(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factor_top_k, "_SCREENED_FROM", 40)
+    monkeypatch.setattr(factor_prediction, "_BOUNDED_UP_TO", 40)
 
 
 def agreements(cases: int, *, seed: int, length: int = 40, factors: int = 2) -> Iterator[bool]:
-    """Yield for each of so many cases whether it agrees with brute force."""
+    """Yield for each case whether it agrees with brute force."""
     for walk in range(-(-cases // length)):
         some = Walk(np.random.default_rng([seed, walk]), factors=factors).cases()
         yield from islice(some, length)
@@ -183,13 +182,12 @@ def is_caught(seed: int = 1) -> bool:
 
 
 def test_a_search_that_forgets_the_songs_heard_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = factor_look.Look.best_new
+    honest = BestFirst.add_new
 
-    def without_heard(self: Any, best: Any, known: Any, rows: Any, *rest: Any) -> Any:
-        heard = self.prediction.songs.heard
-        return honest(self, best, known, rows[~np.isin(rows, heard)], *rest)
+    def without_heard(self: BestFirst, rows: Indices, allowed: CandidateSet) -> None:
+        honest(self, rows[~np.isin(rows, self.prediction.songs.heard)], allowed)
 
-    monkeypatch.setattr(factor_look.Look, "best_new", without_heard)
+    monkeypatch.setattr(BestFirst, "add_new", without_heard)
     assert is_caught(seed=7)
 
 
@@ -202,17 +200,17 @@ def test_a_screen_that_forgets_its_widths_is_caught(monkeypatch: pytest.MonkeyPa
 
 
 def test_bounds_that_are_too_low_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = factor_bounds.FactorBounds.above
+    real = FactorBounds.above
 
     def too_low(self: Any, means: Any, deviations: Any, heard: Any) -> Any:
         return real(self, means, 0.7 * deviations, heard)
 
-    monkeypatch.setattr(factor_bounds.FactorBounds, "above", too_low)
+    monkeypatch.setattr(FactorBounds, "above", too_low)
     assert is_caught()
 
 
 def large_walk(songs: int = 6_000, columns: int = 12) -> tuple[Walk, SearchCache]:
-    """Return somebody who is known well, in a catalogue of many songs."""
+    """Return a listener who is known well, in a catalogue of many songs."""
     walk = Walk(np.random.default_rng(4))
     rng = walk.rng
     walk.catalogue = SongFeatures.of(rng.normal(size=(songs, columns)).astype(np.float32))
@@ -287,14 +285,14 @@ def test_numbers_stay_in_range() -> None:
         assert found.tolist() == best_rows(values, 3, np.arange(300)).tolist()
 
 
-def test_the_look_takes_the_best_first() -> None:
+def test_the_search_computes_the_best_first() -> None:
     walk, _ = large_walk(songs=500, columns=3)
     prediction = walk.engine.predict(walk.belief, walk.songs)
-    look = factor_look.Look(prediction, 0.9)
+    search = BestFirst(prediction, 0.9, 3)
     rows = np.arange(500)
-    above = look.above(rows)
+    above = search.above(rows)
     values = prediction.quantile(0.9)
     assert (above >= values - 1e-12 * np.abs(values)).all()
-    found = look.best(factor_look.Best.none(), rows, above, 3)
-    assert found.rows.tolist() == best_rows(values, 3, rows).tolist()
-    assert look.looked_at < 200
+    search.add(rows, above)
+    assert search.rows.tolist() == best_rows(values, 3, rows).tolist()
+    assert search.evaluated < 200

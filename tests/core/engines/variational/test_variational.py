@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from bandstand.core.engines.variational import shortcuts as factor_shortcuts
+from bandstand.core.engines.variational import ascent
 from bandstand.core.engines.variational.engine import Variational, VariationalBelief
 from bandstand.core.model.factors import FactorModel, content_novelty, content_novelty_diversity
 from bandstand.core.model.history import History
@@ -75,7 +75,7 @@ def test_shortcuts_change_the_way_but_not_the_end(monkeypatch: pytest.MonkeyPatc
     history = random_history(np.random.default_rng(3), 60, COLUMNS)
     engine = Variational(model=drawable_model(COLUMNS), most_sweeps=3_000)
     usual = engine.fit(history)
-    monkeypatch.setattr(factor_shortcuts, "ALL", ())
+    monkeypatch.setattr(ascent, "SHORTCUTS", ())
     plain = engine.fit(history)
     assert plain.converged
     assert len(plain.bounds) > 2 * len(usual.bounds)

@@ -13,9 +13,8 @@ from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import FactorModel, content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
 from tests.fixtures.factor_worlds import draw_songs, drawable_model, informed_model, random_history
 

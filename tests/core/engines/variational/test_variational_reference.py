@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from bandstand.core.engines.mcmc import diagnostics, gibbs
+from bandstand.core.engines.mcmc import diagnostics
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from tests.fixtures.factor_worlds import (
@@ -23,12 +23,12 @@ from tests.fixtures.factor_worlds import (
     expected_ratings,
     random_history,
 )
+from tests.fixtures.statistical import gibbs
 
 if TYPE_CHECKING:
     from bandstand.core.engines.variational.engine import VariationalBelief
     from bandstand.core.model.factors import FactorModel
-    from bandstand.core.model.history import History
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import History, Songs
     from bandstand.types import Vector
 
 # ── Against Gibbs sampling of the same model ─────────────────────────────────────────────

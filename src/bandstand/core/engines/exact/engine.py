@@ -32,9 +32,8 @@ from bandstand.types import frozen
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.general_solver import ConditionalGrid
     from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonGrid
-    from bandstand.core.model.history import History
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.model.songs import Songs
     from bandstand.types import Features, Matrix, Vector
 
 __all__ = ["Exact", "ExactBelief"]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bandstand.core.engines.exact.engine import ExactBelief
     from bandstand.core.engines.exact.search.cache import SearchCache
     from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Far from its centre a density may be smaller than any number: then it is zero.

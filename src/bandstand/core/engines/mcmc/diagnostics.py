@@ -1,4 +1,4 @@
-"""Whether draws of a Markov chain can be trusted, and how far.
+"""Convergence diagnostics of Markov chains: R-hat and effective sample sizes.
 
 code            shape               meaning
 `draws`         (chains, length)    one quantity, one row per chain
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import ndtri
 
 from bandstand.errors import InvalidInputError
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
     from bandstand.types import Matrix, Vector
 
-# The gate of Vehtari et al.: what may be called converged.
-LARGEST_R_HAT: Final = 1.01
-SMALLEST_ESS: Final = 400.0
+# What may be called converged, by Vehtari et al.
+MAX_R_HAT: Final = 1.01
+MIN_ESS: Final = 400.0
 # Half a chain needs two draws to have a spread.
-FEWEST_DRAWS: Final = 4
+MIN_DRAWS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence:
-    """What is known of the draws of one quantity."""
+    """The diagnostics of the draws of one quantity."""
 
     r_hat: float
     bulk_ess: float
@@ -49,7 +49,7 @@ class Convergence:
     @property
     def reached(self) -> bool:
         """Whether the draws may be used as if they were the posterior."""
-        return self.r_hat < LARGEST_R_HAT and min(self.bulk_ess, self.tail_ess) >= SMALLEST_ESS
+        return self.r_hat < MAX_R_HAT and min(self.bulk_ess, self.tail_ess) >= MIN_ESS
 
 
 def assess(draws: ArrayLike) -> Convergence:
@@ -76,7 +76,7 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 def tail_ess(draws: ArrayLike) -> float:
     """Return the smaller effective sample size of the 5 % and the 95 % quantile."""
-    return min(quantile_ess(draws, 0.05), quantile_ess(draws, 0.95))
+    return min(quantile_ess(draws, level) for level in (0.05, 0.95))
 
 
 def quantile_ess(draws: ArrayLike, level: float) -> float:
@@ -84,35 +84,6 @@ def quantile_ess(draws: ArrayLike, level: float) -> float:
     halves = _halves(_checked(draws))
     below = halves <= np.quantile(halves, level, method="inverted_cdf")
     return _effective_size(below.astype(np.float64))
-
-
-def mean_standard_error(draws: ArrayLike) -> float:
-    """Return the Monte Carlo standard error of the mean of all draws."""
-    table = _checked(draws)
-    return spread(table) / math.sqrt(_effective_size(_halves(table)))
-
-
-def deviation_standard_error(draws: ArrayLike) -> float:
-    """Return the Monte Carlo standard error of the standard deviation of all draws."""
-    table = _checked(draws)
-    deviation = spread(table)
-    if not deviation:
-        return 0.0
-    # By the delta method, from the error of the variance.
-    with np.errstate(under="ignore"):
-        squares = ((table - table.mean()) / deviation) ** 2
-    return deviation * mean_standard_error(squares) / 2
-
-
-def quantile_standard_error(draws: ArrayLike, level: float) -> float:
-    """Return the Monte Carlo standard error of the empirical quantile at `level`."""
-    table = _checked(draws)
-    size = quantile_ess(table, level)
-    # The share of draws below the true quantile has a beta law; one standard
-    # deviation to each side of it is read off the draws themselves.
-    chances = betaincinv(size * level + 1, size * (1 - level) + 1, ndtr([-1.0, 1.0]))
-    low, high = np.quantile(table, chances)
-    return float(high - low) / 2
 
 
 def spread(draws: ArrayLike) -> float:
@@ -124,9 +95,9 @@ def spread(draws: ArrayLike) -> float:
 
 def _checked(draws: ArrayLike) -> Matrix:
     table = np.asarray(draws, dtype=np.float64)
-    if table.ndim != 2 or not table.shape[0] or table.shape[1] < FEWEST_DRAWS:
+    if table.ndim != 2 or not table.shape[0] or table.shape[1] < MIN_DRAWS:
         msg = (
-            f"draws must have one row per chain and at least {FEWEST_DRAWS} columns, "
+            f"draws must have one row per chain and at least {MIN_DRAWS} columns, "
             f"got shape {table.shape}"
         )
         raise InvalidInputError(msg)

@@ -1,8 +1,17 @@
 """MCMC on the exact model: the paper's Bayes-UCB-CN.
 
-Four chains (see `collapsed_chain`) run until there are as many effective draws as were
-asked for and the gate of Vehtari et al. is passed, for the recovery time and for the
-expected ratings of a few songs. A belief that does not pass says `converged = False`.
+Four chains (`chains`) run until there are as many effective draws as were asked for and R-hat and
+the effective sample sizes are as Vehtari et al. require, for the recovery time and for the
+expected ratings of a few songs. A belief that does not reach this says `converged = False`. The
+prediction is what U would be under each drawn listener.
+
+code                 maths  shape   meaning
+`preferences`        θ      (D, p)  one drawn listener per row; None where none can be drawn
+`recovery_times`     s      (D,)    of the same listeners, in minutes
+`degrees_of_freedom` 2A             of the tails of p(U | D), which say what exists
+
+Draws are always finite, but the averages that they stand for may not exist: the mean
+needs more than one degree of freedom, the standard deviation more than two.
 """
 
 from __future__ import annotations
@@ -13,34 +22,139 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from bandstand._util.blocks import blocks
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate
-from bandstand.core.engines.mcmc import diagnostics, slice_sampling
-from bandstand.core.engines.mcmc.collapsed_chain import Draws, collapsed_density, joined, run
-from bandstand.core.engines.mcmc.sample_prediction import SamplePrediction
+from bandstand.core.engines.mcmc import diagnostics
+from bandstand.core.engines.mcmc.chains import Draws, collapsed_density, joined, run, start_chain
+from bandstand.core.model.candidates import allowed_of, best_rows
+from bandstand.core.model.history import SONGS_PER_BLOCK
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bandstand.core.engines.exact.posterior.conjugate import Conditional
+    from bandstand.core.engines.mcmc.chains import LogDensity
     from bandstand.core.engines.mcmc.diagnostics import Convergence
-    from bandstand.core.engines.mcmc.slice_sampling import LogDensity
-    from bandstand.core.model.history import History
+    from bandstand.core.model.candidates import Choice
+    from bandstand.core.model.history import History, Rows, Songs
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.model.songs import Songs
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 CHAINS: Final = 4
 # The chains start anywhere in a table of this many log recovery times, …
-_PILOTS: Final = 32
+_START_POINTS: Final = 32
 # … each with this power of its posterior density: spread out, but not lost.
-_TEMPER: Final = 0.25
+_TEMPERING_POWER: Final = 0.25
 # Slice sampling spends least on a window of about four standard deviations.
 _WIDTH_IN_DEVIATIONS: Final = 4.0
 # Songs whose expected rating is watched beside the recovery time.
-_PROBES: Final = 3
+_WATCHED_SONGS: Final = 3
+# Numbers held at a time for each table of songs by draws: 16 MB, whatever the catalogue.
+_MAX_ENTRIES: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePrediction:
+    """p(U | D) of each song as draws."""
+
+    songs: Songs
+    preferences: Matrix | None
+    recovery_times: Vector
+    degrees_of_freedom: float
+
+    def __len__(self) -> int:
+        return len(self.songs)
+
+    def mean(self) -> Vector | None:
+        """Return the mean of the draws, where p(U | D) has one."""
+        if self.preferences is None or self.degrees_of_freedom <= 1:
+            return None
+        return self._for_each_song(self.preferences, lambda table: table.mean(axis=1))
+
+    def standard_deviation(self) -> Vector | None:
+        """Return the standard deviation of the draws, where p(U | D) has one."""
+        if self.preferences is None or self.degrees_of_freedom <= 2:
+            return None
+        return self._for_each_song(self.preferences, lambda table: table.std(axis=1))
+
+    def quantile(self, level: float) -> Vector | None:
+        """Return the empirical quantile of the draws."""
+        if self.preferences is None:
+            return None
+        return self._for_each_song(self.preferences, _quantile(level))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
+        """Return the expected ratings of `size` listeners picked among the drawn: (size, S)."""
+        if self.preferences is None:
+            return None
+        picked = rng.integers(len(self.recovery_times), size=size)
+        drawn = np.empty((size, len(self)))
+        for rows in blocks(len(self), _songs_at_a_time(size)):
+            drawn[:, rows] = _ratings(
+                self.songs, rows, self.preferences[picked], self.recovery_times[picked]
+            ).T
+        return drawn
+
+    def parts(self) -> dict[str, Vector]:
+        """Return the expected liking of the content alone and the expected novelty now."""
+        parts: dict[str, Vector] = {}
+        if self.preferences is not None and self.degrees_of_freedom > 1:
+            parts["content"] = self.songs.content(self.preferences.mean(axis=0))
+        # All songs that were not heard lately have one novelty.
+        curves = np.full(len(self), self._novelty(self.songs.longest))
+        heard = self.songs.heard
+        times, which = np.unique(self.songs.elapsed_of(heard), return_inverse=True)
+        curves[heard] = np.array([self._novelty(time) for time in times])[which]
+        return {**parts, "novelty": curves}
+
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
+        """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        rows = allowed_of(allowed, len(self)).rows()
+        if self.preferences is None:
+            return rows[:0]
+        scores = self._for_each_song(self.preferences, _quantile(level), rows)
+        return rows[best_rows(scores, count, np.arange(len(rows)))]
+
+    def _novelty(self, elapsed: float) -> float:
+        return float(novelty(elapsed, self.recovery_times).mean())
+
+    def _for_each_song(
+        self,
+        preferences: Matrix,
+        function: Callable[[Matrix], Vector],
+        rows: Indices | None = None,
+    ) -> Vector:
+        """Return `function` of the draws of each song, or of those in `rows`, some at a time."""
+        count = len(self) if rows is None else len(rows)
+        values = np.empty(count)
+        for places in blocks(count, _songs_at_a_time(len(self.recovery_times))):
+            some = places if rows is None else rows[places]
+            with np.errstate(under="ignore"):
+                values[places] = function(
+                    _ratings(self.songs, some, preferences, self.recovery_times)
+                )
+        return values
+
+
+def _quantile(level: float) -> Callable[[Matrix], Vector]:
+    return lambda table: np.quantile(table, level, axis=1, overwrite_input=True)
+
+
+def _songs_at_a_time(draws: int) -> int:
+    return min(max(1, _MAX_ENTRIES // max(draws, 1)), SONGS_PER_BLOCK)
+
+
+def _ratings(songs: Songs, rows: Rows, preferences: Matrix, recovery_times: Vector) -> Matrix:
+    """Return U (3) of the songs in `rows` under each drawn listener: (n, D)."""
+    # Most songs of a catalogue share an elapsed time: never heard.
+    times, which = np.unique(songs.elapsed_of(rows), return_inverse=True)
+    with np.errstate(under="ignore"):
+        ratings: Matrix = songs.features_of(rows) @ preferences.T
+        ratings *= novelty(times[:, np.newaxis], recovery_times)[which]
+    return ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +208,8 @@ class Mcmc(Engine[McmcBelief]):
                 f"got {self.effective_draws} and {self.warm_up}"
             )
             raise InvalidInputError(msg)
-        if self.most_draws < CHAINS * diagnostics.FEWEST_DRAWS:
-            fewest = CHAINS * diagnostics.FEWEST_DRAWS
+        if self.most_draws < CHAINS * diagnostics.MIN_DRAWS:
+            fewest = CHAINS * diagnostics.MIN_DRAWS
             msg = f"most_draws must be at least {fewest}, got {self.most_draws}"
             raise InvalidInputError(msg)
 
@@ -126,9 +240,7 @@ class Mcmc(Engine[McmcBelief]):
         """Return the prediction of `songs`, made of the belief's draws."""
         del memory
         columns = self.prior.preference.columns
-        if songs.features.shape[1] != columns:
-            msg = f"songs must have {columns} features, got {songs.features.shape[1]}"
-            raise InvalidInputError(msg)
+        songs.require_columns(columns)
         preferences = belief.draws.preferences
         return SamplePrediction(
             songs=songs,
@@ -160,12 +272,12 @@ class Mcmc(Engine[McmcBelief]):
         """Return the belief of four chains that run on until there are enough draws."""
         density = collapsed_density(self.prior, history)
         shape = conjugate.shape(self.prior, len(history))
-        states = [slice_sampling.init(float(start), density) for start in starts]
+        states = [start_chain(float(start), density) for start in starts]
         states, draws = run(states, density, shape=shape, length=warm_up, width=width, rng=rng)
         width = _width(draws.log_recovery_times[:, warm_up // 2 :])
 
         wanted = math.ceil(self.effective_draws / CHAINS)
-        length = min(max(wanted, diagnostics.FEWEST_DRAWS), self.most_draws // CHAINS)
+        length = min(max(wanted, diagnostics.MIN_DRAWS), self.most_draws // CHAINS)
         states, draws = run(states, density, shape=shape, length=length, width=width, rng=rng)
         while True:
             belief = McmcBelief(
@@ -192,11 +304,11 @@ def _starts(
 ) -> tuple[Vector, float]:
     """Return log recovery times to start at, further apart than draws would be, and a width."""
     low, high = prior.recovery.interval()
-    spacing = (high - low) / _PILOTS
-    places = low + spacing * (np.arange(_PILOTS) + 0.5)
+    spacing = (high - low) / _START_POINTS
+    places = low + spacing * (np.arange(_START_POINTS) + 0.5)
     values = np.array([density(float(place))[0] for place in places])
     with np.errstate(under="ignore"):
-        shares = np.exp(_TEMPER * (values - values.max()))
+        shares = np.exp(_TEMPERING_POWER * (values - values.max()))
     picked = rng.choice(places, CHAINS, p=shares / shares.sum())
     return picked + spacing * rng.uniform(-0.5, 0.5, CHAINS), spacing
 
@@ -214,7 +326,7 @@ def _assess(draws: Draws, history: History) -> dict[str, Convergence]:
     convergence = {"recovery_time": diagnostics.assess(draws.log_recovery_times)}
     if draws.preferences is None:
         return convergence
-    rows = np.unique(np.linspace(0, len(history) - 1, _PROBES).astype(np.intp))
+    rows = np.unique(np.linspace(0, len(history) - 1, _WATCHED_SONGS).astype(np.intp))
     for row in rows if len(history) else ():
         content = draws.preferences @ history.features[row]
         with np.errstate(under="ignore"):

@@ -28,27 +28,24 @@ from scipy.special import gammaln
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.search.cache import SearchCache
 from bandstand.core.engines.song_table import SongTable
-from bandstand.core.engines.variational.ascent import Ascent, State, row_moments
-from bandstand.core.engines.variational.convergence import search
+from bandstand.core.engines.variational.ascent import Ascent, State, row_moments, search
 from bandstand.core.engines.variational.equations import (
     product_of_squares,
     triangular_inverse,
     triangular_root,
 )
-from bandstand.core.engines.variational.prediction import FactorPrediction
-from bandstand.errors import InvalidInputError
+from bandstand.core.engines.variational.factor_prediction import FactorPrediction
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from bandstand.core.model.factors import FactorModel
-    from bandstand.core.model.history import History
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import History, Songs
     from bandstand.types import Features, Matrix, Vector
 
-# The bound is at rest when it changes by less than this, relative to its size.
+# The bound is settled when it changes by less than this, relative to its size.
 _BOUND_TOLERANCE: Final = 1e-9
 # A posterior mean closer to zero than this many standard deviations is no start for a search.
-_AWAY_FROM_ZERO: Final = 1e-2
+_MIN_SCORE: Final = 1e-2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,7 +94,7 @@ class Variational(Engine[VariationalBelief]):
     def update(
         self, belief: VariationalBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> VariationalBelief:
-        """Return the belief after `history`; the search sets out from `belief`.
+        """Return the belief after `history`, by a search that starts from `belief`.
 
         With fewer ratings than coefficients the bound often has several peaks, and which one
         is found would depend on the order of the ratings: there it is a fit from scratch.
@@ -113,9 +110,7 @@ class Variational(Engine[VariationalBelief]):
         self, belief: VariationalBelief, songs: Songs, *, memory: SearchCache | None = None
     ) -> FactorPrediction:
         """Return the prediction of `songs`: products of independent normals."""
-        if songs.features.shape[1] != self.model.columns:
-            msg = f"songs must have {self.model.columns} features, got {songs.features.shape[1]}"
-            raise InvalidInputError(msg)
+        songs.require_columns(self.model.columns)
         return FactorPrediction(
             factors=self.model.factors,
             means=belief.means,
@@ -159,11 +154,11 @@ class Variational(Engine[VariationalBelief]):
         return Summary(noise_sd=math.sqrt(belief.rate) * ratio)
 
     def _climb(self, ascent: Ascent, start: State, history: History) -> VariationalBelief:
-        """Return the belief at the end of the search that sets out from `start`."""
+        """Return the belief at the end of the search from `start`."""
         bounds: list[float] = []
         for progress in islice(search(ascent, start), self.most_sweeps):
             bounds.append(progress.bound)
-            if progress.at_rest and _is_at_rest(bounds):
+            if progress.is_settled and _is_settled(bounds):
                 break
         state = progress.state
         return VariationalBelief(
@@ -174,11 +169,11 @@ class Variational(Engine[VariationalBelief]):
             shape=state.shape,
             rate=state.rate,
             bounds=frozen(bounds),
-            converged=progress.at_rest and _is_at_rest(bounds),
+            converged=progress.is_settled and _is_settled(bounds),
         )
 
 
-def _is_at_rest(bounds: list[float]) -> bool:
+def _is_settled(bounds: list[float]) -> bool:
     if len(bounds) < 2:
         return False
     return abs(bounds[-1] - bounds[-2]) <= _BOUND_TOLERANCE * (1 + abs(bounds[-1]))
@@ -187,10 +182,10 @@ def _is_at_rest(bounds: list[float]) -> bool:
 def _is_away_from_zero(belief: VariationalBelief) -> bool:
     """Return whether the factors that are not updated first are known well enough to start from.
 
-    A belief from no ratings, or from ratings of 0, has its means at zero; a search that set
-    out from there would never leave.
+    A belief from no ratings, or from ratings of 0, has its means at zero; a search that started
+    there would never leave.
     """
     return all(
-        float(np.sum((root.T @ mean) ** 2)) > _AWAY_FROM_ZERO**2
+        float(np.sum((root.T @ mean) ** 2)) > _MIN_SCORE**2
         for mean, root in zip(belief.means[1:], belief.precision_roots[1:], strict=True)
     )

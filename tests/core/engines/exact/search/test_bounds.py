@@ -19,9 +19,8 @@ from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.exact.search.top_k import TightBounds
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.model.student_mixture import quantile
 
 if TYPE_CHECKING:

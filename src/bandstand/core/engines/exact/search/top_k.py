@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bandstand.core.engines.exact.search.cache import SearchCache
     from bandstand.core.engines.exact.search.screen import Bounded
     from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.songs import Songs
+    from bandstand.core.model.history import Songs
     from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Fewer songs are computed one by one.
@@ -68,7 +68,7 @@ def search(
 ) -> Indices | None:
     """Return the rows of the `count` largest quantiles among `allowed`; None if not worth it."""
     freedom = prediction.belief.freedom
-    if count <= 0 or freedom <= 1 or allowed.most <= max(_FEW, 4 * count):
+    if count <= 0 or freedom <= 1 or allowed.upper_count <= max(_FEW, 4 * count):
         return None
     if not abs(float(stdtrit(freedom, level))) < _WIDEST:
         return None
@@ -188,7 +188,7 @@ class _Query:
         size = min(_FIRST_BOUNDED + 2 * self.count, len(rows))
         while True:
             top = np.argpartition(upper, len(upper) - size)[len(upper) - size :]
-            some = rows[top[self.allowed.holds(rows[top])]]
+            some = rows[top[self.allowed.contains(rows[top])]]
             if len(some) >= self.count + _FIRST or size == len(rows):
                 break
             size = min(8 * size, len(rows))
@@ -208,7 +208,7 @@ class _Query:
             some = places[start : start + _CHUNK]
             some = some[np.maximum(upper[some], 0.0) >= self.threshold]
             some = np.sort(rows[some])
-            some = some[self.allowed.holds(some)]
+            some = some[self.allowed.contains(some)]
             if len(some):
                 self._take_by(some, close.upper(some))
 

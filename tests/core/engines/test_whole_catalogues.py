@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from bandstand.core.engines import ridge, song_blocks
+from bandstand.core.engines import ridge
 from bandstand.core.engines.least_squares import LeastSquares
-from bandstand.core.engines.mcmc import sample_prediction
+from bandstand.core.engines.mcmc import engine as mcmc
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
-from bandstand.core.engines.variational import prediction as factor_prediction
+from bandstand.core.engines.variational import factor_prediction
 from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.model.songs import Songs
 from bandstand.core.play_times import PlayTimes, SongFeatures
 from bandstand.types import Minutes
 
@@ -43,13 +43,8 @@ every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.k
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take seven songs at a time, so that fifty are several blocks."""
-    real = song_blocks.blocks
-
-    def small(count: int, size: int = 7) -> Any:
-        return real(count, min(size, 7))
-
-    for module in (song_blocks, ridge, sample_prediction, factor_prediction):
-        monkeypatch.setattr(module, "blocks", small)
+    for module in (history_module, ridge, mcmc, factor_prediction):
+        monkeypatch.setattr(module, "SONGS_PER_BLOCK", 7)
 
 
 class Counted(np.ndarray[Any, Any]):
@@ -77,13 +72,11 @@ def drawn_features() -> Any:
 
 def fitted(engine: Any, ratings: int = 25) -> Any:
     rng = np.random.default_rng(2)
-    history = History.empty(COLUMNS)
-    for _ in range(ratings):
-        history = history.append(
-            features=rng.normal(size=COLUMNS),
-            elapsed=float(rng.choice([10.0, 500.0, 43_200.0])),
-            rating=float(rng.normal()),
-        )
+    history = History.of(
+        features=rng.normal(size=(ratings, COLUMNS)),
+        elapsed=rng.choice([10.0, 500.0, 43_200.0], ratings),
+        ratings=rng.normal(size=ratings),
+    )
     return engine.fit(history, rng=np.random.default_rng(3))
 
 
@@ -139,8 +132,6 @@ def test_a_mean_asks_for_no_dense_times(name: str) -> None:
     assert "diversity" not in songs.__dict__
 
 
-def test_no_songs_make_no_blocks() -> None:
-    assert list(song_blocks.blocks(0)) == []
-    assert list(song_blocks.row_blocks(np.empty(0, dtype=np.intp))) == []
+def test_no_songs_have_no_content() -> None:
     nothing = Songs.of(features=np.zeros((0, 2)), elapsed=1.0)
-    assert song_blocks.content(nothing, np.ones(2)).shape == (0,)
+    assert nothing.content(np.ones(2)).shape == (0,)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.engines.mcmc import diagnostics, metropolis
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.model.history import History
 from bandstand.core.model.priors import (
@@ -21,6 +20,8 @@ from bandstand.core.model.priors import (
     paper_prior,
 )
 from bandstand.errors import InvalidInputError
+from bandstand_lab.speed import metropolis
+from tests.fixtures.statistical import checks
 
 if TYPE_CHECKING:
     from bandstand.types import Vector
@@ -42,7 +43,7 @@ def a_history(count: int = 25) -> History:
 
 def agree(first: Vector, second: Vector) -> bool:
     """Say whether two chains have the same mean, as far as their errors can tell."""
-    errors = (diagnostics.mean_standard_error(one[np.newaxis]) for one in (first, second))
+    errors = (checks.mean_standard_error(one[np.newaxis]) for one in (first, second))
     z = abs(first.mean() - second.mean()) / math.hypot(*errors)
     return bool(z < 3.9)  # 1e-4 for each of at most ten comparisons: FAILURE_RATE in all
 

@@ -10,12 +10,11 @@ from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History
-from bandstand.core.model.songs import Songs
+from bandstand.core.model.history import History, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.variational.prediction import FactorPrediction
+    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
     from bandstand.core.model.factors import FactorModel
     from bandstand.types import Matrix, Vector
 
