@@ -202,7 +202,7 @@ class _Listener:
         self._number, self._script, self._outcome = number, script, outcome
         self._servers, self._cookie = servers, script.cookies[number]
         self._name = f"{script.prefix}/{number}"
-        self._random = random.Random(self._name)  # noqa: S311
+        self._random = random.Random(self._name)
         self._offered: dict[str, Any] | None = None
         self._rated: int | None = None  # the event that can be retracted
         self._turns = 0
@@ -314,8 +314,8 @@ async def _closed_loop(script: LoadScript, listeners: Sequence[_Listener]) -> No
 
 
 async def _open_loop(script: LoadScript, listeners: Sequence[_Listener]) -> None:
-    assert script.rate is not None  # noqa: S101
-    gaps, songs = random.Random(script.prefix), list(script.stars)  # noqa: S311
+    assert script.rate is not None
+    gaps, songs = random.Random(script.prefix), list(script.stars)
     due, begun = time.perf_counter(), []
     for listener in _turns(script, listeners):
         due += gaps.expovariate(script.rate)

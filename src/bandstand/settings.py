@@ -302,7 +302,7 @@ def _from_file(config: str | None, environment: Mapping[str, str]) -> dict[str, 
     if path is None or (named is None and not path.exists()):
         return {}
     content = read_toml(path, "the configuration")
-    home = Path(os.path.abspath(path)).parent  # noqa: PTH100  # links stay as they are
+    home = Path(os.path.abspath(path)).parent  # links stay as they are
     return {
         name: _checked(name, _placed(name, value, home), source=str(path), text=False)
         for name, value in content.items()

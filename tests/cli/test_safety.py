@@ -20,8 +20,7 @@ from bandstand.store.database.location import parse_location
 from bandstand.store.database.schema import STUDY
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.events import snapshots
-from bandstand.study.records import FrozenSongs
-from bandstand.study.song_snapshot import to_bytes
+from bandstand.study.records import SongSnapshot, to_bytes
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
 from tests.fixtures.store.sample_store import Life, add_life
@@ -34,7 +33,7 @@ def store(tmp_path: Path) -> str:
 
 def frozen() -> bytes:
     """Return the songs of a study."""
-    return to_bytes(FrozenSongs.of(["a", "b"], np.ones((2, 3))))
+    return to_bytes(SongSnapshot.of(["a", "b"], np.ones((2, 3))))
 
 
 @pytest.fixture

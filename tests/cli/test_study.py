@@ -21,9 +21,8 @@ from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.database.serving_lock import serving_lock
-from bandstand.study.design import Design
-from bandstand.study.design_file import read_design
-from bandstand.study.opening import open_study
+from bandstand.study.design import Design, read_design
+from bandstand.study.study_store import open_study
 from bandstand.web.security.passwords import check
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run

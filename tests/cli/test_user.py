@@ -17,7 +17,7 @@ from bandstand.web.security.passwords import check
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
 
-SECRET = "correct horse battery"  # noqa: S105
+SECRET = "correct horse battery"
 OTHER = "another staple entirely"
 QUESTIONS = (b"Password:", b"confirmation:", b"[y/N]:")
 

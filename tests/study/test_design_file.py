@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.design import Design
-from bandstand.study.design_file import read_design, template
+from bandstand.study.design import Design, read_design, template
 
 if TYPE_CHECKING:
     from pathlib import Path

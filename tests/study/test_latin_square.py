@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.allotment import allotted
+from bandstand.study.assignment import assigned_arms, order, period
 from bandstand.study.design import Design
-from bandstand.study.latin_square import order, period
 
 counts = st.integers(1, 13)
 STUDY = "0123456789abcdef"
@@ -60,14 +59,14 @@ def test_impossible_numbers_are_refused(number: int, count: int) -> None:
 @given(st.integers(1, 500), st.integers(0, 2**64 - 1))
 def test_everybody_is_allotted_every_algorithm(number: int, study: int) -> None:
     design = Design()
-    parts = allotted(design, f"{study:016x}", number)
+    parts = assigned_arms(design, f"{study:016x}", number)
     assert [part.place for part in parts] == [1, 2, 3, 4, 5, 6]
     assert sorted(part.algorithm for part in parts) == sorted(design.algorithms)
     assert len({part.seed for part in parts}) == len(parts)
 
 
 def algorithms_of(design: Design, study: str, number: int) -> list[str]:
-    return [part.algorithm for part in allotted(design, study, number)]
+    return [part.algorithm for part in assigned_arms(design, study, number)]
 
 
 def test_the_order_follows_from_the_seed_the_study_and_the_number() -> None:
@@ -82,24 +81,24 @@ def test_the_order_follows_from_the_seed_the_study_and_the_number() -> None:
 
 def test_whoever_joins_again_meets_none_of_the_draws_again() -> None:
     """Or else the same songs in the same part would say: this part does not learn."""
-    first, again = (allotted(Design(), STUDY, 3) for _ in range(2))
+    first, again = (assigned_arms(Design(), STUDY, 3) for _ in range(2))
     assert {part.seed for part in first}.isdisjoint(part.seed for part in again)
 
 
 def test_what_is_drawn_is_drawn_by_whoever_asks() -> None:
     seeds = iter(range(100, 200))
-    parts = allotted(Design(), STUDY, 3, draw=lambda _: next(seeds))
+    parts = assigned_arms(Design(), STUDY, 3, draw=lambda _: next(seeds))
     assert [part.seed for part in parts] == [100, 101, 102, 103, 104, 105]
 
 
 def test_the_same_number_meets_something_else_in_another_study() -> None:
     """So that a number and a place do not give away an algorithm."""
-    first = {allotted(Design(), f"{study:016x}", 1)[0].algorithm for study in range(100)}
+    first = {assigned_arms(Design(), f"{study:016x}", 1)[0].algorithm for study in range(100)}
     assert first == set(Design().algorithms)
 
 
 def test_a_period_of_participants_is_balanced_by_algorithm() -> None:
     design = Design()
-    rows = [allotted(design, STUDY, number) for number in range(1, 7)]
+    rows = [assigned_arms(design, STUDY, number) for number in range(1, 7)]
     places = Counter((part.place, part.algorithm) for row in rows for part in row)
     assert set(places.values()) == {1}

@@ -81,9 +81,9 @@ def _cells(name: str, analysis: Analysis) -> tuple[str, ...]:
 
 def _print_fitted(rows: Sequence[tuple[str, ...]]) -> None:
     """Print the table so that it fits the terminal."""
-    from rich.console import Console  # noqa: PLC0415  (takes a while to import)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
     for place, heading in enumerate(_HEADER):

@@ -33,8 +33,8 @@ def counting(what: str, *, lasting: bool = True, of: str = "files") -> Iterator[
         yield _lines(what, of)
         return
     # Imported here: it takes a while, and is not needed without a terminal.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import (  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         ProgressColumn,
@@ -42,8 +42,8 @@ def counting(what: str, *, lasting: bool = True, of: str = "files") -> Iterator[
         TextColumn,
         TimeRemainingColumn,
     )
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.progress import Progress as Bar
+    from rich.text import Text
 
     class PerSecond(ProgressColumn):
         def render(self, task: Task) -> Text:

@@ -46,7 +46,7 @@ def in_columns(rows: Sequence[Sequence[str]]) -> str:
     id  last heard  mean
     b   never       12.5
     """
-    from rich.cells import cell_len  # noqa: PLC0415  (a Chinese character is two columns wide)
+    from rich.cells import cell_len
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -72,9 +72,9 @@ def elapsed_in_words(minutes: float) -> str:
 
 
 def _print_framed(rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console  # noqa: PLC0415  (takes a while to import)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
     table = Table()
     for place, name in enumerate(_HEADER):

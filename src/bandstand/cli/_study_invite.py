@@ -81,7 +81,7 @@ def invite(
 
 def _free_names(store: Store, count: int) -> tuple[str, ...]:
     """Return p01, p02, … as many as asked for, leaving out those that somebody has."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with store.reading() as connection:
         taken = {account.name.casefold() for account in accounts.all_accounts(connection)}
@@ -91,7 +91,7 @@ def _free_names(store: Store, count: int) -> tuple[str, ...]:
 
 def _guests(store: Store, names: Sequence[str]) -> list[_Guest]:
     """Return whom to invite, checked before any account is made."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     guests = []
     with store.reading() as connection:
@@ -106,7 +106,7 @@ def _guests(store: Store, names: Sequence[str]) -> list[_Guest]:
 
 
 def _new_guest(name: str) -> _Guest:
-    from bandstand.web.security.passwords import checked_password, hashed  # noqa: PLC0415
+    from bandstand.web.security.passwords import checked_password, hashed
 
     password = checked_password(_new_password(), name=name)
     return _Guest(name=name, password=password, hashed=hashed(password))
@@ -119,10 +119,10 @@ def _new_password() -> str:
 
 
 def _invite(connection: Connection, study: StudyRow, guest: _Guest) -> None:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.store import accounts, studies  # noqa: PLC0415
-    from bandstand.study.opening import design_of  # noqa: PLC0415
-    from bandstand.study.participant_numbers import drawn_number  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.store import accounts, studies
+    from bandstand.study.assignment import draw_number
+    from bandstand.study.study_store import design_of
 
     account = accounts.by_name(connection, guest.name)
     if account is not None and guest.hashed is not None:  # made by somebody else meanwhile
@@ -141,7 +141,7 @@ def _invite(connection: Connection, study: StudyRow, guest: _Guest) -> None:
         study.id,
         account.id,
         made_for_study=guest.hashed is not None,
-        number=drawn_number(connection, study.id, design_of(study)),
+        number=draw_number(connection, study.id, design_of(study)),
         now=system_clock(),
     )
 

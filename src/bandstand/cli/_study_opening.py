@@ -34,7 +34,7 @@ def opened_for(ctx: click.Context, settings: Settings, design: Design) -> str:
 
 def _check_server(settings: Settings) -> None:
     """Refuse a port or an address that the server could not use later."""
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import check_public_url, listening_socket
 
     check_public_url(settings)
     with closing(listening_socket(settings.listen, settings.port)):
@@ -43,8 +43,8 @@ def _check_server(settings: Settings) -> None:
 
 def _check_nobody_serves(settings: Settings) -> None:
     """Refuse a store that another server has, which would be said only after all else."""
-    from bandstand.store.database.location import parse_location  # noqa: PLC0415
-    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.database.serving_lock import serving_lock
 
     with serving_lock(parse_location(settings.store)):
         pass
@@ -52,7 +52,7 @@ def _check_nobody_serves(settings: Settings) -> None:
 
 def _is_known(settings: Settings, design: Design) -> bool:
     """Return whether the study has been opened before; refuse it while another one is open."""
-    from bandstand.store import studies  # noqa: PLC0415
+    from bandstand.store import studies
 
     if not store_exists(settings.store):
         return False
@@ -71,7 +71,7 @@ def _is_known(settings: Settings, design: Design) -> bool:
 
 def _check_songs(settings: Settings, design: Design) -> None:
     """Refuse folders with too few files, if the store does not know enough songs already."""
-    from bandstand.music.library.walk import library_roots, walk  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots, walk
 
     roots = library_roots(settings.folders) if settings.folders else ()
     known = _songs(settings)
@@ -85,7 +85,7 @@ def _check_songs(settings: Settings, design: Design) -> None:
 
 
 def _songs(settings: Settings) -> int:
-    from bandstand.store.songs import files  # noqa: PLC0415
+    from bandstand.store.songs import files
 
     if not store_exists(settings.store):
         return 0
@@ -95,7 +95,7 @@ def _songs(settings: Settings) -> int:
 
 def _scan(ctx: click.Context, settings: Settings) -> None:
     """Analyse the folders, as `bandstand scan` does; what the store knows is not read again."""
-    from bandstand.cli.scan import scan  # noqa: PLC0415
+    from bandstand.cli.scan import scan
 
     if settings.folders:
         ctx.invoke(
@@ -113,10 +113,10 @@ def _scan(ctx: click.Context, settings: Settings) -> None:
 
 
 def _open(store: Store, design: Design) -> str:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.music.catalogue.catalogue import load_shelf  # noqa: PLC0415
-    from bandstand.study.opening import open_study  # noqa: PLC0415
-    from bandstand.study.song_snapshot import from_bytes  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.music.catalogue.catalogue import load_shelf
+    from bandstand.study.records import from_bytes
+    from bandstand.study.study_store import open_study
 
     row = open_study(store, load_shelf(store), design, clock=system_clock)
     return f"The study {row.title!r} is open, with {len(from_bytes(row.catalogue).ids):,} songs."

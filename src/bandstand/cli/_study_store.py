@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 def same_study(store: Store, file: Path) -> StudyRow:
     """Return the study that a file describes, open or closed; refuse a file that was changed."""
-    from bandstand.study.design_file import read_design  # noqa: PLC0415
-    from bandstand.study.opening import found_study  # noqa: PLC0415  # takes a while
+    from bandstand.study.design import read_design
+    from bandstand.study.study_store import find_study
 
     design = read_design(file)
-    return _there(found_study(store, design), file, design.title)
+    return _there(find_study(store, design), file, design.title)
 
 
 def named_study(store: Store, file: Path) -> StudyRow:
     """Return the study with a file's title, for reading; warn where the file was changed."""
-    from bandstand.store import studies  # noqa: PLC0415
-    from bandstand.study.design import differences  # noqa: PLC0415
-    from bandstand.study.design_file import read_design  # noqa: PLC0415
-    from bandstand.study.opening import design_of  # noqa: PLC0415  # takes a while
+    from bandstand.store import studies
+    from bandstand.study.design import (
+        differences,
+        read_design,
+    )
+    from bandstand.study.study_store import design_of
 
     design = read_design(file)
     with store.reading() as connection:

@@ -19,7 +19,7 @@ def backup(*, file: Path, replace: bool, store: str | None) -> None:
     One SQLite file, also of a PostgreSQL store, readable for its owner only. It appears when it
     is complete. `bandstand restore` makes a store of it again.
     """
-    from bandstand.store.transfer.backup import backup as write  # noqa: PLC0415
+    from bandstand.store.transfer.backup import backup as write
 
     require_store(store)
     with opened_store(store) as opened:

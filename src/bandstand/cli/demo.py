@@ -51,11 +51,10 @@ def demo(*, port: int, no_browser: bool) -> None:
     to start afresh. Only this computer can reach it, without a login. What was rated is still
     known the next time.
     """
-    # Imported here, so that `bandstand --help` and a wrong option answer at once.
-    from bandstand.settings import Settings  # noqa: PLC0415
-    from bandstand.store.database.location import parse_location, user_data_folder  # noqa: PLC0415
-    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.logs import set_up_logging  # noqa: PLC0415
+    from bandstand.settings import Settings
+    from bandstand.store.database.location import parse_location, user_data_folder
+    from bandstand.store.database.serving_lock import serving_lock
+    from bandstand.web.logs import set_up_logging
 
     home = user_data_folder()
     settings = Settings(
@@ -73,8 +72,8 @@ def demo(*, port: int, no_browser: bool) -> None:
 
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
-    from bandstand.errors import BandstandError  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import listening_socket  # noqa: PLC0415
+    from bandstand.errors import BandstandError
+    from bandstand.web.security.bind_checks import listening_socket
 
     try:
         return listening_socket(settings.listen, settings.port)
@@ -85,11 +84,11 @@ def _listening(settings: Settings) -> socket.socket:
 def _play(
     settings: Settings, listening: socket.socket, folder: Path, *, opens_browser: bool
 ) -> None:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.cli._demo_music import DemoMusic  # noqa: PLC0415
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air, serve  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.cli._demo_music import DemoMusic
+    from bandstand.store.database.connection import open_store
+    from bandstand.web.security.bind_checks import shown_address
+    from bandstand.web.server import on_air, serve
 
     address = shown_address(listening)
     with ExitStack() as open_parts:
@@ -114,12 +113,12 @@ def _play(
 
 def _listener(store: Store) -> str:
     """Return the name of the account that rates in the demo; at first it gets a history."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.radio.demo_history import start_with_history  # noqa: PLC0415
-    from bandstand.store import accounts  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.radio.demo_history import start_with_history
+    from bandstand.store import accounts
+    from bandstand.store.songs import songs
 
     with store.writing() as connection:
         if accounts.by_name(connection, _LISTENER) is None:
@@ -134,7 +133,7 @@ def _open_browser(address: str) -> None:
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if not has_screen and sys.platform.startswith("linux"):
         return
-    import webbrowser  # noqa: PLC0415
+    import webbrowser
 
     def show() -> None:
         with suppress(Exception):  # the address was printed

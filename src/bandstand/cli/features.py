@@ -37,9 +37,8 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
     others are done, and the exit code is 1. If one does not exist nothing is done at all, and
     the exit code is 2; the same if OUT cannot be written. OUT is replaced at the end, at once.
     """
-    # Here, so that --help does not wait for numpy.
-    from bandstand.cli._feature_table import as_csv, show  # noqa: PLC0415
-    from bandstand.cli._output_files import check_place, replace_file  # noqa: PLC0415
+    from bandstand.cli._feature_table import as_csv, show
+    from bandstand.cli._output_files import check_place, replace_file
 
     for name in files:
         _check_file(name)
@@ -59,7 +58,7 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
 def _check_file(name: str) -> None:
     """Refuse what is not there, before anything is read."""
     try:
-        mode = os.stat(name).st_mode  # noqa: PTH116 - as given; a Path would drop a dot
+        mode = os.stat(name).st_mode
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         msg = f"{_shown(name)}: expected a file that can be read, got none: {reason}"
@@ -74,21 +73,21 @@ def _check_file(name: str) -> None:
 
 def _refuse_music(out: str) -> None:
     """Refuse to write over music: `--csv *.flac` is easily typed, and the first file would go."""
-    from bandstand.music.library.walk import MUSIC, shown  # noqa: PLC0415
+    from bandstand.music.library.walk import MUSIC, shown
 
     place = os.fsencode(out)
-    if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):  # noqa: PTH110, PTH122
+    if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):
         msg = f"--csv must name a file for the numbers, got {shown(place)}, which looks like music"
         raise InvalidInputError(msg)
 
 
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
-    from bandstand._util.parallel import usable_cores  # noqa: PLC0415
-    from bandstand.music.library.analyse import request  # noqa: PLC0415
-    from bandstand.music.library.analysers import LocalAnalyser  # noqa: PLC0415
+    from bandstand._util.parallel import usable_cores
+    from bandstand.music.library.analyse import request
+    from bandstand.music.library.analysers import LocalAnalyser
 
-    paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
+    paths = {name: os.path.abspath(os.fsencode(name)) for name in files}
     wanted = list(dict.fromkeys(paths.values()))
     found: dict[bytes, Analysis | str] = {}
     with (
@@ -104,7 +103,7 @@ def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
 def _progress(total: int) -> AbstractContextManager[Progress]:
     if total <= _FEW:
         return nullcontext(lambda _done, _total: None)
-    from bandstand.cli._progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting
 
     return counting("Describing")
 
@@ -122,6 +121,6 @@ def _tell(bad: list[tuple[str, str]], total: int) -> None:
 
 
 def _shown(name: str) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     return shown(os.fsencode(name))

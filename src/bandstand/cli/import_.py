@@ -24,7 +24,7 @@ def import_(*, file: str, store: str | None) -> None:
     All of it comes in, or nothing. Accounts have no passwords then: `bandstand user password`
     gives them one.
     """
-    from bandstand.store.transfer.jsonl import import_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import import_lines
 
     with _opened(file) as lines, opened_store(store) as opened:
         counts = import_lines(opened, lines)
@@ -41,7 +41,7 @@ def _opened(file: str) -> Iterator[TextIO]:
             with open(sys.stdin.fileno(), encoding="utf-8", newline="\n", closefd=False) as lines:
                 yield lines
         else:
-            with open(file, encoding="utf-8", newline="\n") as lines:  # noqa: PTH123  # as given
+            with open(file, encoding="utf-8", newline="\n") as lines:  # as given
                 yield lines
     except UnicodeDecodeError as problem:
         msg = f"an export must be text in UTF-8, got other bytes: {problem.reason}"

@@ -63,10 +63,9 @@ def playlist(
     require_store(store)
     check_place(out, option="--out")
     chosen = form or _form_of(out)
-    # Imported here, so that other commands start without it.
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.media.playlist_formats import by_path, write  # noqa: PLC0415
-    from bandstand.radio.service import Radio  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.media.playlist_formats import by_path, write
+    from bandstand.radio.service import Radio
 
     with opened_store(store) as opened:
         account = _account(opened, listener)
@@ -94,7 +93,7 @@ def _form_of(out: str) -> str:
 
 
 def _account(store: Store, name: str | None) -> Account:
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with store.reading() as connection:
         known = accounts.all_accounts(connection)
@@ -117,9 +116,9 @@ def _wish(
     genre: str | None,
     years: tuple[int | None, int | None],
 ) -> Wish:
-    from bandstand.music.catalogue.years import Years  # noqa: PLC0415
-    from bandstand.radio.selection.stations import Wish  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand.music.catalogue.years import Years
+    from bandstand.radio.selection.stations import Wish
+    from bandstand.store.songs import songs
 
     if song is not None:
         with store.reading() as connection:

@@ -24,9 +24,8 @@ def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
     The logs themselves are only read. The same logs give the same digest, at any time and
     on every machine.
     """
-    # Imported here, so that other commands start without it.
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.radio.log.rebuild import rebuild as rebuild_all  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.radio.log.rebuild import rebuild as rebuild_all
 
     require_store(store)
     with opened_store(store) as opened, counting("Rebuilding", of="events") as progress:

@@ -56,8 +56,7 @@ def scan(
     Only what is new or has changed is read; an interrupted scan goes on where it was. Nothing is
     ever written to the folders. Ends with a report of every file that failed and why.
     """
-    # Imported here, so that other commands start without it.
-    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots
 
     _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
@@ -87,9 +86,9 @@ def _check_options(
 
 
 def _demo_folder() -> str:
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.store.database.location import user_data_folder  # noqa: PLC0415
-    from bandstand_demo import demo_library  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.store.database.location import user_data_folder
+    from bandstand_demo import demo_library
 
     folder = user_data_folder() / "demo-library"
     with counting("Composing") as progress:
@@ -99,8 +98,8 @@ def _demo_folder() -> str:
 
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
     """Return how many files each folder has for us."""
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.music.library.walk import walk  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.music.library.walk import walk
 
     totals = dict.fromkeys(roots, 0)
     with counting("Counting", lasting=False) as progress:
@@ -112,7 +111,7 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
 
 def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
     """Refuse what cannot go well, before anything is changed."""
-    from bandstand.music.catalogue.refresh import check_projection  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import check_projection
 
     if not refit:
         check_projection(store)
@@ -125,8 +124,8 @@ def _check_known(store: Store, root: bytes) -> None:
 
     Those are kept and marked as missing: a disk that is not mounted is an empty folder.
     """
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store.songs import files  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
+    from bandstand.store.songs import files
 
     with store.reading() as connection:
         known = sum(1 for _ in files.under(connection, root))
@@ -140,7 +139,7 @@ def _check_known(store: Store, root: bytes) -> None:
 
 
 def _no_music(root: bytes) -> click.UsageError:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
     return click.UsageError(msg)
@@ -148,10 +147,10 @@ def _no_music(root: bytes) -> click.UsageError:
 
 def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
     if scheduler is not None:
-        from bandstand.music.library.analysers import ClusterAnalyser  # noqa: PLC0415
+        from bandstand.music.library.analysers import ClusterAnalyser
 
         return ClusterAnalyser(scheduler)
-    from bandstand.music.library import analysers  # noqa: PLC0415
+    from bandstand.music.library import analysers
 
     return analysers.LocalAnalyser(workers=workers)
 
@@ -159,8 +158,8 @@ def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | Clu
 def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.music.library.scan import scan as scan_library  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.music.library.scan import scan as scan_library
 
     with counting("Scanning") as progress:
         return scan_library(
@@ -174,7 +173,7 @@ def _scanned(
 
 
 def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> FeatureMatrix | None:
-    from bandstand.music.catalogue.refresh import refreshed  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import refreshed
 
     return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
 
@@ -190,8 +189,8 @@ def _report(
     catalogue: FeatureMatrix | None,
     seconds: float,
 ) -> dict[str, Any]:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store.songs import files, projections  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
+    from bandstand.store.songs import files, projections
 
     with store.reading() as connection:
         failed = [

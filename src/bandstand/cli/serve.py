@@ -62,7 +62,7 @@ def serve(*, config: str | None, **options: Any) -> None:
     Scans in the background and serves at once. Every setting can also stand in a file or in the
     environment. Only this computer can reach it, unless it is told to --listen wider.
     """
-    from bandstand.settings import load_settings  # noqa: PLC0415
+    from bandstand.settings import load_settings
 
     settings = load_settings(options=options, environment=os.environ, config=config)
     run_server(settings)
@@ -70,10 +70,9 @@ def serve(*, config: str | None, **options: Any) -> None:
 
 def run_server(settings: Settings) -> None:
     """Serve until told to stop."""
-    # Imported here, so that `bandstand --help` and a wrong option answer at once.
-    from bandstand.store.database.location import parse_location  # noqa: PLC0415
-    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.database.serving_lock import serving_lock
+    from bandstand.web.security.bind_checks import check_public_url, listening_socket
 
     check_public_url(settings)
     location = parse_location(settings.store)
@@ -83,13 +82,13 @@ def run_server(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, listening: socket.socket) -> None:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.cli._scan_display import showing  # noqa: PLC0415
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.logs import set_up_logging  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_exposure, shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air  # noqa: PLC0415
-    from bandstand.web.server import serve as serve_app  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.cli._scan_display import showing
+    from bandstand.store.database.connection import open_store
+    from bandstand.web.logs import set_up_logging
+    from bandstand.web.security.bind_checks import check_exposure, shown_address
+    from bandstand.web.server import on_air
+    from bandstand.web.server import serve as serve_app
 
     with open_store(settings.store) as store:
         check_exposure(settings, store)
@@ -107,9 +106,9 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
 
 def _check_folders(settings: Settings, store: Store) -> None:
     """Refuse a folder that is not there, unless its songs are known: a disk may come later."""
-    from bandstand.errors import InvalidInputError  # noqa: PLC0415
-    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
-    from bandstand.store.songs import files  # noqa: PLC0415
+    from bandstand.errors import InvalidInputError
+    from bandstand.music.library.walk import library_roots
+    from bandstand.store.songs import files
 
     with store.reading() as connection:
         counts = files.counts(connection)
@@ -126,7 +125,7 @@ def _check_folders(settings: Settings, store: Store) -> None:
 
 
 def _warn(settings: Settings) -> None:
-    from bandstand.web.security.bind_checks import is_loopback  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import is_loopback
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(
@@ -138,7 +137,7 @@ def _warn(settings: Settings) -> None:
 
 def _greet(context: Context, address: str) -> None:
     """Print where the radio plays, and at the first start the token that makes an account."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with context.store.reading() as connection:
         is_new = accounts.count(connection) == 0
@@ -152,8 +151,8 @@ def _greet(context: Context, address: str) -> None:
 
 def _note_version(store: Store) -> None:
     """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
-    from bandstand.store.database.location import SqliteLocation  # noqa: PLC0415
-    from bandstand.store.database.sqlite_file import sqlite_warning  # noqa: PLC0415
+    from bandstand.store.database.location import SqliteLocation
+    from bandstand.store.database.sqlite_file import sqlite_warning
 
     if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
         LOG.info("%s", warning)

@@ -45,7 +45,7 @@ def similar(*, song: str, store: str | None, count: int, as_json: bool) -> None:
 
 def _the_song(store: Store, text: str) -> SongRecord:
     """Return the one song that is meant, or say which ones could be."""
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand.store.songs import songs
 
     with store.reading() as connection:
         # The store knows files by where they really are, a user perhaps by a link to there.
@@ -78,10 +78,10 @@ def _real(path: str) -> str:
 
 
 def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]:
-    from bandstand.music.audio.descriptors.definition import VERSION  # noqa: PLC0415
-    from bandstand.music.catalogue.neighbours import nearest  # noqa: PLC0415
-    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand.music.audio.descriptors.definition import VERSION
+    from bandstand.music.catalogue.neighbours import nearest
+    from bandstand.music.catalogue.refresh import current
+    from bandstand.store.songs import songs
 
     if not song.is_present:
         state = "is missing" if song.missing else "cannot be read any more"
@@ -102,9 +102,9 @@ def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]
 
 
 def _name(song: SongRecord) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
-    path = os.path.basename(song.path)  # noqa: PTH119 - bytes
+    path = os.path.basename(song.path)
     parts = (song.tags.artist, song.tags.title or path)
     # As a path is shown: what would move the cursor is written as an escape.
     return " - ".join(
@@ -113,7 +113,7 @@ def _name(song: SongRecord) -> str:
 
 
 def _plain(song: SongRecord) -> dict[str, Any]:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     return {
         "id": song.id,
@@ -126,7 +126,7 @@ def _plain(song: SongRecord) -> dict[str, Any]:
 
 
 def _in_columns(song: SongRecord, found: list[dict[str, Any]]) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     if not found:
         return f"There is no other song than {_name(song)}."

@@ -40,7 +40,7 @@ study.add_command(invite)
 @click.argument("file", type=_FILE)
 def new(*, file: Path) -> None:
     """Write a study's FILE with the paper's numbers, to be read and changed."""
-    from bandstand.study.design_file import template  # noqa: PLC0415
+    from bandstand.study.design import template
 
     try:
         with file.open("x", encoding="utf-8") as made:
@@ -66,9 +66,9 @@ def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any
     study; without a folder those that the store has. Later starts take the same FILE; one that
     says something else is refused.
     """
-    from bandstand.cli._study_opening import opened_for  # noqa: PLC0415
-    from bandstand.settings import load_settings  # noqa: PLC0415
-    from bandstand.study.design_file import read_design  # noqa: PLC0415
+    from bandstand.cli._study_opening import opened_for
+    from bandstand.settings import load_settings
+    from bandstand.study.design import read_design
 
     design = read_design(file)
     settings = load_settings(options=options, environment=os.environ, config=config)
@@ -81,7 +81,7 @@ def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any
 @store_option
 def status(*, file: Path, store: str | None) -> None:
     """Say how far everybody is; participants have numbers here, not names."""
-    from bandstand.cli._study_status import status_lines  # noqa: PLC0415
+    from bandstand.cli._study_status import status_lines
 
     require_store(store)
     with opened_store(store) as opened, opened.reading() as connection:
@@ -95,8 +95,8 @@ def status(*, file: Path, store: str | None) -> None:
 @store_option
 def close(*, file: Path, yes: bool, store: str | None) -> None:
     """End the study: nobody can rate any more, everything is kept."""
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.store import studies  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.store import studies
 
     require_store(store)
     with opened_store(store) as opened:

@@ -43,7 +43,7 @@ def user() -> None:
 @store_option
 def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
     """Add an account; the password is asked for twice."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     accounts.checked_name(name)
     with opened_store(store) as opened:
@@ -68,7 +68,7 @@ def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
 @store_option
 def list_(*, as_json: bool, store: str | None) -> None:
     """List all accounts by name."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     found: list[Account] = []
     if store_exists(store):
@@ -89,7 +89,7 @@ def list_(*, as_json: bool, store: str | None) -> None:
 @store_option
 def password(*, name: str, from_input: bool, store: str | None) -> None:
     """Give an account another password, and log it out everywhere."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     require_store(store)
     with opened_store(store) as opened:
@@ -107,7 +107,7 @@ def password(*, name: str, from_input: bool, store: str | None) -> None:
 @store_option
 def rename(*, name: str, new_name: str, store: str | None) -> None:
     """Give an account another name."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     _change(store, name, lambda it, account: accounts.rename(it, account.id, new_name))
     click.echo(f"{_shown(name)} is called {_shown(new_name.strip())} now.")
@@ -119,7 +119,7 @@ def rename(*, name: str, new_name: str, store: str | None) -> None:
 @store_option
 def role(*, name: str, role: Any, store: str | None) -> None:
     """Make an account a listener or an admin."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     account = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
     click.echo(f"{_shown(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
@@ -149,7 +149,7 @@ def enable(*, name: str, store: str | None) -> None:
 @store_option
 def remove(*, name: str, yes: bool, store: str | None) -> None:
     """Remove an account with its whole log and its playlists, for good."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     if not yes:
         question = f"Remove {_shown(name)} with all ratings and playlists, for good?"
@@ -167,7 +167,7 @@ def _change(store: str | None, name: str, change: Callable[[Connection, Account]
 
 
 def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     return _change(
         store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=disabled)
@@ -176,7 +176,7 @@ def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
 
 def _named(connection: Connection, name: str) -> Account:
     """Return the account with a name or an id."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     found = accounts.by_name(connection, name) or accounts.get(connection, name)
     if found is None:
@@ -187,7 +187,7 @@ def _named(connection: Connection, name: str) -> Account:
 
 def _hashed(name: str, *, from_input: bool) -> str:
     """Return the hash of a password that is asked for, and that is good enough for `name`."""
-    from bandstand.web.security.passwords import checked_password, hashed  # noqa: PLC0415
+    from bandstand.web.security.passwords import checked_password, hashed
 
     given = _from_standard_input() if from_input else _asked()
     return hashed(checked_password(given, name=name))

@@ -40,9 +40,9 @@ def verify(*, backup: Path | None, as_json: bool, store: str | None) -> None:
 
 
 def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.radio.log.rebuild import check  # noqa: PLC0415
-    from bandstand.store.transfer.verify import verify as examine  # noqa: PLC0415
-    from bandstand.study.verify import unreadable_studies  # noqa: PLC0415
+    from bandstand.radio.log.rebuild import check
+    from bandstand.store.transfer.verify import verify as examine
+    from bandstand.study.study_store import unreadable_studies
 
     require_store(store)
     with opened_store(store) as opened:
@@ -53,7 +53,7 @@ def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
 
 
 def _of_backup(file: Path) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.store.transfer.restore import check_backup  # noqa: PLC0415
+    from bandstand.store.transfer.restore import check_backup
 
     return [], check_backup(file)
 

@@ -76,10 +76,9 @@ def reproduce(
     if find_spec("matplotlib") is None:
         msg = "the report needs matplotlib, found none; install bandstand[report]"
         raise click.ClickException(msg)
-    # Imported here: they take a while, and other commands do without.
-    from bandstand_lab.report.command import reproduce as run  # noqa: PLC0415
-    from bandstand_lab.report.registry import all_studies  # noqa: PLC0415
-    from bandstand_lab.report.study import Plan  # noqa: PLC0415
+    from bandstand_lab.report.command import reproduce as run
+    from bandstand_lab.report.registry import all_studies
+    from bandstand_lab.report.study import Plan
 
     plan = Plan(
         size="quick" if quick else "full",
@@ -109,7 +108,7 @@ def reproduce(
 
 def _tell(out: Path, report: Report) -> None:
     """Print the verdicts, and where to read more; what failed goes to standard error."""
-    from bandstand_lab.report.page import counted, tally  # noqa: PLC0415
+    from bandstand_lab.report.page import counted, tally
 
     for chapter in report.chapters:
         click.echo(chapter.title)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bandstand._util.rank_frequency import Zipf
-    from bandstand.study.records import FrozenSongs, Record, StudyData
+    from bandstand.study.records import Record, SongSnapshot, StudyData
     from bandstand.types import Indices, Matrix, Vector
     from bandstand_lab.statistics.rank_laws import Ranking
 
@@ -166,7 +166,7 @@ def uncertainty(data: StudyData, algorithm: str, *, moments: Sequence[int]) -> U
 
 
 def uncertainty_along(
-    catalogue: FrozenSongs, records: Sequence[Record], moments: Sequence[int]
+    catalogue: SongSnapshot, records: Sequence[Record], moments: Sequence[int]
 ) -> Vector:
     """Return the uncertainty of one arm after each number of ratings; NaN beyond the last."""
     radio = _radio(catalogue, EXACT)
@@ -218,7 +218,7 @@ def _arms(data: StudyData, algorithm: str) -> dict[int, tuple[Record, ...]]:
     }
 
 
-def _radio(catalogue: FrozenSongs, algorithm: str) -> Recommender:
+def _radio(catalogue: SongSnapshot, algorithm: str) -> Recommender:
     """Return a model that has learnt nothing yet, as each arm of a study begins."""
     return Recommender(
         features=catalogue.features,
@@ -260,7 +260,7 @@ def _curvature(plays_by_rank: Vector) -> float:
 
 
 def _novelty_curve(
-    catalogue: FrozenSongs, person: int, algorithm: str, records: Sequence[Record]
+    catalogue: SongSnapshot, person: int, algorithm: str, records: Sequence[Record]
 ) -> NoveltyCurve | None:
     answers = list(_answers(records))
     average = float(np.mean([answer.rating for answer in answers]))

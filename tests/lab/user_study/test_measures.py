@@ -15,7 +15,7 @@ from bandstand import Recommender, radio_prior
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.songs import Songs
 from bandstand.errors import InvalidInputError
-from bandstand.study.records import FrozenSongs
+from bandstand.study.records import SongSnapshot
 from bandstand.types import MONTH
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study.measures import (
@@ -100,7 +100,7 @@ def with_songs(songs: list[int]) -> StudyData:
     names = [f"song {number}" for number in range(100)]
     return replace(
         data,
-        catalogue=FrozenSongs.of(names, np.ones((100, 2))),
+        catalogue=SongSnapshot.of(names, np.ones((100, 2))),
         records=tuple(
             replace(each, song=names[song]) for each, song in zip(data.records, songs, strict=True)
         ),
