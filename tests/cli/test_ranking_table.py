@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.cli._ranking_table import elapsed_in_words, in_columns
+from bandstand.cli._ranking import elapsed_in_words
+from bandstand.cli._tables import in_columns
 from tests.fixtures.child_processes import started
 from tests.fixtures.cli.run_command import environment
 

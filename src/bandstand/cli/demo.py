@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from bandstand.errors import BandstandError
+
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from pathlib import Path
 
+    from bandstand.music.library.scanner import Scanner
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
 
@@ -72,7 +77,6 @@ def demo(*, port: int, no_browser: bool) -> None:
 
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
-    from bandstand.errors import BandstandError
     from bandstand.web.security.bind_checks import listening_socket
 
     try:
@@ -85,7 +89,6 @@ def _play(
     settings: Settings, listening: socket.socket, folder: Path, *, opens_browser: bool
 ) -> None:
     from bandstand._util.clock import system_clock
-    from bandstand.cli._demo_music import DemoMusic
     from bandstand.store.database.connection import open_store
     from bandstand.web.security.bind_checks import shown_address
     from bandstand.web.server import on_air, serve
@@ -93,7 +96,7 @@ def _play(
     address = shown_address(listening)
     with ExitStack() as open_parts:
         store = open_parts.enter_context(open_store(settings.store))
-        music = DemoMusic(folder)
+        music = _DemoMusic(folder)
         music.prepare(store, clock=system_clock)
         context = open_parts.enter_context(
             on_air(store, settings, clock=system_clock, guest=_listener(store))
@@ -140,3 +143,90 @@ def _open_browser(address: str) -> None:
             webbrowser.open(address)
 
     threading.Thread(target=show, daemon=True).start()
+
+
+_log: Final = logging.getLogger("bandstand.demo")
+
+_FIRST_PIECES: Final = 20  # two of each style
+_SCAN_EVERY: Final = 10  # pieces
+_NICENESS: Final = 10
+_STOP_TIMEOUT: Final = 5.0  # seconds
+_RETRY_EVERY: Final = 0.2  # seconds
+
+
+class _StoppedError(Exception):
+    """The demo ends."""
+
+
+class _DemoMusic:
+    """A folder of music that composes itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def prepare(self, store: Store, *, clock: Callable[[], int]) -> None:
+        """Put the first pieces into the store, unless it has them."""
+        import numpy as np
+
+        from bandstand.music.catalogue.refresh import refreshed
+        from bandstand.music.library.analysers import LocalAnalyser
+        from bandstand.music.library.first_look import first_look, sample_files
+        from bandstand.music.library.walk import library_roots
+        from bandstand.store.songs import files
+        from bandstand_demo.library import demo_library
+
+        with store.reading() as connection:
+            is_ready = files.counts(connection).songs >= _FIRST_PIECES
+        if is_ready and self._folder.is_dir():
+            return
+        click.echo("Composing the first pieces; more follow while they play …", err=True)
+        demo_library(self._folder, at_least=_FIRST_PIECES)
+        seen = sample_files(library_roots([self._folder]), rng=np.random.default_rng(1))
+        with LocalAnalyser() as analyser:
+            first_look(store, seen, analyser, now=clock)
+        refreshed(store, now=clock())
+
+    def complete(self, scanner: Scanner) -> None:
+        """Compose what is missing in the background, and have it scanned every few pieces."""
+        self._thread = threading.Thread(
+            target=self._compose, args=(scanner,), name="composer", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End composing; what is finished stays."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT)
+
+    def _compose(self, scanner: Scanner) -> None:
+        from bandstand_demo.library import demo_library
+
+        _lower_priority()
+        scanned = 0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal scanned
+            if self._stopping.is_set():
+                raise _StoppedError
+            if done < total and done >= scanned + _SCAN_EVERY and scanner.request():
+                scanned = done
+
+        try:
+            demo_library(self._folder, progress=progress)
+        except _StoppedError:
+            return
+        except BandstandError as problem:
+            _log.warning("The demo library is not complete: %s", problem)
+        while not (scanner.request() or self._stopping.wait(_RETRY_EVERY)):
+            pass
+
+
+def _lower_priority() -> None:
+    """Let this thread, and the processes that it starts, run at low priority."""
+    # On Linux a thread has a priority of its own, which its processes inherit.
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -50,14 +50,14 @@ def _account(store: Store, name: str) -> str:
     with store.reading() as connection:
         found = accounts.by_name(connection, name) or accounts.get(connection, name)
     if found is None:
-        msg = f"the name of an account was expected, got {name!r}, which nobody has"
+        msg = f"the name of an account was expected, got {name!r}, which no account has"
         raise NotFoundError(msg)
     return found.id
 
 
 @contextmanager
 def _written(file: str) -> Iterator[BinaryIO]:
-    """Give what to write to: a file that appears when it is complete, or standard output."""
+    """Yield the file to write to, which appears when it is complete, or standard output."""
     from bandstand.cli._output_files import check_place
     from bandstand.store.database.sqlite_copy import written_beside
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def import_(*, file: str, store: str | None) -> None:
     """Read an export in FILE into a store that is empty; - is standard input.
 
-    All of it comes in, or nothing. Accounts have no passwords then: `bandstand user password`
-    gives them one.
+    All of it is read, or nothing. The accounts have no passwords: `bandstand user password`
+    sets them.
     """
     from bandstand.store.transfer.jsonl import import_lines
 
@@ -31,7 +31,7 @@ def import_(*, file: str, store: str | None) -> None:
     names = ("song", "account", "event", "playlist")
     click.echo(f"Imported {', '.join(f'{counts[name]:,} {name}s' for name in names)}.")
     if counts["account"]:
-        click.echo("Nobody has a password yet; `bandstand user password NAME` gives one.")
+        click.echo("No account has a password yet; `bandstand user password NAME` sets one.")
 
 
 @contextmanager

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
 
-# As radio.media.playlist_formats has them, which takes a while to import.
+# As in media.playlist_formats.
 _FORMATS: Final = ("m3u8", "xspf", "jspf")
-_MOST: Final = 1_000
-# As radio.choice.years has them.
+_MAX_SONGS: Final = 1_000
+# As in music.catalogue.years.
 _YEAR: Final = click.IntRange(0, 9_999)
 
 
@@ -28,7 +28,7 @@ _YEAR: Final = click.IntRange(0, 9_999)
 @click.option("--listener", metavar="NAME", help="For whom; needed if there are several.")
 @click.option(
     "--count",
-    type=click.IntRange(1, _MOST),
+    type=click.IntRange(1, _MAX_SONGS),
     default=20,
     metavar="N",
     show_default=True,
@@ -58,7 +58,7 @@ def playlist(
 ) -> None:
     """Write the next songs for a listener as a playlist of files.
 
-    They are chosen as if each had been heard when the next begins. Nothing is learnt from it.
+    They are chosen as if each had been heard when the next begins. Nothing is learned from them.
     """
     require_store(store)
     check_place(out, option="--out")

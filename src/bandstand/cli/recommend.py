@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from bandstand.cli._ranking import Ranking
-    from bandstand.cli._ratings_table import HistoryRow
+    from bandstand.cli._ranking import HistoryRow, Ranking
 
 _FILE = click.Path(path_type=Path)
 
@@ -81,9 +80,7 @@ def recommend(
     ITEMS has a column "id" and otherwise numbers, one row per item of any kind. HISTORY says
     which item was rated when. The minutes since an item's previous rating are derived from it.
     """
-    from bandstand.cli._ranking import rank
-    from bandstand.cli._ranking_table import show
-    from bandstand.cli._ratings_table import read_history, read_items
+    from bandstand.cli._ranking import rank, read_history, read_items, show
     from bandstand.core.model.checks import FEATURE_LIMIT
     from bandstand.core.model.scaling import LARGEST_FEATURE
     from bandstand.core.registry import algorithm_named

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.scans import ScanCounts
 
-# As music.audio.feature_maps has them, which takes a while to import.
+# As in music.audio.feature_maps.
 _FEATURE_MAPS: Final = ("identity", "fourier")
 _NEWS: Final = ("added", "changed", "moved", "missing")
 
@@ -53,8 +53,8 @@ def scan(
 ) -> None:
     """Analyse the music below folders into the store.
 
-    Only what is new or has changed is read; an interrupted scan goes on where it was. Nothing is
-    ever written to the folders. Ends with a report of every file that failed and why.
+    Only new and changed files are read; an interrupted scan continues where it stopped. Nothing
+    is ever written to the folders. Ends with a report of every file that failed and why.
     """
     from bandstand.music.library.walk import library_roots
 
@@ -78,7 +78,7 @@ def _check_options(
     *, refit: bool, feature_map: str | None, workers: int | None, scheduler: str | None
 ) -> None:
     if feature_map is not None and not refit:
-        msg = "--feature-map goes with --refit, which makes the projection anew"
+        msg = "--feature-map goes with --refit, which fits the projection again"
         raise click.UsageError(msg)
     if workers is not None and scheduler is not None:
         msg = "--workers is for this machine; a cluster has the workers that it has"
@@ -97,7 +97,7 @@ def _demo_folder() -> str:
 
 
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Return how many files each folder has for us."""
+    """Return the number of music files below each folder."""
     from bandstand.cli._progress import counting
     from bandstand.music.library.walk import walk
 
@@ -110,7 +110,7 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
 
 
 def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
-    """Refuse what cannot go well, before anything is changed."""
+    """Refuse what cannot work, before anything is changed."""
     from bandstand.music.catalogue.refresh import check_projection
 
     if not refit:

@@ -1,20 +1,23 @@
-"""`bandstand serve`: the radio for everybody in the house."""
+"""`bandstand serve`: the server of the radio."""
 
 from __future__ import annotations
 
 import logging
 import os
-from contextlib import closing
+import threading
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from bandstand.cli._options import store_option
+from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from bandstand.music.library.scanner import Progress, Scanner
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
     from bandstand.web.requests.context import Context
@@ -38,7 +41,7 @@ _OPTIONS: Final = (
         "trusted_proxies",
         multiple=True,
         metavar="ADDRESS",
-        help="A proxy whose word on the client's address counts.",
+        help="A proxy that may state the client's address.",
     ),
     click.option("--rescan-minutes", type=int, metavar="N", help="60 unless given; 0 is never."),
     click.option("--workers", type=int, metavar="N", help="Processes that analyse music."),
@@ -57,10 +60,10 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("folders", nargs=-1, metavar="DIR…")
 @server_options
 def serve(*, config: str | None, **options: Any) -> None:
-    """Play the music below folders to everybody who may log in.
+    """Play the music below folders to all who may log in.
 
-    Scans in the background and serves at once. Every setting can also stand in a file or in the
-    environment. Only this computer can reach it, unless it is told to --listen wider.
+    Serves at once and scans in the background. Every setting can also be in a file or in the
+    environment. Only this computer can reach the server, unless you --listen on another address.
     """
     from bandstand.settings import load_settings
 
@@ -69,7 +72,7 @@ def serve(*, config: str | None, **options: Any) -> None:
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     from bandstand.store.database.location import parse_location
     from bandstand.store.database.serving_lock import serving_lock
     from bandstand.web.security.bind_checks import check_public_url, listening_socket
@@ -83,7 +86,6 @@ def run_server(settings: Settings) -> None:
 
 def _serve(settings: Settings, listening: socket.socket) -> None:
     from bandstand._util.clock import system_clock
-    from bandstand.cli._scan_display import showing
     from bandstand.store.database.connection import open_store
     from bandstand.web.logs import set_up_logging
     from bandstand.web.security.bind_checks import check_exposure, shown_address
@@ -129,7 +131,7 @@ def _warn(settings: Settings) -> None:
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(
-            "Note: everybody in this network can reach the server, and passwords travel to it "
+            "Note: every device in this network can reach the server, and passwords are sent "
             "unencrypted; a proxy with TLS avoids that (docs/serve.md).",
             err=True,
         )
@@ -143,16 +145,77 @@ def _greet(context: Context, address: str) -> None:
         is_new = accounts.count(connection) == 0
     lines = [f"Bandstand plays at {context.settings.public_url or address}"]
     if is_new:
-        told = "There is no account yet. Open that address and make one with this token; it works"
-        lines += [f"{told} once:", f"    {context.setup.issue()}"]
+        lines += [
+            "There is no account yet. Open that address and make one with this token, once:",
+            f"    {context.setup.issue()}",
+        ]
     click.echo("\n".join([*lines, "Ctrl-C stops it."]))
     _note_version(context.store)
 
 
 def _note_version(store: Store) -> None:
-    """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
+    """Log a version of SQLite that is safe only in the way that Bandstand uses it."""
     from bandstand.store.database.location import SqliteLocation
     from bandstand.store.database.sqlite_file import sqlite_warning
 
     if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
         LOG.info("%s", warning)
+
+
+_POLL_EVERY: Final = 0.25  # seconds
+_NAMES: Final = {"first look": "First look", "counting": "Counting", "scanning": "Scanning"}
+_NEWS: Final = ("added", "changed", "moved", "missing", "failed")
+
+
+@contextmanager
+def showing(scanner: Scanner | None) -> Iterator[None]:
+    """Show a scanner's progress on standard error during the block."""
+    if scanner is None or not scanner.has_folders:
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_watch, args=(scanner, ended), name="scan display", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _watch(scanner: Scanner, ended: threading.Event) -> None:
+    reported: int | None = None
+    while not ended.wait(_POLL_EVERY):
+        progress = scanner.progress
+        if progress.is_busy:
+            _show(scanner, ended)
+        elif progress.finished_at not in {reported, None}:
+            reported = progress.finished_at
+            click.echo(in_words(progress), err=True)
+
+
+def _show(scanner: Scanner, ended: threading.Event) -> None:
+    """Show a bar for each step of one scan, until that scan is over."""
+    with ExitStack() as bars:
+        shown, update = None, None
+        while not ended.wait(_POLL_EVERY) and (progress := scanner.progress).is_busy:
+            if progress.state in _NAMES and progress.state != shown:
+                bars.close()
+                shown = progress.state
+                update = bars.enter_context(counting(_NAMES[shown], lasting=False))
+            if update is not None and progress.state == shown:
+                update(progress.done, progress.total)
+
+
+def in_words(progress: Progress) -> str:
+    """Return what a scan has found, or why it failed, as one line."""
+    if progress.problem is not None:
+        return f"Scan: {progress.problem}"
+    counts = progress.counts
+    news = [f"{getattr(counts, name):,} {name}" for name in _NEWS if getattr(counts, name)]
+    return (
+        f"Scanned {counts.found:,} files: {', '.join(news) or 'nothing new'}. "
+        f"{progress.songs:,} songs can be played."
+    )

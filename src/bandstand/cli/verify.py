@@ -1,4 +1,4 @@
-"""`bandstand verify`: whether a store, or a backup, is whole."""
+"""`bandstand verify`: the check of a store or a backup."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
     require_store(store)
     with opened_store(store) as opened:
         report = examine(opened)
-        # What is derived from a damaged log says nothing more.
+        # Derived data of a damaged log need no check.
         problems = list(report.problems) or [*check(opened), *unreadable_studies(opened)]
     return problems, report.counts
 

@@ -10,7 +10,7 @@ import click
 
 from bandstand.cli._options import opened_store, require_store, store_option
 from bandstand.cli._progress import counting
-from bandstand.cli._study_store import named_study
+from bandstand.cli.study import named_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
