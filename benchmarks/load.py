@@ -58,7 +58,7 @@ class Offered(NamedTuple):
 
     listener: int
     server: int  # which of the ports
-    told: int  # the last event that was acknowledged before the question
+    last_event: int  # the last event that was acknowledged before the question
     seq: int  # the last event that the choice takes into account
     at: int  # the moment for which it was made, in milliseconds
     step: int
@@ -86,7 +86,7 @@ class Outcome:
     @property
     def behind(self) -> int:
         """How many songs were chosen without the event before."""
-        return sum(one.seq < one.told for one in self.offered)
+        return sum(one.seq < one.last_event for one in self.offered)
 
     def count_error(self, name: str) -> None:
         """Count an error by its name."""
@@ -252,7 +252,7 @@ class _Listener:
         # One after the other, each listener from another place: none is soon heard again.
         return songs[(self._number * 7_919 + self._turns) % len(songs)]
 
-    async def _ask(self, due: float, told: int) -> None:
+    async def _ask(self, due: float, last_event: int) -> None:
         # Not the server that got the event.
         asked, server = time.perf_counter(), (self._number + self._turns + 1) % len(self._servers)
         reply = await self._servers[server].ask(_request("GET", "/api/next", self._cookie))
@@ -267,7 +267,7 @@ class _Listener:
             Offered(
                 listener=self._number,
                 server=server,
-                told=told,
+                last_event=last_event,
                 seq=offer["seq"],
                 at=offer["at"],
                 step=offer["step"],

@@ -193,7 +193,7 @@ class Check:
     def compare(self, said: Offered, expected: Offer) -> None:
         """Compare one answer with the one that should have been given."""
         self.checked += 1
-        self.behind += said.seq < said.told
+        self.behind += said.seq < said.last_event
         score = expected.why.score
         self.by_model += score is not None
         is_same = (said.song, said.step) == (expected.song.id, expected.step)

@@ -72,7 +72,7 @@ def content(
 ) -> None:
     """Measure how well features explain ratings, rater by rater.
 
-    Every rating is predicted by what was learnt from the rater's others: by the content model,
+    Every rating is predicted by what was learned from the rater's others: by the content model,
     by ridge regression, by the mean, and by draws of the same distribution.
     """
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)

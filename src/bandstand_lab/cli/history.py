@@ -48,7 +48,7 @@ def history(
         findings = histories.examine(found, on_listener=progress)
     if plot_file is not None:
         _draw(found, findings, plot_file)
-    _tell(found, findings, json_file)
+    _write(found, findings, json_file)
 
 
 def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
@@ -57,7 +57,7 @@ def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
     replace_file(str(plot_file), picture(found, findings, plot_file.suffix[1:].lower()))
 
 
-def _tell(found: Histories, findings: Findings, json_file: str | None) -> None:
+def _write(found: Histories, findings: Findings, json_file: str | None) -> None:
     from bandstand_lab.histories.document import document
     from bandstand_lab.histories.words import print_tables
 

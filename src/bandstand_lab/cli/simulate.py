@@ -134,11 +134,7 @@ def simulate(
     read = (settings["catalogue"], settings["taste"])
     check_outputs(read, json_file=json_file, plot_file=plot_file)
     from bandstand._util.parallel import check_one_place
-    from bandstand_lab.simulation.report import (
-        Report,
-        check_reference,
-        check_steps,
-    )
+    from bandstand_lab.simulation.report import Report, check_reference, check_steps
 
     check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
@@ -227,11 +223,7 @@ class _WorldOptions:
 def _world_of(options: _WorldOptions) -> World:
     """Return the world of these options, or refuse options that do not go together."""
     from bandstand_lab.simulation.tables import read_feature_table, read_tastes
-    from bandstand_lab.simulation.worlds import (
-        GaussianWorld,
-        TableWorld,
-        TasteWorld,
-    )
+    from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorld
 
     _check_one_source(options)
     if options.taste is not None:

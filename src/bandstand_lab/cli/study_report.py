@@ -1,4 +1,4 @@
-"""`bandstand study report`: the findings of a study as a page to pass on."""
+"""`bandstand study report`: the findings of a study as a web page."""
 
 from __future__ import annotations
 
@@ -124,10 +124,7 @@ def _data(
 def _simulated(file: Path | None, people: int, effects: Sequence[str]) -> StudyData:
     import numpy as np
 
-    from bandstand.study.design import (
-        Design,
-        read_design,
-    )
+    from bandstand.study.design import Design, read_design
     from bandstand_lab.user_study.simulated import simulated_study
 
     design = Design() if file is None else read_design(file)
