@@ -84,13 +84,12 @@ def test_every_rule_that_is_broken_is_refused_with_its_code(study: Study) -> Non
     assert (soon.code, soon.until) == ("too_soon", study.clock.now + 4 * HOUR)
 
 
-def test_nobody_begins_a_third_arm_within_a_day(full: Store) -> None:
+def test_a_third_arm_is_not_begun_within_a_day(full: Store) -> None:
     design = short_design(
         algorithms=("random", "greedy-cn", "linucb-c"), ratings_per_arm=1, gap_hours=6
     )
     with served(full, design) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         person.finishes(1)
         started = study.clock.now
         person.finishes(2)
@@ -117,9 +116,7 @@ def test_an_unknown_arm_is_refused_in_the_words_of_anothers(study: Study) -> Non
 
 
 def test_a_closed_study_takes_nothing_more_but_lets_people_go(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now = shown.may_rate_at
     study.close()
@@ -162,9 +159,7 @@ def test_a_store_without_a_study_has_none(full: Store) -> None:
 
 
 def test_the_song_waits_until_it_is_rated(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now += 5 * HOUR
     assert person.asks(arm) == shown
@@ -175,9 +170,7 @@ def test_the_song_waits_until_it_is_rated(study: Study) -> None:
 
 
 def test_the_same_rating_again_changes_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm, stars=4)
     before = person.songs(arm)
     study.clock.now += HOUR
@@ -188,8 +181,7 @@ def test_the_same_rating_again_changes_nothing(study: Study) -> None:
 
 
 def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     before = person.arms
     person.joins()
     assert person.arms == before
@@ -201,19 +193,15 @@ def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
 
 
 def test_a_known_song_may_be_rated_at_once(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     person.rates(arm, shown.number, known=True, played_seconds=None)
     (row,) = person.songs(arm)
     assert (row.known, row.played_ms, row.rated_at) == (True, None, shown.offered_at)
 
 
-def test_what_is_told_is_kept(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_what_is_rated_is_kept(study: Study) -> None:
+    person, arm = study.listening()
     shown = person.hears(arm, stars=5)
     (row,) = person.songs(arm)
     assert (row.number, row.song, row.stars, row.known) == (1, shown.song.id, 5, False)
@@ -228,9 +216,7 @@ def test_what_is_told_is_kept(study: Study) -> None:
 
 
 def test_a_song_counts_as_offered_when_it_is_shown_however_quick_the_choice(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
     shown = person.service.next(person.account, arm)
     assert shown.offered_at == asked + 3_000
@@ -238,27 +224,21 @@ def test_a_song_counts_as_offered_when_it_is_shown_however_quick_the_choice(stud
 
 
 def test_the_time_at_which_it_was_asked_for_may_be_given(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
     study.clock.now += 400
     assert person.service.next(person.account, arm, asked=asked).offered_at == asked + 3_000
 
 
 def test_a_choice_that_takes_too_long_is_offered_when_it_is_there(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
     study.clock.now += 9_000
     assert person.service.next(person.account, arm, asked=asked).offered_at == asked + 9_000
 
 
-def test_nobody_sees_a_song_before_it_is_shown(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_no_song_is_seen_before_it_is_shown(study: Study) -> None:
+    person, arm = study.listening()
     before = person.status
     shown = person.service.next(person.account, arm)
     assert person.status == before
@@ -268,9 +248,7 @@ def test_nobody_sees_a_song_before_it_is_shown(study: Study) -> None:
 
 
 def test_nothing_that_is_answered_names_an_algorithm(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.hears(arm)
     said = repr(
         (dataclasses.asdict(person.status), dataclasses.asdict(shown), study.service.progress())
@@ -285,9 +263,7 @@ def test_nothing_that_is_answered_names_an_algorithm(study: Study) -> None:
 
 
 def test_a_song_whose_file_is_gone_is_replaced_under_its_number(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm)
     gone = person.asks(arm)
     study.loses(gone.song.id)
@@ -300,11 +276,9 @@ def test_a_song_whose_file_is_gone_is_replaced_under_its_number(study: Study) ->
     person.rates(arm, 2)
 
 
-def test_songs_that_are_gone_are_not_chosen_but_stay_learnt(full: Store) -> None:
+def test_songs_that_are_gone_are_not_chosen_but_stay_learned(full: Store) -> None:
     with served(full, short_design(ratings_per_arm=100, rest_seconds=0)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         heard = person.hears(arm).song.id
         study.loses(heard)
         study.radio.refresh()
@@ -314,9 +288,7 @@ def test_songs_that_are_gone_are_not_chosen_but_stay_learnt(full: Store) -> None
 
 
 def test_a_study_whose_songs_are_all_gone_says_so(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     for song in study.radio.shelf.ids:
         study.loses(song)
     with pytest.raises(NotFoundError, match="one of the study's 30 songs must be there, got none"):
@@ -327,8 +299,7 @@ def test_a_study_whose_songs_are_all_gone_says_so(study: Study) -> None:
 
 
 def test_the_radio_learns_nothing_from_the_study(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     person.hears(person.begins())
     with study.store.reading() as connection:
         assert list(events.after(connection, person.account)) == []
@@ -397,16 +368,7 @@ def test_whoever_was_only_invited_may_withdraw_too(study: Study) -> None:
     assert study.service.withdraw(person.account).result() is True
 
 
-def test_a_number_that_is_free_again_is_given_again(study: Study) -> None:
-    first, second, third = (study.person() for _ in range(3))
-    first.joins()
-    second.joins()
-    study.service.withdraw(first.account).result()
-    third.joins()
-    assert [one.number for one in study.service.progress()] == [1, 2]
-
-
-def test_progress_says_how_far_everybody_is(study: Study) -> None:
+def test_progress_is_that_of_all_participants(study: Study) -> None:
     person = study.person()
     study.invited()
     joined_at = study.clock.now
@@ -418,7 +380,7 @@ def test_progress_says_how_far_everybody_is(study: Study) -> None:
     assert (two.ratings, two.last_at) == (4, study.clock.now)
 
 
-def test_a_desk_of_the_default_design_tells_the_papers_rules(full: Store) -> None:
+def test_the_default_design_has_the_papers_rules(full: Store) -> None:
     with served(full, Design(least_songs=10)) as study:
         facts = study.person().status.facts
     assert (facts.parts, facts.ratings_per_arm, facts.listen_seconds) == (6, 200, 30)
@@ -427,24 +389,20 @@ def test_a_desk_of_the_default_design_tells_the_papers_rules(full: Store) -> Non
 
 
 def test_a_clock_that_goes_back_breaks_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm)
     study.clock.now -= 10_000
     shown = person.asks(arm)
     person.rates(arm, shown.number, known=True)
     first, second = person.songs(arm)
     assert second.offered_at < (first.rated_at or 0)
-    assert second.rated_at == first.rated_at  # what is learnt must be in order
+    assert second.rated_at == first.rated_at  # what is learned must be in order
     study.clock.now = person.status.until or 0
     assert person.asks(arm).number == 3
 
 
-def test_a_new_desk_goes_on_where_the_last_one_stopped(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_a_new_service_continues_where_the_last_one_stopped(study: Study) -> None:
+    person, arm = study.listening()
     person.hears(arm)
     shown = person.asks(arm)
     study.service = StudyService(study.store, study.radio, Clock(study.clock.now))

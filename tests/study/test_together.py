@@ -58,9 +58,7 @@ def at_both(two: tuple[Study, Study]) -> tuple[Person, Person]:
 
 
 def test_devices_that_ask_at_once_get_the_same_song(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = all_at_once([lambda: person.service.next(person.account, arm)] * DEVICES)
     assert len(set(map(repr, shown))) == 1
     assert [row.number for row in person.songs(arm)] == [1]
@@ -179,9 +177,7 @@ def test_devices_that_begin_at_once_begin_once(two: tuple[Study, Study]) -> None
 def test_whoever_withdraws_while_a_song_is_chosen_leaves_nothing(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     choose = offering.SongChooser._chosen
 
     def slow(self: Any, *args: Any) -> Any:

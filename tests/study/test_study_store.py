@@ -165,8 +165,7 @@ def test_a_study_in_which_nobody_is_has_no_records(study: Study) -> None:
 
 
 def test_whoever_withdraws_is_not_gathered(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     person.hears(person.begins())
     study.close()
     assert len(study_data(study.store, study.id).records) == 1

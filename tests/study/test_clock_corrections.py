@@ -146,9 +146,7 @@ def test_so_many_moments_are_kept_and_no_more() -> None:
 
 @pytest.mark.parametrize("back", [60 * SECOND, 300 * DAY])
 def test_a_whole_part_goes_on_after_the_clock_was_set_back(study: Study, back: int) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now -= back
     assert person.status.pending is not None

@@ -33,7 +33,7 @@ LONG = {"ratings_per_arm": 100, "rest_seconds": 0, "gap_hours": 0, "arms_per_day
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Store]:
-    """A store with songs; what is learnt does not depend on the database."""
+    """A store with songs; what is learned does not depend on the database."""
     with open_store(str(tmp_path / "radio.db")) as store:
         add_songs(store)
         yield store
@@ -59,7 +59,7 @@ def frozen(study: Study) -> SongSnapshot:
 
 
 def by_hand(study: Study, person: Person, arm: str) -> Recommender:
-    """Return the plain algorithm that has been told what the store has, one after the other."""
+    """Return the plain algorithm that has learned what the store has, one after the other."""
     row = next(row for row in person.arms if row.id == arm)
     songs = frozen(study)
     plain = Recommender(
@@ -80,8 +80,7 @@ def by_hand(study: Study, person: Person, arm: str) -> Recommender:
 def test_an_arm_plays_what_its_algorithm_would(full: Store, algorithm: str) -> None:
     other = "greedy-cn-x"
     with served(full, short_design(algorithms=(algorithm, other), **LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         arm = arm_of(study, person, algorithm)
         with np.errstate(all="raise"):
             for stars in (5, 1, 3, 5, 2, 4, 5):
@@ -93,10 +92,9 @@ def test_an_arm_plays_what_its_algorithm_would(full: Store, algorithm: str) -> N
 
 
 @pytest.mark.parametrize("algorithm", ONLINE)
-def test_a_process_that_begins_anew_plays_the_same(full: Store, algorithm: str) -> None:
+def test_a_new_process_plays_the_same(full: Store, algorithm: str) -> None:
     with served(full, short_design(algorithms=(algorithm, "greedy-cn-x"), **LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         arm = arm_of(study, person, algorithm)
         for turn in range(12):
             person.hears(arm, 1 + turn % 5)
@@ -106,8 +104,8 @@ def test_a_process_that_begins_anew_plays_the_same(full: Store, algorithm: str) 
         row = next(row for row in person.arms if row.id == arm)
         at = Decimal(study.clock.now + HOUR) / 1_000
         songs = frozen(study)
-        with cache.locked(arm, person.account) as cached, ArmCache().locked(arm, "") as anew:
-            kept, made = (each.updated(row, songs, said) for each in (cached, anew))
+        with cache.locked(arm, person.account) as cached, ArmCache().locked(arm, "") as fresh:
+            kept, made = (each.updated(row, songs, said) for each in (cached, fresh))
         assert kept is cached.recommender
         assert kept.answers == made.answers
         assert kept.recommend(5, at=at) == made.recommend(5, at=at)
@@ -115,8 +113,7 @@ def test_a_process_that_begins_anew_plays_the_same(full: Store, algorithm: str) 
 
 def test_each_arm_starts_from_nothing(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         first, second = arm_of(study, person, "random"), arm_of(study, person, "greedy-cn")
         for _ in range(3):
             person.hears(first)
@@ -124,7 +121,7 @@ def test_each_arm_starts_from_nothing(full: Store) -> None:
         cache = study.service._chooser._cache
         with cache.locked(first, person.account) as one:
             assert one.recommender is not None
-            assert len(one.recommender.history) == 2  # the third is learnt for the fourth song
+            assert len(one.recommender.history) == 2  # the third is learned for the fourth song
         with cache.locked(second, person.account) as other:
             assert other.recommender is not None
             assert len(other.recommender.history) == 0
@@ -132,23 +129,19 @@ def test_each_arm_starts_from_nothing(full: Store) -> None:
 
 def test_a_rating_does_no_work_of_the_model(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         shown = person.asks(arm)
         study.clock.now = shown.may_rate_at
         cache = study.service._chooser._cache
         with cache.locked(arm, person.account) as cached:
             before = cached.recommender
-            person.rates(arm, 1, 5)  # although somebody else holds the model
+            person.rates(arm, 1, 5)  # although another thread holds the model
             assert cached.recommender is before
 
 
-def test_a_rescan_changes_nothing_for_anybody(full: Store) -> None:
+def test_a_rescan_changes_nothing(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         before = frozen(study)
         add_songs(study.store, 45)
         study.radio.refresh()
@@ -160,13 +153,13 @@ def test_a_rescan_changes_nothing_for_anybody(full: Store) -> None:
 
 
 def taken(cache: ArmCache, row: ArmRow, songs: SongSnapshot) -> int:
-    """Return how much is kept of an arm that nobody has rated in yet."""
+    """Return how much is kept of an arm without ratings."""
     with cache.locked(row.id, row.account) as cached:
         cached.updated(row, songs, [])
         return cached.nbytes
 
 
-def test_only_so_many_are_kept(full: Store) -> None:
+def test_the_cache_is_bounded(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
         songs = frozen(study)
         rows = []
@@ -184,12 +177,10 @@ def test_only_so_many_are_kept(full: Store) -> None:
         assert len(cache) == 0
 
 
-def test_a_store_that_was_put_back_is_believed(full: Store) -> None:
-    """What was learnt is made anew where the ratings are not those that it was learnt from."""
+def test_a_store_that_was_restored_counts(full: Store) -> None:
+    """A model is made again where the ratings are not those that it has learned."""
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         for _ in range(3):
             person.hears(arm)
         row, said = person.arms[0], person.songs(arm)
