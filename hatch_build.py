@@ -49,7 +49,7 @@ class PageCodeHook(BuildHookInterface[Any]):
         """Return what a build in an environment of its own needs."""
         return [] if is_there(Path(self.root)) or shutil.which("npm") else [_NODE]
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Bring the files, or end the build with the reason why not."""
         try:
             bring(Path(self.root))
@@ -123,7 +123,7 @@ def _run_npm(root: Path, folder: str, *options: str) -> None:
     if npm is None:
         msg = "building Bandstand needs npm, got none on the PATH; any Node.js since 18 brings it"
         raise RuntimeError(msg)
-    done = subprocess.run(  # noqa: S603  # the machine's npm, with fixed arguments
+    done = subprocess.run(  # the machine's npm, with fixed arguments
         [npm, *_INSTALL, *options],
         cwd=folder,
         env={**os.environ, **_trust()},
@@ -146,7 +146,7 @@ def _trust() -> dict[str, str]:
     wanted = f"{os.environ.get('NODE_OPTIONS', '')} --use-system-ca".strip()
     node = shutil.which("node")
     if node is not None:
-        known = subprocess.run(  # noqa: S603  # the machine's own
+        known = subprocess.run(  # the machine's own
             [node, "-e", "0"],
             env={**os.environ, "NODE_OPTIONS": wanted},
             capture_output=True,

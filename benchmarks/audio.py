@@ -117,7 +117,7 @@ def librosa_ratio(samples: Vector, turns: int) -> float:
 def _librosa_task(samples: Vector) -> Callable[[], object]:
     """Return librosa's task, on a clip that is in its own precision already."""
     try:
-        import librosa  # noqa: PLC0415  (only development has it)
+        import librosa
     except ImportError as problem:
         msg = "librosa must be installed to compare with it, found none; it is among the test tools"
         raise BandstandError(msg) from problem

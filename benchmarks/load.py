@@ -58,7 +58,7 @@ class Offered(NamedTuple):
 
     listener: int
     server: int  # which of the ports
-    told: int  # the last event that was acknowledged before the question
+    last_event: int  # the last event that was acknowledged before the question
     seq: int  # the last event that the choice takes into account
     at: int  # the moment for which it was made, in milliseconds
     step: int
@@ -86,7 +86,7 @@ class Outcome:
     @property
     def behind(self) -> int:
         """How many songs were chosen without the event before."""
-        return sum(one.seq < one.told for one in self.offered)
+        return sum(one.seq < one.last_event for one in self.offered)
 
     def count_error(self, name: str) -> None:
         """Count an error by its name."""
@@ -202,7 +202,7 @@ class _Listener:
         self._number, self._script, self._outcome = number, script, outcome
         self._servers, self._cookie = servers, script.cookies[number]
         self._name = f"{script.prefix}/{number}"
-        self._random = random.Random(self._name)  # noqa: S311
+        self._random = random.Random(self._name)
         self._offered: dict[str, Any] | None = None
         self._rated: int | None = None  # the event that can be retracted
         self._turns = 0
@@ -252,7 +252,7 @@ class _Listener:
         # One after the other, each listener from another place: none is soon heard again.
         return songs[(self._number * 7_919 + self._turns) % len(songs)]
 
-    async def _ask(self, due: float, told: int) -> None:
+    async def _ask(self, due: float, last_event: int) -> None:
         # Not the server that got the event.
         asked, server = time.perf_counter(), (self._number + self._turns + 1) % len(self._servers)
         reply = await self._servers[server].ask(_request("GET", "/api/next", self._cookie))
@@ -267,7 +267,7 @@ class _Listener:
             Offered(
                 listener=self._number,
                 server=server,
-                told=told,
+                last_event=last_event,
                 seq=offer["seq"],
                 at=offer["at"],
                 step=offer["step"],
@@ -314,8 +314,8 @@ async def _closed_loop(script: LoadScript, listeners: Sequence[_Listener]) -> No
 
 
 async def _open_loop(script: LoadScript, listeners: Sequence[_Listener]) -> None:
-    assert script.rate is not None  # noqa: S101
-    gaps, songs = random.Random(script.prefix), list(script.stars)  # noqa: S311
+    assert script.rate is not None
+    gaps, songs = random.Random(script.prefix), list(script.stars)
     due, begun = time.perf_counter(), []
     for listener in _turns(script, listeners):
         due += gaps.expovariate(script.rate)

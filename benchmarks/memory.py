@@ -81,8 +81,8 @@ def _engine(songs: int, columns: int, ratings: Sequence[int], seed: int) -> dict
 
 def _radio(songs: int, ratings: Sequence[int]) -> dict[str, Any]:
     """Return what a process holds that opens a store and answers a listener."""
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from benchmarks.fixtures.songs import add_listeners, add_songs  # noqa: PLC0415
+    from bandstand.store.database.connection import open_store
+    from benchmarks.fixtures.songs import add_listeners, add_songs
 
     with TemporaryDirectory(prefix="bandstand-bench-") as folder:
         place = str(Path(folder) / "radio.db")
@@ -119,11 +119,11 @@ def held_by_engine(order: Mapping[str, Any]) -> dict[str, Any]:
 
 def held_by_radio(order: Mapping[str, Any]) -> dict[str, Any]:
     """Return what this process holds after it has opened a store and answered."""
-    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
-    from bandstand.radio.service import Radio  # noqa: PLC0415
-    from bandstand.store import accounts  # noqa: PLC0415
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from benchmarks.fixtures.songs import LATER  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import current
+    from bandstand.radio.service import Radio
+    from bandstand.store import accounts
+    from bandstand.store.database.connection import open_store
+    from benchmarks.fixtures.songs import LATER
 
     with open_store(order["store"]) as store:
         radio = Radio(store, clock=lambda: LATER)

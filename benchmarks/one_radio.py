@@ -7,8 +7,8 @@ all songs. Each time is that of a radio which has just been opened.
 
 A change is what a scan does at its end, here in another thread while listeners take turns: missing
 files are marked, new songs are written, the features of all songs are brought up to date, and the
-radio is told. The folder that goes is the one from which a waiting listener would get a song, so
-that a radio which has not noticed offers it again.
+radio is refreshed. The folder that goes is the one from which a waiting listener would get a song,
+so that a radio which has not noticed offers it again.
 """
 
 from __future__ import annotations

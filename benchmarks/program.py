@@ -89,8 +89,8 @@ def write(document: Mapping[str, Any], json_file: str | None) -> None:
 def print_tables(document: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the targets, and a table for every part."""
     # Imported here: processes that only answer orders print nothing.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.markup import escape  # noqa: PLC0415
+    from rich.console import Console
+    from rich.markup import escape
 
     screen = console or Console()
     if not screen.is_terminal:
@@ -109,8 +109,8 @@ def print_tables(document: Mapping[str, Any], console: Console | None = None) ->
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
 
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     for name, value in rows[0].items():
@@ -138,7 +138,7 @@ def child(
     module: str, order: Mapping[str, Any], *, environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return the answer of `python -m benchmarks.MODULE`: JSON in, JSON out."""
-    done = subprocess.run(  # noqa: S603  (our own interpreter and module)
+    done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{module}"],
         env={**(environment or os.environ), "PYTHONPATH": str(_CHECKOUT)},
         input=json.dumps(order),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.program import OnRun
 
 _KNOWN: Final = "known listener"
-_PASSWORD: Final = "for one benchmark"  # noqa: S105  (of a store that is thrown away)
+_PASSWORD: Final = "for one benchmark"
 _RATING_RATE: Final = 10.0  # in a second
 _SONG_RATE: Final = 2.0  # as a hundred listeners who hear fifty seconds of each song
 _WARM_UP_TURNS: Final = 20

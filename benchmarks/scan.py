@@ -100,7 +100,7 @@ def _timed(library: Path, analyser: ClusterAnalyser, files: int) -> float:
 @contextmanager
 def private_cluster(*, workers: int) -> Iterator[str]:
     """Run a Dask cluster on this machine, and give the address of its scheduler."""
-    from distributed import LocalCluster  # noqa: PLC0415  (installed with bandstand[dask] only)
+    from distributed import LocalCluster
 
     with LocalCluster(
         n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"

@@ -47,7 +47,7 @@ class ServerProcess:
         log = self._home / f"{self._name}.log"
         command = ["serve", "--port", str(self.port), "--store", self._store]
         with log.open("wb") as output:
-            self._process = subprocess.Popen(  # noqa: S603  (our own interpreter and module)
+            self._process = subprocess.Popen(
                 [sys.executable, "-m", "bandstand", *command],
                 env=server_environment(self._home),
                 stdin=subprocess.DEVNULL,
@@ -79,7 +79,7 @@ class ServerProcess:
 
     def resident_bytes(self) -> int:
         """Return the memory of the server and of the processes that it has started."""
-        assert self._process is not None  # noqa: S101
+        assert self._process is not None
         return sum(_resident_bytes(pid) for pid in _family(self._process.pid))
 
     def _answers(self, log: Path) -> bool:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from benchmarks.program import OnRun
 
-_PASSWORD: Final = "for one benchmark"  # noqa: S105  (of a store that is thrown away)
+_PASSWORD: Final = "for one benchmark"
 _SERVERS: Final = 2
 _MEAN_RATINGS: Final = 50  # that a listener has given before
 _TURNS_TOGETHER: Final = 8  # while every listener comes once
@@ -82,7 +82,7 @@ def measure_serving(
         msg = f"rates must be positive numbers of turns a second, got {rates}"
         raise InvalidInputError(msg)
     # Imported here: the check needs no programs of PostgreSQL.
-    from benchmarks.fixtures.postgres import PrivatePostgres  # noqa: PLC0415
+    from benchmarks.fixtures.postgres import PrivatePostgres
 
     with (
         PrivatePostgres(connections=100) as postgres,
@@ -193,7 +193,7 @@ class Check:
     def compare(self, said: Offered, expected: Offer) -> None:
         """Compare one answer with the one that should have been given."""
         self.checked += 1
-        self.behind += said.seq < said.told
+        self.behind += said.seq < said.last_event
         score = expected.why.score
         self.by_model += score is not None
         is_same = (said.song, said.step) == (expected.song.id, expected.step)
@@ -236,7 +236,7 @@ def _twin(store: Store, name: str) -> tuple[list[events.Event], str]:
     """Return a listener's log, and a new account with the same seed."""
     with store.writing() as connection:
         account = accounts.by_name(connection, name)
-        assert account is not None, name  # noqa: S101
+        assert account is not None, name
         twin = accounts.create(
             connection,
             name=f"{secrets.token_hex(8)} of {name}",

@@ -10,7 +10,7 @@
     ├── UnreadableAudioError                    a file holds no sound that can be decoded
     ├── RefusedError                            a rule of the study does not allow it now
     └── StoreError                              the store cannot do what it was asked to
-        ├── StoreLockedError                    somebody else is writing to it for too long
+        ├── StoreLockedError                    another program is writing to it for too long
         ├── StoreFullError                      its disk is full; it works again when there is room
         ├── StoreFailedError                    its disk failed; nothing more is written
         ├── StudyUnreadableError                what it has of the open study makes no sense

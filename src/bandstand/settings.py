@@ -1,8 +1,9 @@
-"""What the value of a setting may be.
+"""Settings of a server: from a file, the environment and options of the command line.
 
-Each check takes a value, as TOML or an option gives it or as text from the environment, and
-returns it as the setting keeps it. What it refuses is said as the end of a sentence: "a whole
-number from 0 to 65535, got 'x'".
+    config.toml  <  environment, BANDSTAND_*  <  options
+
+What stands further right wins. A setting that does not exist, or whose value cannot be used, is
+refused with one sentence that names where it was set.
 """
 
 from __future__ import annotations
@@ -21,20 +22,29 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_SHOWN: Final = 60
+PREFIX: Final = "BANDSTAND_"
+CONFIG_VARIABLE: Final = "BANDSTAND_CONFIG"
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+
+# Variables that are no settings: the place of the file, and reference data of the tests.
+_OTHER_VARIABLES: Final = frozenset({CONFIG_VARIABLE, "BANDSTAND_SHARED_DATA"})
+_MAX_SHOWN: Final = 60  # characters of a value
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _HOST: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
-_LONGEST_HOST: Final = 253
+_MAX_HOST: Final = 253
 _SWITCH: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-# Names that no public registry gives away.
+# Names that no public registry assigns.
 _HOME_NAMES: Final = ("localhost", "local", "lan", "home", "internal", "home.arpa", "test")
 
 
 class Check(Protocol):
-    """Something that knows what a setting's value may be."""
+    """Checks the value of a setting.
+
+    A refusal is the end of a sentence: "a whole number from 0 to 65535, got 'x'".
+    """
 
     def __call__(self, value: Any, /, *, text: bool) -> Any:
-        """Return the value as it is kept, or refuse it."""
+        """Return the value as the setting keeps it; `text` if it is from the environment."""
         ...
 
 
@@ -66,7 +76,7 @@ def choice(names: Sequence[str]) -> Check:
 
 
 def switch(value: Any, /, *, text: bool) -> bool:
-    """Return whether something is on."""
+    """Return a switch: true or false."""
     chosen = _SWITCH.get(value.strip().lower()) if text else value
     if not isinstance(chosen, bool):
         _refuse("true or false", value)
@@ -74,7 +84,7 @@ def switch(value: Any, /, *, text: bool) -> bool:
 
 
 def store_place(value: Any, /, *, text: bool) -> str:  # noqa: ARG001
-    """Return the address of a store; whether it can be one is seen when it is opened."""
+    """Return the address of a store; opening the store checks more."""
     if not isinstance(value, str) or not value or "\0" in value:
         # Not shown: it may hold a password.
         msg = "a path or an address, got something else"
@@ -160,7 +170,7 @@ def _network(text: str) -> str:
     except ValueError:
         _refuse("a list of addresses or networks, such as 10.0.0.2 or 172.16.0.0/12", text)
     if network.prefixlen == 0:
-        _refuse("addresses of proxies, not of everybody", text)
+        _refuse("addresses of proxies, not of all machines", text)
     return str(network)
 
 
@@ -173,21 +183,14 @@ def _is_address(text: str) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    return len(text) <= _LONGEST_HOST and _HOST.fullmatch(text) is not None
+    return len(text) <= _MAX_HOST and _HOST.fullmatch(text) is not None
 
 
 def _refuse(expected: str, value: Any) -> NoReturn:
     shown = repr(value)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 3]}..."
     msg = f"{expected}, got {shown}"
     raise InvalidInputError(msg)
-
-
-# Everything about a server that its owner can choose.
-
-
-PREFIX: Final = "BANDSTAND_"
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 
 
 def _setting(default: Any, check: Check, says: str) -> Any:
@@ -211,7 +214,7 @@ class Settings:
         None, web_address, "the address outside, where a proxy answers for this server"
     )
     trusted_proxies: tuple[str, ...] = _setting(
-        (), addresses, "addresses or networks of proxies whose word on the client's address counts"
+        (), addresses, "addresses or networks of proxies that may state the client's address"
     )
     rescan_minutes: int = _setting(
         60, whole(0, 525_600), "minutes from one scan of the folders to the next; 0 is never"
@@ -229,7 +232,7 @@ class Settings:
     session_days: int = _setting(30, whole(1, 3_650), "days until a login ends")
     max_body_kb: int = _setting(64, whole(1, 65_536), "kilobytes that a request may carry")
     max_connections: int = _setting(
-        1_000, whole(10, 1_000_000), "connections at once; more are told to come back later"
+        1_000, whole(10, 1_000_000), "connections at once; more are refused with status 503"
     )
     access_log: bool = _setting(True, switch, "whether every request is logged")  # noqa: FBT003
     log_level: str = _setting("info", choice(LOG_LEVELS), "least important messages that are shown")
@@ -247,19 +250,6 @@ def variable(name: str) -> str:
     'BANDSTAND_RESCAN_MINUTES'
     """
     return PREFIX + name.upper()
-
-
-# Settings from a file, the environment and options of the command line.
-#
-#     config.toml  <  environment, BANDSTAND_*  <  options
-#
-# What stands further right wins. A setting that does not exist, or whose value cannot be used, is
-# refused with one sentence that names where it was set.
-
-
-CONFIG_VARIABLE: Final = "BANDSTAND_CONFIG"
-# What begins like a setting and is none: where the file is, and reference data of the tests.
-_NO_SETTINGS: Final = frozenset({CONFIG_VARIABLE, "BANDSTAND_SHARED_DATA"})
 
 
 def load_settings(
@@ -302,7 +292,7 @@ def _from_file(config: str | None, environment: Mapping[str, str]) -> dict[str, 
     if path is None or (named is None and not path.exists()):
         return {}
     content = read_toml(path, "the configuration")
-    home = Path(os.path.abspath(path)).parent  # noqa: PTH100  # links stay as they are
+    home = Path(os.path.abspath(path)).parent  # links stay as they are
     return {
         name: _checked(name, _placed(name, value, home), source=str(path), text=False)
         for name, value in content.items()
@@ -326,7 +316,7 @@ def _path(text: str, home: Path) -> str:
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found = {}
     for key, value in sorted(environment.items()):
-        if not key.startswith(PREFIX) or key in _NO_SETTINGS or not value:
+        if not key.startswith(PREFIX) or key in _OTHER_VARIABLES or not value:
             continue
         name = key.removeprefix(PREFIX).lower()
         found[name] = _checked(name, value, source=key, text=True)
@@ -362,6 +352,6 @@ def _option(name: str) -> str:
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415  # only for whoever mistypes
+    from difflib import get_close_matches  # noqa: PLC0415  # only for a mistyped name
 
     return next(iter(get_close_matches(name, known, n=1)), None)

@@ -73,8 +73,8 @@ def test_no_cases_are_refused() -> None:
 )
 def test_equal_songs_may_change_places_and_others_may_not(
     found: list[int],
-    right: bool,  # noqa: FBT001  (a value of the table above)
-    same: bool,  # noqa: FBT001
+    right: bool,
+    same: bool,
 ) -> None:
     question = Question(level=0.9, count=2, allowed=CandidateSet.everything(4))
     outcome = compared(np.array(found), VALUES, question)

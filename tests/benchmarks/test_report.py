@@ -39,9 +39,9 @@ def absent(_: Any) -> dict[str, Any]:
 )
 def test_a_target_holds_on_one_side_of_its_bound(
     relation: str,
-    below: bool,  # noqa: FBT001  (values of the table above)
-    equal: bool,  # noqa: FBT001
-    above: bool,  # noqa: FBT001
+    below: bool,
+    equal: bool,
+    above: bool,
 ) -> None:
     target = Target("scan", "ratio", relation, 2.0, "×")
     assert [target.check(value)["holds"] for value in (1.0, 2.0, 3.0)] == [below, equal, above]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.fixtures.web.servers import Server
 
 CREATE = "Create the account and start"
-NEW_PASSWORD = "a brass band on Sunday"  # noqa: S105
+NEW_PASSWORD = "a brass band on Sunday"
 
 
 @pytest.fixture

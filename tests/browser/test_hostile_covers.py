@@ -90,7 +90,7 @@ def is_long(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="module")
-def server(is_long: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # noqa: FBT001
+def server(is_long: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A radio in whose library every hostile picture is several times."""
     library, home = tmp_path_factory.mktemp("library"), tmp_path_factory.mktemp("home")
     songs = [*_with_pictures_beside(library), *_with_pictures_inside(library, is_long=is_long)]

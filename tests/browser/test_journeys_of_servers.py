@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.fixtures.web.servers import Server
 
-NEW_PASSWORD: Final = "a brass band on Sunday"  # noqa: S105
+NEW_PASSWORD: Final = "a brass band on Sunday"
 _ADDRESS: Final = re.compile(r"^Bandstand plays at (\S+)$", re.MULTILINE)
 _PATIENCE: Final = 120.0  # seconds
 # What a browser says of a server that is not there; nobody can keep it from saying so.

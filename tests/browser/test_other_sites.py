@@ -23,8 +23,7 @@ from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.studies import NewArm
 from bandstand.study.design import Design
-from bandstand.study.records import FrozenSongs
-from bandstand.study.song_snapshot import to_bytes
+from bandstand.study.records import SongSnapshot, to_bytes
 from bandstand.web.routes.page import PAGE as OWN_PAGE
 from tests.fixtures.browser import attacker as other_site
 from tests.fixtures.browser.attacker import attacker
@@ -134,7 +133,7 @@ class Victim:
 def in_a_study(server: Server, name: str, song: str) -> str:
     """Let somebody take part in a study, with a song to be rated; return the id of their part."""
     design = Design(algorithms=("random", "greedy-cn"))
-    catalogue = to_bytes(FrozenSongs.of([song], [[1.0, 1.0]]))
+    catalogue = to_bytes(SongSnapshot.of([song], [[1.0, 1.0]]))
     now, account = system_clock(), server.ids[name]
     with open_store(server.store) as store, store.writing() as connection:
         study = studies.create(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tests.fixtures.browser.visit import Watched
 
-PASSWORD = "a tuba in the attic"  # noqa: S105
+PASSWORD = "a tuba in the attic"
 
 
 def users(ann: Watched) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def adds_up(shown: list[dict[str, Any]]) -> bool:
 
 
 def test_whatever_the_parts_are_what_is_shown_adds_up(sums: Watched) -> None:
-    rng = random.Random(SEED)  # noqa: S311  # no secret
+    rng = random.Random(SEED)  # no secret
     whys = [drawn_choice(rng) for _ in range(CASES)]
     shown, exact = sums.page.evaluate(
         f"""async (whys) => {{ {IMPORT}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.fixtures.browser.visit import Watched
     from tests.fixtures.web.servers import Server
 
-NEW_PASSWORD = "a tuba in the attic"  # noqa: S105
+NEW_PASSWORD = "a tuba in the attic"
 
 
 @pytest.fixture(scope="module")

@@ -12,25 +12,19 @@ import bandstand.cli
 from bandstand import __version__
 from bandstand.cli import COMMANDS
 from bandstand.errors import ConvergenceError, InvalidInputError, NotFittedError
-from tests.fixtures.child_processes import PATIENCE, started
-from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import (
+    assert_refused,
+    environment,
+    python_apart,
+    run,
+    run_apart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.fixtures.cli.files import Files
-
-
-def run_python(program: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(**variables),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
-    return done.stdout
 
 
 # ── Help and versions ────────────────────────────────────────────────────────────────────
@@ -54,7 +48,7 @@ def test_help_waits_for_nothing_heavy() -> None:
         "import sys; from bandstand.cli import main; main(['--help']);"
         "main(['recommend', '--help']); print(*sys.modules)"
     )
-    modules = run_python(program).split()
+    modules = python_apart(b"", "-c", program).out.split()
     assert {"numpy", "scipy", "rich", "matplotlib"}.isdisjoint(modules)
 
 
@@ -122,16 +116,9 @@ def test_a_mistake_of_ours_shows_where_it_is_only_in_development_mode() -> None:
         "sys.exit(cli.main(['fail']))"
     )
     for options, shown in (([], False), (["-X", "dev"], True)):
-        done = subprocess.run(
-            [sys.executable, *options, "-c", program],
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE,
-        )
-        assert done.returncode == 1
-        assert ("Traceback" in done.stderr) == shown
+        outcome = python_apart(b"", *options, "-c", program)
+        assert outcome.code == 1
+        assert ("Traceback" in outcome.err) == shown
 
 
 def test_an_unknown_command_is_refused() -> None:
@@ -181,7 +168,7 @@ def test_matrices_get_one_thread_unless_the_user_chose(chosen: dict[str, str], u
         "from bandstand.cli import main; main(['--version'])\n"
         "print(os.environ.get('OPENBLAS_NUM_THREADS', ''))"
     )
-    assert run_python(program).splitlines()[1:] == ([used] if used else [""])
+    assert python_apart(b"", "-c", program).out.splitlines()[1:] == ([used] if used else [""])
 
 
 def test_letters_that_the_output_cannot_show_do_not_stop_it(files: Files) -> None:

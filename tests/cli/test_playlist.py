@@ -44,7 +44,7 @@ def test_the_ending_of_the_file_or_an_option_names_the_format(place: Path, tmp_p
         assert playlist(place, "--listener", "ben", "--out", out) == (0, "", "")
     assert len(paths((tmp_path / "evening.m3u8").read_text())) == 20
     track = "{http://xspf.org/ns/0/}track"
-    assert len(list(ET.parse(tmp_path / "evening.xspf").iter(track))) == 20  # noqa: S314
+    assert len(list(ET.parse(tmp_path / "evening.xspf").iter(track))) == 20
     assert len(json.loads((tmp_path / "evening.jspf").read_text())["playlist"]["track"]) == 20
     other = tmp_path / "evening.m3u8"
     assert playlist(place, "--listener", "ben", "--format", "jspf", "--out", other).code == 0

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
 from contextlib import redirect_stderr
 from typing import TYPE_CHECKING
 
@@ -11,8 +9,7 @@ import pytest
 
 from bandstand.cli import _progress as progress
 from bandstand.cli._progress import counting
-from tests.fixtures.child_processes import PATIENCE
-from tests.fixtures.cli.run_command import environment
+from tests.fixtures.cli.run_command import python_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +50,9 @@ def wait(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def test_a_bar_shows_how_many_how_fast_and_how_long() -> None:
-    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as told:
+    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as show:
         for done in range(1, 51):
-            told(done, 200)
+            show(done, 200)
     assert "Scanning" in terminal.seen
     assert "50/200" in terminal.seen
     assert "files/s" in terminal.seen
@@ -63,15 +60,15 @@ def test_a_bar_shows_how_many_how_fast_and_how_long() -> None:
 
 
 def test_a_bar_may_grow_as_more_is_found() -> None:
-    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as told:
-        told(10, 10)
-        told(11, 12)
+    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as show:
+        show(10, 10)
+        show(11, 12)
     assert "11/12" in terminal.seen
 
 
 def test_a_bar_of_nothing_is_no_error() -> None:
-    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as told:
-        told(0, 0)
+    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as show:
+        show(0, 0)
     assert "0/0" in terminal.seen
     with redirect_stderr(Terminal()) as terminal, counting("Composing"):
         pass
@@ -82,8 +79,8 @@ def test_the_cursor_comes_back_when_the_work_fails() -> None:
     terminal = Terminal()
 
     def fail() -> None:
-        with redirect_stderr(terminal), counting("Scanning") as told:
-            told(1, 2)
+        with redirect_stderr(terminal), counting("Scanning") as show:
+            show(1, 2)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -97,20 +94,20 @@ def test_the_cursor_comes_back_when_the_work_fails() -> None:
 def test_work_that_is_soon_done_says_nothing(
     capsys: pytest.CaptureFixture[str], wait: Callable[[float], None]
 ) -> None:
-    with counting("Scanning") as told:
+    with counting("Scanning") as show:
         for done in range(100):
             wait(0.125)
-            told(done, 100)
+            show(done, 100)
     assert capsys.readouterr() == ("", "")
 
 
 def test_long_work_says_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], wait: Callable[[float], None]
 ) -> None:
-    with counting("Scanning") as told:
+    with counting("Scanning") as show:
         for done in range(1, 961):
             wait(0.125)
-            told(done, 2_400)
+            show(done, 2_400)
     out, err = capsys.readouterr()
     assert not out
     lines = err.splitlines()
@@ -121,24 +118,16 @@ def test_long_work_says_a_line_now_and_then(
 def test_a_line_about_nothing_done_is_no_error(
     capsys: pytest.CaptureFixture[str], wait: Callable[[float], None]
 ) -> None:
-    with counting("Scanning") as told:
+    with counting("Scanning") as show:
         wait(31)
-        told(0, 2_400)
+        show(0, 2_400)
     assert capsys.readouterr().err == "Scanning: 0 of 2,400\n"
 
 
 def test_rich_is_not_imported_without_a_terminal() -> None:
     program = (
         "import sys; from bandstand.cli._progress import counting\n"
-        "with counting('x') as told: told(1, 2)\n"
+        "with counting('x') as show: show(1, 2)\n"
         "print('rich' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert python_apart(b"", "-c", program) == (0, "False\n", "")

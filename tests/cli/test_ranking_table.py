@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.cli._ranking_table import elapsed_in_words, in_columns
-from tests.fixtures.child_processes import started
-from tests.fixtures.cli.run_command import environment
+from bandstand.cli._ranking import elapsed_in_words
+from bandstand.cli._tables import in_columns
+from tests.fixtures.cli.run_command import on_a_terminal
 
 if TYPE_CHECKING:
     from tests.fixtures.cli.files import Files
@@ -31,13 +27,13 @@ def test_the_table_says_for_each_item_what_the_json_says(files: Files) -> None:
     assert sorted(whens) == ["1 day 0 h", "23 h 56 min", "never", "now"]
 
 
-def test_below_the_table_is_what_was_learnt(files: Files) -> None:
-    made, learnt = files.recommend("--raw").out.split("\n\n")[1].splitlines()
+def test_below_the_table_is_what_was_learned(files: Files) -> None:
+    made, learned = files.recommend("--raw").out.split("\n\n")[1].splitlines()
     assert made == "bayes-ucb-cn-x, step 6, seed 0, quantile at level 0.833333"
-    assert learnt == "Recovery time 272.6 ± 171.5 minutes; noise of a rating 1.68."
-    made, learnt = files.recommend("--algorithm", "random").out.split("\n\n")[1].splitlines()
+    assert learned == "Recovery time 272.6 ± 171.5 minutes; noise of a rating 1.68."
+    made, learned = files.recommend("--algorithm", "random").out.split("\n\n")[1].splitlines()
     assert made == "random, step 6, seed 0"
-    assert learnt == "Recovery time unknown; noise of a rating unknown."
+    assert learned == "Recovery time unknown; noise of a rating unknown."
 
 
 def test_what_does_not_exist_is_a_dash(files: Files) -> None:
@@ -78,30 +74,11 @@ def test_ids_cannot_steer_the_terminal(files: Files) -> None:
     assert all(name in out for name in ("two\\nlines ", "\\x1b[31mred ", "[bold]b "))
 
 
-def on_a_terminal(files: Files) -> str:
-    """Return what the command shows on a terminal of 100 columns."""
-    master, slave = pty.openpty()
-    shown = b""
-    with started(
-        [sys.executable, "-m", "bandstand", *files.arguments()],
-        env=environment(TERM="xterm", COLUMNS="100", PYTHONUTF8="1"),
-        stdout=slave,
-        stderr=subprocess.STDOUT,
-    ) as process:
-        os.close(slave)
-        try:
-            while chunk := os.read(master, 65_536):
-                shown += chunk
-        except OSError:  # Linux says so when the last writer is gone
-            pass
-        os.close(master)
-        assert process.wait() == 0
-    return shown.decode()
-
-
 def test_a_terminal_gets_a_frame(files: Files) -> None:
     files.write(items='id,a\n[bold]b,3\n"\x1b[31mred",2\n', history="item_id,time,rating\n")
-    shown = on_a_terminal(files)
+    size = {"TERM": "xterm", "COLUMNS": "100", "PYTHONUTF8": "1"}
+    code, shown = on_a_terminal(*files.arguments(), **size)
+    assert code == 0
     assert "│" in shown
     assert "[bold]b" in shown
     assert "\\x1b[31mred" in shown

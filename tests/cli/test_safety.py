@@ -1,11 +1,9 @@
-"""`backup`, `restore`, `verify`, `export` and `import`, as somebody uses them."""
+"""`backup`, `restore`, `verify`, `export` and `import`, as commands."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -20,10 +18,8 @@ from bandstand.store.database.location import parse_location
 from bandstand.store.database.schema import STUDY
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.events import snapshots
-from bandstand.study.records import FrozenSongs
-from bandstand.study.song_snapshot import to_bytes
-from tests.fixtures.child_processes import PATIENCE
-from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
+from bandstand.study.records import SongSnapshot, to_bytes
+from tests.fixtures.cli.run_command import assert_refused, python_apart, run, run_apart
 from tests.fixtures.store.sample_store import Life, add_life
 
 
@@ -34,7 +30,7 @@ def store(tmp_path: Path) -> str:
 
 def frozen() -> bytes:
     """Return the songs of a study."""
-    return to_bytes(FrozenSongs.of(["a", "b"], np.ones((2, 3))))
+    return to_bytes(SongSnapshot.of(["a", "b"], np.ones((2, 3))))
 
 
 @pytest.fixture
@@ -181,16 +177,10 @@ def test_an_export_goes_through_a_pipe(store: str, tmp_path: Path) -> None:
     assert printed.code == 0, printed.err
     assert run("export", tmp_path / "file", "--store", store).code == 0
     assert printed.out.encode() == (tmp_path / "file").read_bytes()
-    done = subprocess.run(
-        [sys.executable, "-m", "bandstand", "import", "-", "--store", str(tmp_path / "other.db")],
-        input=printed.out.encode(),
-        env=environment(),
-        capture_output=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(b"Imported 5 songs")
+    words = ("-m", "bandstand", "import", "-", "--store", tmp_path / "other.db")
+    read = python_apart(printed.out.encode(), *words)
+    assert read.code == 0, read.err
+    assert read.out.startswith("Imported 5 songs")
 
 
 def test_what_one_account_has_is_exported(store: str, life: Life, tmp_path: Path) -> None:
@@ -199,7 +189,7 @@ def test_what_one_account_has_is_exported(store: str, life: Life, tmp_path: Path
     text = out.read_text(encoding="utf-8")
     assert life.bob.id in text
     assert life.ann.id not in text
-    assert_refused(run("export", out, "--user", "carl", "--store", store), "nobody has")
+    assert_refused(run("export", out, "--user", "carl", "--store", store), "no account has")
     assert out.read_text(encoding="utf-8") == text
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from bandstand.cli._scan_display import in_words, showing
+from bandstand.cli.serve import in_words, showing
 from bandstand.music.library.scanner import Progress, ProgressBoard
 from bandstand.store.songs.scans import ScanCounts
 

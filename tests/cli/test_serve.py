@@ -159,7 +159,7 @@ def test_others_are_served_with_a_word_of_warning_and_by_one_server_only(
         answer = httpx.get(f"http://127.0.0.1:{server.port}/health")
         assert answer.status_code == 200
         assert "server" not in answer.headers
-        assert "passwords travel to it unencrypted" in server.output
+        assert "passwords are sent unencrypted" in server.output
         assert "GET /health" not in server.output
 
 
@@ -198,7 +198,7 @@ def rate(server: Server, *, songs: int) -> list[int]:
 
 
 def rate_until_the_end(server: Server, turn: int) -> list[int]:
-    """Rate without a pause until nobody answers; return the numbers that were acknowledged."""
+    """Rate without a pause until the server is gone; return the numbers that were acknowledged."""
     client = server.client("ben")
     song = client.get("/api/next").json()["song"]["id"]
     numbers: list[int] = []

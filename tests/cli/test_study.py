@@ -21,9 +21,8 @@ from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location
 from bandstand.store.database.serving_lock import serving_lock
-from bandstand.study.design import Design
-from bandstand.study.design_file import read_design
-from bandstand.study.opening import open_study
+from bandstand.study.design import Design, read_design
+from bandstand.study.study_store import open_study
 from bandstand.web.security.passwords import check
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
@@ -42,7 +41,7 @@ _ADDRESS = re.compile(r"^Bandstand plays at (\S+)$", re.MULTILINE)
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Return the file of a study without waits, which anybody could do in a second."""
+    """Return the file of a study without waits, which takes a second."""
     return written(tmp_path / "study.toml")
 
 
@@ -99,11 +98,6 @@ def _address(process: subprocess.Popen[Any], log: Path) -> str:
     return found[1]
 
 
-def opened_once(file: Path, store: str, home: Path) -> None:
-    with running(file, "--store", store, home=home):
-        pass
-
-
 def take_part(address: str, name: str, password: str) -> None:
     """Do the whole study as a browser would."""
     with httpx.Client(base_url=address, timeout=PATIENCE) as client:
@@ -145,11 +139,11 @@ def test_a_study_from_the_first_file_to_the_report(tmp_path: Path) -> None:
     again = run("study", "report", "--from", tmp_path / "out" / "export", tmp_path / "again")
     assert again.code == 0, again.err
     assert all_files(tmp_path / "again") == all_files(tmp_path / "out")
-    assert_nobody_is_named(store, tmp_path / "out")
+    assert_no_one_is_named(store, tmp_path / "out")
     assert_refused(run("study", "run", file, music, "--store", store, "--port", "0"), "closed")
 
 
-def assert_nobody_is_named(store: str, out: Path) -> None:
+def assert_no_one_is_named(store: str, out: Path) -> None:
     """Check that neither names nor ids of accounts are in a report."""
     with open_store(store) as opened, opened.reading() as connection:
         ids = [account.id for account in accounts.all_accounts(connection)]
@@ -219,15 +213,16 @@ def titles(store: str) -> list[str]:
 
 
 def test_a_study_resumed_with_another_configuration_is_refused_and_nothing_is_lost(
-    tmp_path: Path, file: Path, store: str
+    tmp_path: Path, study: tuple[Path, str]
 ) -> None:
-    opened_once(file, store, tmp_path)
+    file, store = study
     before = rows(store)
     other = written(tmp_path / "other.toml", rest_seconds=10, seed=2)
     outcome = run("study", "run", other, "--store", store, "--port", "0")
     assert_refused(outcome, "rest_seconds is 10 instead of 0", "seed is 2 instead of 1")
     assert rows(store) == before
-    opened_once(file, store, tmp_path)
+    with running(file, "--store", store, home=tmp_path):
+        pass
     assert rows(store) == before
 
 
@@ -253,7 +248,7 @@ def test_a_study_in_a_store_that_is_served_already_is_not_said_to_be_open(
     assert outcome.out == ""
 
 
-def test_a_file_that_was_changed_changes_nothing_and_is_told_where_one_only_reads(
+def test_a_file_that_was_changed_changes_nothing_and_is_noted_by_commands_that_only_read(
     tmp_path: Path, study: tuple[Path, str]
 ) -> None:
     _, store = study
@@ -271,8 +266,8 @@ def test_a_file_that_was_changed_changes_nothing_and_is_told_where_one_only_read
     assert "Warning" not in run("study", "status", study[0], "--store", store).err
 
 
-def test_one_study_at_a_time(tmp_path: Path, file: Path, store: str) -> None:
-    opened_once(file, store, tmp_path)
+def test_one_study_at_a_time(tmp_path: Path, study: tuple[Path, str]) -> None:
+    _, store = study
     second = written(tmp_path / "second.toml", title="Mornings")
     outcome = run("study", "run", second, "--store", store, "--port", "0")
     assert_refused(outcome, "'Evenings' is", "study close")
@@ -335,7 +330,7 @@ def test_invitations_are_shown_once_and_let_people_in(
             assert check(accounts.password_hash(connection, account.id), password).matches
     told_of = run("study", "status", study[0], "--store", store).out
     assert "0 take part, 2 are invited" in told_of
-    # Numbers are drawn: whoever knows that they are p01 does not know their row of the square.
+    # Numbers are drawn: the name p01 does not tell the row of the square.
     found = [(each.number, each.made_for_study) for each in participants(store).values()]
     assert sorted(found) == [(1, True), (2, True)]
     third = invite(study, "--count", "1")
@@ -343,7 +338,7 @@ def test_invitations_are_shown_once_and_let_people_in(
     assert "the address that `study run` shows; passwords are not shown again" in third.err
 
 
-def test_whoever_has_an_account_takes_part_with_it(study: tuple[Path, str]) -> None:
+def test_an_account_that_exists_takes_part(study: tuple[Path, str]) -> None:
     _, store = study
     with open_store(store) as opened, opened.writing() as connection:
         ann = accounts.create(connection, name="Ann", role="admin", password_hash="x", now=0)  # noqa: S106

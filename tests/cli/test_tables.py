@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.cli._ratings_table import HistoryRow, read_history, read_items
+from bandstand.cli._ranking import HistoryRow, read_history, read_items
 from tests.fixtures.cli.files import HISTORY, ITEMS
 
 if TYPE_CHECKING:

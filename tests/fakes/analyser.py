@@ -64,7 +64,7 @@ def analysis_version() -> int:
 def invented(path: bytes) -> Analysis | str:
     """Return what an inventor finds in a file."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - bytes
+        with open(path, "rb") as file:
             mark, status = fingerprint(file), os.fstat(file.fileno())
             content = file.read()
     except OSError:

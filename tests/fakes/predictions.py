@@ -79,8 +79,8 @@ class BlindPrediction:
 
     def best_by_quantile(
         self,
-        level: float,  # noqa: ARG002
-        count: int,  # noqa: ARG002
+        level: float,
+        count: int,
         allowed: Choice,
     ) -> Indices:
         return allowed_of(allowed, len(self)).rows()[:0]

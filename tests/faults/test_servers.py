@@ -52,7 +52,7 @@ LONGEST_START = 30.0
 
 def kill_again_and_again(home: Path, kills: int, seed: int) -> str:
     """Return figures in words, after a server was killed so many times and lost nothing."""
-    draw, starts = random.Random(seed), []  # noqa: S311
+    draw, starts = random.Random(seed), []
     with harmed(home) as server:
         songs = song_ids(server)
         with Listeners(server, NAMES, songs) as listeners:

@@ -79,7 +79,7 @@ def address(song_id: str) -> str:
 def test_an_m3u_has_two_lines_for_each_song(
     listed: list[SongRecord],
     title: str,
-    paths: bool,  # noqa: FBT001
+    paths: bool,
 ) -> None:
     entries = by_path(listed) if paths else by_address(listed, address)
     lines = m3u8(entries, title=title).split(b"\n")
@@ -97,10 +97,10 @@ def test_an_m3u_has_two_lines_for_each_song(
 def test_an_xspf_is_xml_whatever_the_tags_are(
     listed: list[SongRecord],
     title: str,
-    paths: bool,  # noqa: FBT001
+    paths: bool,
 ) -> None:
     entries = by_path(listed) if paths else by_address(listed, address)
-    document = ET.fromstring(xspf(entries, title=title))  # noqa: S314 - our own
+    document = ET.fromstring(xspf(entries, title=title))
     assert document.tag == f"{NAMESPACE}playlist"
     tracks = document.findall(f"{NAMESPACE}trackList/{NAMESPACE}track")
     assert len(tracks) == len(listed)
@@ -137,7 +137,7 @@ def test_an_empty_playlist_is_a_playlist(form: str) -> None:
 
 def test_tags_of_real_text_come_back_from_xml() -> None:
     given_title = "Line\nand ]]> & <b>bold</b> 日本 \U0001f600"
-    document = ET.fromstring(xspf(by_path([song(title=given_title)]), title="t"))  # noqa: S314
+    document = ET.fromstring(xspf(by_path([song(title=given_title)]), title="t"))
     assert document.findtext(f".//{NAMESPACE}track/{NAMESPACE}title") == given_title
 
 
@@ -153,7 +153,7 @@ def test_xml_that_is_put_together_carelessly_would_be_noticed(
     careless: Callable[[Entry], str], text: str
 ) -> None:
     with pytest.raises(ET.ParseError):
-        ET.fromstring(careless(by_path([song(title=text)])[0]))  # noqa: S314
+        ET.fromstring(careless(by_path([song(title=text)])[0]))
 
 
 def _path_in(place: bytes) -> bytes:

@@ -8,5 +8,5 @@ import pytest
 def fresh_rng() -> np.random.Generator:
     """Return a generator whose seed is shown with a failure."""
     seed = np.random.SeedSequence().generate_state(1)[0]
-    print(f"seed {seed}")  # noqa: T201  (pytest shows it when the test fails)
+    print(f"seed {seed}")
     return np.random.default_rng(seed)

@@ -47,5 +47,5 @@ def test_the_ranks_of_the_truth_are_uniform_in_the_long_run(
 ) -> None:
     simulations = 400 if isinstance(world, MetropolisWorld) else 1_000
     p_values = calibration(world, simulations=simulations, rng=fresh_rng)
-    print(p_values)  # noqa: T201
+    print(p_values)
     assert passes(p_values), p_values

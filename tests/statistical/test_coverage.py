@@ -62,5 +62,5 @@ def test_a_planted_error_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("count", [0, 1, 5, 30, 200])
 def test_the_interval_covers_between_875_and_925_in_a_thousand(count: int) -> None:
     hits = covered(count, listeners=1_000, rng=np.random.default_rng([SEED, count]))
-    print(f"N = {count}: {hits} of 1,000")  # noqa: T201
+    print(f"N = {count}: {hits} of 1,000")
     assert 875 <= hits <= 925

@@ -37,5 +37,5 @@ def test_the_sampler_leaves_the_joint_law_as_it_is_in_the_long_run(
     world: Stepped[Any], fresh_rng: np.random.Generator
 ) -> None:
     p_values = geweke(world, draws=20_000, steps=6, rng=fresh_rng)
-    print(p_values)  # noqa: T201
+    print(p_values)
     assert passes(p_values), p_values

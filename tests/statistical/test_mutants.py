@@ -32,5 +32,5 @@ def test_every_planted_error_is_seen_in_the_long_run(monkeypatch: pytest.MonkeyP
         marks = [{True: "seen", False: "missed", None: ""}[found.get(check)] for check in CHECKS]
         rows.append(f"{mutant.name:24}" + "".join(f"{mark:14}" for mark in marks))
         unseen += [] if any(found.values()) else [mutant.name]
-    print("\n".join([" " * 24 + "".join(f"{check:14}" for check in CHECKS), *rows]))  # noqa: T201
+    print("\n".join([" " * 24 + "".join(f"{check:14}" for check in CHECKS), *rows]))
     assert not unseen

@@ -37,11 +37,11 @@ def problem(count: int) -> tuple[History, Songs]:
 @cache
 def draws_of_nuts(count: int, length: int) -> Any:
     """Return draws of U from NUTS: (chains, draws, songs)."""
-    import jax  # noqa: PLC0415
-    import jax.numpy as jnp  # noqa: PLC0415
-    import numpyro  # noqa: PLC0415
-    import numpyro.distributions as dist  # noqa: PLC0415
-    from numpyro.infer import MCMC, NUTS  # noqa: PLC0415
+    import jax
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
 
     numpyro.set_host_device_count(1)
     jax.config.update("jax_enable_x64", True)  # noqa: FBT003
@@ -89,7 +89,7 @@ class Gap(NamedTuple):
 def test_the_exact_engine_agrees_with_nuts(count: int) -> None:
     worst = differences(count, 10_000)
     for name, gap in worst.items():
-        print(f"N = {count}, {name}: {gap.distance:.4f} sd, allowed {gap.allowed:.4f}")  # noqa: T201
+        print(f"N = {count}, {name}: {gap.distance:.4f} sd, allowed {gap.allowed:.4f}")
     assert all(gap.excess < 0 for gap in worst.values())
 
 

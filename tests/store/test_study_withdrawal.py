@@ -52,7 +52,7 @@ def take_part(
     store: Store, study: str, songs: list[str], *, made_for_study: bool, ratings: int = 150
 ) -> tuple[str, list[str]]:
     """Return an account that listens between what others do, and the words that tell of it."""
-    draw = random.Random(1)  # noqa: S311
+    draw = random.Random(1)
     with store.writing() as connection:
         account = add_account(connection, PLANTED).id
         number = studies.free_number(connection, study)

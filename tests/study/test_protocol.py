@@ -17,12 +17,12 @@ from bandstand.study.protocol import (
     DAY,
     HOUR,
     ArmState,
-    Offered,
+    PendingSong,
     check_begin,
     check_offer,
     check_rating,
     may_rate_at,
-    standing,
+    next_step,
 )
 from tests.fixtures.study.playing import World, audit
 
@@ -70,7 +70,7 @@ class Participating(RuleBasedStateMachine):
 
     @rule(short=st.integers(0, 1))
     def wait_as_told(self, short: int) -> None:
-        until = standing(self.world.design, self.world.arms, self.world.now).until
+        until = next_step(self.world.design, self.world.arms, self.world.now).until
         if until is not None:
             self.world.now = max(self.world.now, until - short)
 
@@ -90,7 +90,7 @@ class Participating(RuleBasedStateMachine):
         for _ in range(count):
             if patient:
                 self.wait_as_told(short=0)
-            place = standing(self.world.design, self.world.arms, self.world.now).place
+            place = next_step(self.world.design, self.world.arms, self.world.now).place
             if place is None:
                 return
             self._try(lambda arm=place - 1: self.world.begin(arm))  # type: ignore[misc]
@@ -113,7 +113,7 @@ class Participating(RuleBasedStateMachine):
     def rate(
         self, *, ahead: int, known: bool, played: float, song_seconds: float, arm: int | None
     ) -> None:
-        place = standing(self.world.design, self.world.arms, self.world.now).place
+        place = next_step(self.world.design, self.world.arms, self.world.now).place
         chosen = (place or 1) - 1 if arm is None else arm % len(self.world.arms)
         number = self.world.arms[chosen].rated + 1 + ahead
 
@@ -152,7 +152,7 @@ class Participating(RuleBasedStateMachine):
     @invariant()
     def what_is_said_to_be_possible_is(self) -> None:
         world = self.world
-        stands = standing(world.design, world.arms, world.now)
+        stands = next_step(world.design, world.arms, world.now)
         if stands.state == "done":
             assert all(arm.finished for arm in world.arms)
             return
@@ -166,7 +166,7 @@ class Participating(RuleBasedStateMachine):
             assert stands.until is not None
             assert stands.until > world.now
             assert stands.why in {"resting", "too_soon", "too_many_today"}
-            after = standing(world.design, world.arms, stands.until)
+            after = next_step(world.design, world.arms, stands.until)
             assert after.state == {"rest": "listen", "wait": "begin"}[stands.state]
 
 
@@ -179,7 +179,7 @@ def test_whoever_hurries_through_keeps_all_rules(design: Design) -> None:
     world = World(design)
     world.hurry_through()
     assert all(arm.finished for arm in world.arms)
-    assert standing(design, world.arms, world.now).state == "done"
+    assert next_step(design, world.arms, world.now).state == "done"
     audit(design, world)
 
 
@@ -216,7 +216,7 @@ def done(place: int, at: int) -> ArmState:
 
 
 def listening(offered_at: int = NOW, number: int = 1) -> ArmState:
-    pending = Offered(number=number, song="a", offered_at=offered_at)
+    pending = PendingSong(number=number, song="a", offered_at=offered_at)
     return arm(begun_at=NOW, rated=number - 1, last_rated_at=NOW, pending=pending)
 
 
@@ -228,7 +228,7 @@ def refused(check: Callable[..., None], *args: object, **named: object) -> Refus
 
 def test_the_first_arm_may_begin_at_any_time() -> None:
     check_begin(Design(), [arm(1), arm(2)], "arm 1", NOW)
-    assert standing(Design(), [arm(1), arm(2)], NOW).state == "begin"
+    assert next_step(Design(), [arm(1), arm(2)], NOW).state == "begin"
 
 
 def test_the_second_arm_must_wait_six_hours() -> None:
@@ -309,7 +309,7 @@ def test_after_twenty_ratings_comes_a_rest(rated: int) -> None:
         "the next song comes in 3 min 20 s"
     )
     check_offer(Design(), resting, NOW + 240_000)
-    stands = standing(Design(), [resting], NOW)
+    stands = next_step(Design(), [resting], NOW)
     assert (stands.state, stands.until, stands.why) == ("rest", NOW + 240_000, "resting")
     assert stands.message is not None
 
@@ -320,7 +320,7 @@ def test_there_is_no_rest_in_between(rated: int) -> None:
 
 
 def test_a_song_that_waits_may_always_be_asked_for_again() -> None:
-    pending = Offered(number=21, song="a", offered_at=NOW)
+    pending = PendingSong(number=21, song="a", offered_at=NOW)
     check_offer(Design(), arm(begun_at=NOW, rated=20, last_rated_at=NOW, pending=pending), NOW)
 
 
@@ -408,4 +408,4 @@ def test_a_refusal_reaches_another_process_as_it_is() -> None:
 
 
 def test_nobody_waits_without_arms() -> None:
-    assert standing(Design(), [], NOW).state == "done"
+    assert next_step(Design(), [], NOW).state == "done"

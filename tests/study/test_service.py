@@ -1,4 +1,4 @@
-"""The desk of a study, on both databases: all its rules, from consent to withdrawal."""
+"""The service of a study, on both databases: all its rules, from consent to withdrawal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bandstand.errors import NotFoundError, RefusedError
 from bandstand.store import accounts, studies
 from bandstand.store.events import events
 from bandstand.study.design import Design
-from bandstand.study.service import StudyDesk
-from bandstand.study.views import Membership
+from bandstand.study.queries import Membership
+from bandstand.study.service import StudyService
 from tests.fixtures.study.participants import HOUR, Clock, Study, served, short_design
 
 if TYPE_CHECKING:
@@ -54,19 +54,19 @@ def test_a_person_goes_from_consent_to_the_end(study: Study) -> None:
 
 def test_every_rule_that_is_broken_is_refused_with_its_code(study: Study) -> None:
     person, other = study.person(), study.person()
-    assert refused(lambda: person.desk.begin(person.account, "0" * 16).result()).code == (
+    assert refused(lambda: person.service.begin(person.account, "0" * 16).result()).code == (
         "no_consent"
     )
     person.joins()
     other.joins()
     mine, later = (arm.id for arm in person.status.arms)
-    assert refused(lambda: person.desk.next(person.account, mine)).code == "not_begun"
+    assert refused(lambda: person.service.next(person.account, mine)).code == "not_begun"
     assert refused(lambda: person.begins(2)).code == "unfinished"
     person.begins(1)
     assert refused(lambda: person.rates(mine, 1)).code == "not_offered"
-    assert refused(lambda: other.desk.next(other.account, mine)).code == "not_yours"
+    assert refused(lambda: other.service.next(other.account, mine)).code == "not_yours"
     assert refused(lambda: other.rates(mine, 1)).code == "not_yours"
-    assert refused(lambda: other.desk.begin(other.account, mine).result()).code == "not_yours"
+    assert refused(lambda: other.service.begin(other.account, mine).result()).code == "not_yours"
 
     shown = person.asks(mine)
     early = refused(lambda: person.rates(mine, 1, played_seconds=0.0))
@@ -80,17 +80,16 @@ def test_every_rule_that_is_broken_is_refused_with_its_code(study: Study) -> Non
         person.hears(mine)
     assert refused(lambda: person.asks(mine)).code == "finished"
     study.clock.now += 2 * HOUR
-    soon = refused(lambda: person.desk.begin(person.account, later).result())
+    soon = refused(lambda: person.service.begin(person.account, later).result())
     assert (soon.code, soon.until) == ("too_soon", study.clock.now + 4 * HOUR)
 
 
-def test_nobody_begins_a_third_arm_within_a_day(full: Store) -> None:
+def test_a_third_arm_is_not_begun_within_a_day(full: Store) -> None:
     design = short_design(
         algorithms=("random", "greedy-cn", "linucb-c"), ratings_per_arm=1, gap_hours=6
     )
     with served(full, design) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         person.finishes(1)
         started = study.clock.now
         person.finishes(2)
@@ -107,8 +106,8 @@ def test_an_unknown_arm_is_refused_in_the_words_of_anothers(study: Study) -> Non
     other.joins()
     theirs = other.status.arms[0].id
     acts: list[Callable[[str], object]] = [
-        lambda arm: person.desk.next(person.account, arm),
-        lambda arm: person.desk.begin(person.account, arm).result(),
+        lambda arm: person.service.next(person.account, arm),
+        lambda arm: person.service.begin(person.account, arm).result(),
         lambda arm: person.rates(arm, 1),
     ]
     for act in acts:
@@ -117,28 +116,26 @@ def test_an_unknown_arm_is_refused_in_the_words_of_anothers(study: Study) -> Non
 
 
 def test_a_closed_study_takes_nothing_more_but_lets_people_go(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now = shown.may_rate_at
     study.close()
     assert refused(lambda: person.rates(arm, 1)).code == "closed"
-    assert refused(lambda: person.desk.next(person.account, arm)).code == "closed"
-    assert refused(lambda: person.desk.begin(person.account, arm).result()).code == "closed"
+    assert refused(lambda: person.service.next(person.account, arm)).code == "closed"
+    assert refused(lambda: person.service.begin(person.account, arm).result()).code == "closed"
     assert refused(lambda: study.person().joins()).code == "closed"
-    assert person.desk.status(person.account) is None
-    assert person.desk.membership(person.account) == Membership(only=False, joined=True)
-    assert (person.desk.answer_seconds(), person.desk.progress()) == (0.0, [])
-    assert person.desk.withdraw(person.account).result() is False
+    assert person.service.status(person.account) is None
+    assert person.service.membership(person.account) == Membership(only=False, joined=True)
+    assert (person.service.answer_seconds(), person.service.progress()) == (0.0, [])
+    assert person.service.withdraw(person.account).result() is False
     assert person.arms == []
-    assert person.desk.membership(person.account) is None
+    assert person.service.membership(person.account) is None
 
 
 def test_whoever_was_made_for_a_study_does_not_become_a_listener_when_it_ends(study: Study) -> None:
     invited = study.invited()
     study.close()
-    assert study.desk.membership(invited.account) == Membership(only=True, joined=False)
+    assert study.service.membership(invited.account) == Membership(only=True, joined=False)
 
 
 def test_an_arm_of_an_earlier_study_is_closed(full: Store) -> None:
@@ -148,23 +145,21 @@ def test_an_arm_of_an_earlier_study_is_closed(full: Store) -> None:
         arm = person.begins()
         first.close()
     with served(full, short_design(title="Second")) as second:
-        desk = second.desk
-        assert refused(lambda: desk.next(person.account, arm)).code == "closed"
+        service = second.service
+        assert refused(lambda: service.next(person.account, arm)).code == "closed"
 
 
 def test_a_store_without_a_study_has_none(full: Store) -> None:
     with served(full, short_design()) as study:
         study.close()
         person = study.person()
-        assert study.desk.status(person.account) is None
-        assert refused(lambda: study.desk.join(person.account).result()).code == "closed"
-        assert refused(lambda: study.desk.withdraw(person.account).result()).code == "no_consent"
+        assert study.service.status(person.account) is None
+        assert refused(lambda: study.service.join(person.account).result()).code == "closed"
+        assert refused(lambda: study.service.withdraw(person.account).result()).code == "no_consent"
 
 
 def test_the_song_waits_until_it_is_rated(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now += 5 * HOUR
     assert person.asks(arm) == shown
@@ -175,9 +170,7 @@ def test_the_song_waits_until_it_is_rated(study: Study) -> None:
 
 
 def test_the_same_rating_again_changes_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm, stars=4)
     before = person.songs(arm)
     study.clock.now += HOUR
@@ -188,8 +181,7 @@ def test_the_same_rating_again_changes_nothing(study: Study) -> None:
 
 
 def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     before = person.arms
     person.joins()
     assert person.arms == before
@@ -201,19 +193,15 @@ def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
 
 
 def test_a_known_song_may_be_rated_at_once(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     person.rates(arm, shown.number, known=True, played_seconds=None)
     (row,) = person.songs(arm)
     assert (row.known, row.played_ms, row.rated_at) == (True, None, shown.offered_at)
 
 
-def test_what_is_told_is_kept(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_what_is_rated_is_kept(study: Study) -> None:
+    person, arm = study.listening()
     shown = person.hears(arm, stars=5)
     (row,) = person.songs(arm)
     assert (row.number, row.song, row.stars, row.known) == (1, shown.song.id, 5, False)
@@ -228,39 +216,31 @@ def test_what_is_told_is_kept(study: Study) -> None:
 
 
 def test_a_song_counts_as_offered_when_it_is_shown_however_quick_the_choice(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
-    shown = person.desk.next(person.account, arm)
+    shown = person.service.next(person.account, arm)
     assert shown.offered_at == asked + 3_000
     assert shown.may_rate_at == asked + 33_000
 
 
 def test_the_time_at_which_it_was_asked_for_may_be_given(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
     study.clock.now += 400
-    assert person.desk.next(person.account, arm, asked=asked).offered_at == asked + 3_000
+    assert person.service.next(person.account, arm, asked=asked).offered_at == asked + 3_000
 
 
 def test_a_choice_that_takes_too_long_is_offered_when_it_is_there(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     asked = study.clock.now
     study.clock.now += 9_000
-    assert person.desk.next(person.account, arm, asked=asked).offered_at == asked + 9_000
+    assert person.service.next(person.account, arm, asked=asked).offered_at == asked + 9_000
 
 
-def test_nobody_sees_a_song_before_it_is_shown(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_no_song_is_seen_before_it_is_shown(study: Study) -> None:
+    person, arm = study.listening()
     before = person.status
-    shown = person.desk.next(person.account, arm)
+    shown = person.service.next(person.account, arm)
     assert person.status == before
     assert refused(lambda: person.rates(arm, 1, known=True)).code == "not_offered"
     study.clock.now = shown.offered_at
@@ -268,12 +248,10 @@ def test_nobody_sees_a_song_before_it_is_shown(study: Study) -> None:
 
 
 def test_nothing_that_is_answered_names_an_algorithm(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.hears(arm)
     said = repr(
-        (dataclasses.asdict(person.status), dataclasses.asdict(shown), study.desk.progress())
+        (dataclasses.asdict(person.status), dataclasses.asdict(shown), study.service.progress())
     )
     for row in person.arms:
         assert row.algorithm not in said
@@ -285,9 +263,7 @@ def test_nothing_that_is_answered_names_an_algorithm(study: Study) -> None:
 
 
 def test_a_song_whose_file_is_gone_is_replaced_under_its_number(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm)
     gone = person.asks(arm)
     study.loses(gone.song.id)
@@ -300,11 +276,9 @@ def test_a_song_whose_file_is_gone_is_replaced_under_its_number(study: Study) ->
     person.rates(arm, 2)
 
 
-def test_songs_that_are_gone_are_not_chosen_but_stay_learnt(full: Store) -> None:
+def test_songs_that_are_gone_are_not_chosen_but_stay_learned(full: Store) -> None:
     with served(full, short_design(ratings_per_arm=100, rest_seconds=0)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         heard = person.hears(arm).song.id
         study.loses(heard)
         study.radio.refresh()
@@ -314,9 +288,7 @@ def test_songs_that_are_gone_are_not_chosen_but_stay_learnt(full: Store) -> None
 
 
 def test_a_study_whose_songs_are_all_gone_says_so(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     for song in study.radio.catalogue.ids:
         study.loses(song)
     with pytest.raises(NotFoundError, match="one of the study's 30 songs must be there, got none"):
@@ -327,8 +299,7 @@ def test_a_study_whose_songs_are_all_gone_says_so(study: Study) -> None:
 
 
 def test_the_radio_learns_nothing_from_the_study(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     person.hears(person.begins())
     with study.store.reading() as connection:
         assert list(events.after(connection, person.account)) == []
@@ -340,11 +311,11 @@ def test_the_radio_learns_nothing_from_the_study(study: Study) -> None:
 
 def test_who_is_in_the_study_is_said(study: Study) -> None:
     stranger, invited = study.person(), study.invited()
-    assert study.desk.membership(stranger.account) == Membership(only=False, joined=False)
-    assert study.desk.membership(invited.account) == Membership(only=True, joined=False)
+    assert study.service.membership(stranger.account) == Membership(only=False, joined=False)
+    assert study.service.membership(invited.account) == Membership(only=True, joined=False)
     assert (invited.status.state, invited.status.only) == ("consent", True)
     invited.joins()
-    assert study.desk.membership(invited.account) == Membership(only=True, joined=True)
+    assert study.service.membership(invited.account) == Membership(only=True, joined=True)
 
 
 def test_whoever_was_invited_keeps_their_number(study: Study) -> None:
@@ -374,11 +345,11 @@ def test_whoever_withdraws_leaves_nothing(study: Study) -> None:
         each.hears(each.begins())
     kept = [other.arms, other.songs(other.arms[0].id)]
     arm = person.arms[0].id
-    assert study.desk.withdraw(person.account).result() is False
+    assert study.service.withdraw(person.account).result() is False
     assert (person.arms, person.songs(arm), person.status.state) == ([], [], "consent")
     assert refused(lambda: person.asks(arm)).code == "no_consent"
     assert [other.arms, other.songs(other.arms[0].id)] == kept
-    assert refused(lambda: study.desk.withdraw(person.account).result()).code == "no_consent"
+    assert refused(lambda: study.service.withdraw(person.account).result()).code == "no_consent"
     person.joins()
     assert person.status.arms[0].rated == 0
 
@@ -387,38 +358,29 @@ def test_an_account_that_was_made_for_the_study_goes_with_it(study: Study) -> No
     person = study.invited()
     person.joins()
     person.hears(person.begins())
-    assert study.desk.withdraw(person.account).result() is True
+    assert study.service.withdraw(person.account).result() is True
     with study.store.reading() as connection:
         assert accounts.get(connection, person.account) is None
 
 
 def test_whoever_was_only_invited_may_withdraw_too(study: Study) -> None:
     person = study.invited()
-    assert study.desk.withdraw(person.account).result() is True
+    assert study.service.withdraw(person.account).result() is True
 
 
-def test_a_number_that_is_free_again_is_given_again(study: Study) -> None:
-    first, second, third = (study.person() for _ in range(3))
-    first.joins()
-    second.joins()
-    study.desk.withdraw(first.account).result()
-    third.joins()
-    assert [one.number for one in study.desk.progress()] == [1, 2]
-
-
-def test_progress_says_how_far_everybody_is(study: Study) -> None:
+def test_progress_is_that_of_all_participants(study: Study) -> None:
     person = study.person()
     study.invited()
     joined_at = study.clock.now
     person.joins()
     person.finishes(1)
-    one, two = study.desk.progress()
+    one, two = study.service.progress()
     assert (one.number, one.joined_at, one.ratings, one.last_at) == (1, None, 0, None)
     assert (two.number, two.joined_at, two.arms_done, two.arms) == (2, joined_at, 1, 2)
     assert (two.ratings, two.last_at) == (4, study.clock.now)
 
 
-def test_a_desk_of_the_default_design_tells_the_papers_rules(full: Store) -> None:
+def test_the_default_design_has_the_papers_rules(full: Store) -> None:
     with served(full, Design(least_songs=10)) as study:
         facts = study.person().status.facts
     assert (facts.parts, facts.ratings_per_arm, facts.listen_seconds) == (6, 200, 30)
@@ -427,26 +389,22 @@ def test_a_desk_of_the_default_design_tells_the_papers_rules(full: Store) -> Non
 
 
 def test_a_clock_that_goes_back_breaks_nothing(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     person.hears(arm)
     study.clock.now -= 10_000
     shown = person.asks(arm)
     person.rates(arm, shown.number, known=True)
     first, second = person.songs(arm)
     assert second.offered_at < (first.rated_at or 0)
-    assert second.rated_at == first.rated_at  # what is learnt must be in order
+    assert second.rated_at == first.rated_at  # what is learned must be in order
     study.clock.now = person.status.until or 0
     assert person.asks(arm).number == 3
 
 
-def test_a_new_desk_goes_on_where_the_last_one_stopped(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+def test_a_new_service_continues_where_the_last_one_stopped(study: Study) -> None:
+    person, arm = study.listening()
     person.hears(arm)
     shown = person.asks(arm)
-    study.desk = StudyDesk(study.store, study.radio, Clock(study.clock.now))
+    study.service = StudyService(study.store, study.radio, Clock(study.clock.now))
     assert person.status.pending == shown
     assert person.asks(arm) == shown

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design
-from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
+from bandstand.study.records import Participant, Record, SongSnapshot, StudyData
 from bandstand.study.study_files import FILES, read_export, write_export
 from bandstand_lab.user_study.simulated import simulated_study
 from tests.fixtures.study.small import ONE, OTHER, THIRD, study
@@ -61,7 +61,7 @@ def studies(draw: st.DrawFn) -> StudyData:
     return StudyData(
         design=design,
         study=draw(ids),
-        catalogue=FrozenSongs.of(songs, features),
+        catalogue=SongSnapshot.of(songs, features),
         records=tuple(draw(st.permutations(records))),
         participants=tuple(
             Participant(number=person, joined_at=draw(moments)) for person in people
@@ -101,7 +101,7 @@ def test_other_songs_are_another_study(tmp_path: Path) -> None:
     write_export(data, tmp_path)
     other = np.array(data.catalogue.features)
     other[3, 1] = np.nextafter(other[3, 1], 9.0)
-    songs = FrozenSongs.of(data.catalogue.ids, other)
+    songs = SongSnapshot.of(data.catalogue.ids, other)
     assert read_export(tmp_path) != replace(data, catalogue=songs)
 
 
@@ -207,8 +207,8 @@ def test_the_design_in_the_file_must_be_an_object(tmp_path: Path) -> None:
 
 def test_songs_must_have_a_row_of_finite_features_each() -> None:
     with pytest.raises(InvalidInputError, match="2 rows of finite numbers, got shape"):
-        FrozenSongs.of(["a", "b"], [[1.0]])
+        SongSnapshot.of(["a", "b"], [[1.0]])
     with pytest.raises(InvalidInputError, match="rows of finite numbers"):
-        FrozenSongs.of(["a"], [[np.nan]])
+        SongSnapshot.of(["a"], [[np.nan]])
     with pytest.raises(InvalidInputError, match="ids of songs must differ"):
-        FrozenSongs.of(["a", "a"], [[1.0], [2.0]])
+        SongSnapshot.of(["a", "a"], [[1.0], [2.0]])

@@ -58,10 +58,8 @@ def at_both(two: tuple[Study, Study]) -> tuple[Person, Person]:
 
 
 def test_devices_that_ask_at_once_get_the_same_song(study: Study) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
-    shown = all_at_once([lambda: person.desk.next(person.account, arm)] * DEVICES)
+    person, arm = study.listening()
+    shown = all_at_once([lambda: person.service.next(person.account, arm)] * DEVICES)
     assert len(set(map(repr, shown))) == 1
     assert [row.number for row in person.songs(arm)] == [1]
 
@@ -83,7 +81,7 @@ def test_a_song_that_another_server_offers_meanwhile_is_the_one(
     here, there = at_both(two)
     arm = here.status.arms[0].id
     was_chosen, theirs = threading.Event(), []
-    choose = offering.Offering._chosen
+    choose = offering.SongChooser._chosen
 
     def slow(self: Any, *args: Any) -> Any:
         choice = choose(self, *args)
@@ -92,7 +90,7 @@ def test_a_song_that_another_server_offers_meanwhile_is_the_one(
             theirs.append(there.asks(arm))
         return choice
 
-    monkeypatch.setattr(offering.Offering, "_chosen", slow)
+    monkeypatch.setattr(offering.SongChooser, "_chosen", slow)
     assert here.asks(arm) == theirs[0]
     assert len(here.songs(arm)) == 1
 
@@ -103,7 +101,7 @@ def test_what_another_server_has_rated_meanwhile_is_learnt_before_the_next_song(
     here, there = at_both(two)
     arm = here.status.arms[0].id
     was_chosen = threading.Event()
-    choose = offering.Offering._chosen
+    choose = offering.SongChooser._chosen
 
     def slow(self: Any, *args: Any) -> Any:
         choice = choose(self, *args)
@@ -112,7 +110,7 @@ def test_what_another_server_has_rated_meanwhile_is_learnt_before_the_next_song(
             there.hears(arm)
         return choice
 
-    monkeypatch.setattr(offering.Offering, "_chosen", slow)
+    monkeypatch.setattr(offering.SongChooser, "_chosen", slow)
     assert here.asks(arm).number == 2
     assert [row.number for row in here.songs(arm)] == [1, 2]
 
@@ -152,16 +150,18 @@ def test_each_server_sees_what_the_other_wrote(two: tuple[Study, Study]) -> None
 
 def test_devices_that_agree_at_once_join_once(two: tuple[Study, Study]) -> None:
     person = two[0].person()
-    all_at_once([lambda desk=it.desk: desk.join(person.account).result() for it in two] * 3)
+    all_at_once(
+        [lambda service=it.service: service.join(person.account).result() for it in two] * 3
+    )
     assert len(person.arms) == 2
-    assert len(two[0].desk.progress()) == 1
+    assert len(two[0].service.progress()) == 1
 
 
 def test_people_who_join_at_once_have_different_numbers(two: tuple[Study, Study]) -> None:
     people = [two[number % 2].person() for number in range(8)]
     told = all_at_once([person.joins for person in people])
     assert not [no for no in told if isinstance(no, RefusedError)]
-    assert [one.number for one in two[0].desk.progress()] == list(range(1, 9))
+    assert [one.number for one in two[0].service.progress()] == list(range(1, 9))
 
 
 def test_devices_that_begin_at_once_begin_once(two: tuple[Study, Study]) -> None:
@@ -177,22 +177,20 @@ def test_devices_that_begin_at_once_begin_once(two: tuple[Study, Study]) -> None
 def test_whoever_withdraws_while_a_song_is_chosen_leaves_nothing(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
-    choose = offering.Offering._chosen
+    person, arm = study.listening()
+    choose = offering.SongChooser._chosen
 
     def slow(self: Any, *args: Any) -> Any:
         choice = choose(self, *args)
-        study.desk.withdraw(person.account).result()
+        study.service.withdraw(person.account).result()
         return choice
 
-    monkeypatch.setattr(offering.Offering, "_chosen", slow)
+    monkeypatch.setattr(offering.SongChooser, "_chosen", slow)
     with pytest.raises(RefusedError) as caught:
         person.asks(arm)
     assert caught.value.code == "no_consent"
     assert person.songs(arm) == []
-    assert len(study.desk._offering._learners) == 0
+    assert len(study.service._chooser._cache) == 0
 
 
 def test_people_do_not_wait_for_each_other(study: Study) -> None:
@@ -202,7 +200,7 @@ def test_people_do_not_wait_for_each_other(study: Study) -> None:
     for person in (slow, quick):
         person.joins()
         arms.append(person.begins())
-    with study.desk._offering._learners.taken(arms[0], slow.account):
+    with study.service._chooser._cache.locked(arms[0], slow.account):
         assert quick.asks(arms[1]).number == 1
         assert slow.status.state == "listen"  # and what they ask of the rest is answered
 

@@ -14,7 +14,7 @@ from tests.fixtures.web.walking import operations
 if TYPE_CHECKING:
     from tests.fixtures.web.worlds import World
 
-SECRET = "planted-secret-7f3a"  # noqa: S105
+SECRET = "planted-secret-7f3a"
 # As docs/security.md gives it to fail2ban, whose <HOST> is an address.
 FAIL2BAN = r"login failed address=(?P<host>[0-9a-fA-F:.]+) name="
 

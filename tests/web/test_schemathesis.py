@@ -18,7 +18,7 @@ from bandstand._util.clock import system_clock
 from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
-from bandstand.study.opening import open_study
+from bandstand.study.study_store import open_study
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.web.servers import Server, prepared
 
@@ -101,7 +101,7 @@ def test_a_hundred_examples_of_every_operation(
         *("--max-examples", str(MANY_EXAMPLES), "--phases", phases),
         seconds=LONGEST,
     )
-    print(said[-2_000:])  # noqa: T201  # with the seed, for whoever wants to see it again
+    print(said[-2_000:])  # with the seed, for whoever wants to see it again
 
 
 @pytest.mark.long

@@ -184,7 +184,7 @@ def test_a_slow_second_request_on_one_connection_is_closed_too(server: Server) -
 
 def _memory(server: Server) -> int:
     assert server.process is not None
-    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as lines:  # noqa: PTH123
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as lines:
         found = next(line for line in lines if line.startswith("VmRSS"))
     return 1_024 * int(found.split()[1])
 

@@ -15,19 +15,59 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from bandstand import __version__
-from bandstand.cli._lazy_group import Command, LazyGroup
 from bandstand.errors import BandstandError, InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # What the libraries below numpy read, once, when it is imported.
 _THREADS: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Command(NamedTuple):
+    """A command that is not imported yet."""
+
+    home: str  # module:attribute
+    summary: str  # here as well, so that the list of commands imports none of them
+
+
+class LazyGroup(click.Group):
+    """A group that imports the commands in `homes` when they are called.
+
+    A command may live in a package that its group must not import: the lab's do.
+    """
+
+    def __init__(self, *args: Any, homes: Mapping[str, Command], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._homes = homes
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*super().list_commands(ctx), *self._homes})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of that name from its home module."""
+        if cmd_name not in self._homes:
+            return super().get_command(ctx, cmd_name)
+        module, attribute = self._homes[cmd_name].home.split(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what each command does."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(name)) for name in self.list_commands(ctx)])
+
+    def _summary(self, name: str) -> str:
+        if name in self._homes:
+            return self._homes[name].summary
+        return self.commands[name].get_short_help_str(limit=80)
 
 
 COMMANDS: Final = {
@@ -36,7 +76,7 @@ COMMANDS: Final = {
         "bandstand_lab.cli.bench:bench", "Measure training times and one online step, as ratios."
     ),
     "content": Command(
-        "bandstand_lab.cli.content:content", "Tell how well the sound of songs explains ratings."
+        "bandstand_lab.cli.content:content", "Measure how well the sound of songs explains ratings."
     ),
     "demo": Command("bandstand.cli.demo:demo", "Try the radio with music that it composes itself."),
     "export": Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
@@ -45,14 +85,14 @@ COMMANDS: Final = {
     ),
     "history": Command(
         "bandstand_lab.cli.history:history",
-        "Tell how often songs come back in listening histories.",
+        "Measure how often songs come back in listening histories.",
     ),
     "import": Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
     "playlist": Command(
         "bandstand.cli.playlist:playlist", "Write the next songs for a listener as a playlist."
     ),
     "rebuild": Command(
-        "bandstand.cli.rebuild:rebuild", "Make anew what is derived from the listeners' logs."
+        "bandstand.cli.rebuild:rebuild", "Rebuild what is derived from the listeners' logs."
     ),
     "recommend": Command(
         "bandstand.cli.recommend:recommend", "Rank the items of a CSV file for one listener."
@@ -63,7 +103,7 @@ COMMANDS: Final = {
     ),
     "restore": Command("bandstand.cli.restore:restore", "Make a store of a backup."),
     "scan": Command("bandstand.cli.scan:scan", "Analyse the music below folders into the store."),
-    "serve": Command("bandstand.cli.serve:serve", "Play music to everybody who may log in."),
+    "serve": Command("bandstand.cli.serve:serve", "Play music to all who may log in."),
     "similar": Command("bandstand.cli.similar:similar", "List the songs nearest to one."),
     "simulate": Command(
         "bandstand_lab.cli.simulate:simulate", "Compare algorithms on simulated listeners."
@@ -86,7 +126,7 @@ COMMANDS: Final = {
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def bandstand(ctx: click.Context) -> None:
-    """Bandstand, a radio that learns you."""
+    """Bandstand, a radio that learns your taste."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -102,13 +142,13 @@ def main(args: Sequence[str] | None = None) -> int:
         return 130
     except Exception as problem:
         if sys.flags.dev_mode and not isinstance(problem, click.ClickException | BandstandError):
-            raise  # python -X dev -m bandstand … shows where a mistake of ours is
-        code, message = _verdict(problem)
+            raise  # python -X dev -m bandstand … shows where our mistake is
+        code, message = _code_and_message(problem)
         click.echo(f"Error: {' '.join(message.splitlines())}", err=True)
     return code if isinstance(code, int) else 0
 
 
-def _verdict(problem: Exception) -> tuple[int, str]:
+def _code_and_message(problem: Exception) -> tuple[int, str]:
     """Return the exit code and the sentence for something that went wrong."""
     match problem:
         case click.ClickException():
@@ -132,7 +172,7 @@ def _one_thread_for_small_matrices() -> None:
 
 
 def _print_anything(stream: object) -> None:
-    """Let letters that the output cannot show be written as escapes."""
+    """Write letters that the output cannot show as escapes."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")

@@ -24,7 +24,7 @@ def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def opened_store(url: str | None) -> Store:
     """Return the store at an address, brought up to date; a new one if there is none."""
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415  # takes a while to import
+    from bandstand.store.database.connection import open_store
 
     return open_store(url)
 
@@ -34,7 +34,7 @@ def store_exists(url: str | None) -> bool:
 
     So a command that has nothing to put into a store need not make one.
     """
-    from bandstand.store.database.location import SqliteLocation, parse_location  # noqa: PLC0415
+    from bandstand.store.database.location import SqliteLocation, parse_location
 
     location = parse_location(url)
     if not isinstance(location, SqliteLocation):

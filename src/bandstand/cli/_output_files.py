@@ -118,14 +118,14 @@ def replace_file(name: str, content: bytes) -> None:
 
 
 def _is_device(place: Path) -> bool:
-    """Return whether something is there that is written to, not replaced: a pipe, a terminal."""
+    """Return whether the file is written to, not replaced: a pipe, a terminal."""
     return place.exists() and not place.is_file() and not place.is_dir()
 
 
 def _print(content: bytes) -> None:
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:  # somebody else stands in for standard output, who takes text
+    if binary is None:  # a replaced standard output that takes text
         sys.stdout.write(content.decode("utf-8", "backslashreplace"))
     else:
         binary.write(content)

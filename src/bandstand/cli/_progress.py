@@ -1,4 +1,4 @@
-"""A progress bar on standard error, or now and then a line where that is no terminal."""
+"""A progress bar on standard error; a line every half minute if that is no terminal."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ _LINE_EVERY: Final = 30.0  # seconds
 
 
 class Progress(Protocol):
-    """Somebody who wants to know how far the work is."""
+    """A function that shows the progress of work."""
 
     def __call__(self, done: int, total: int | None, /) -> None:
-        """Take note that `done` of `total` are done; None if nobody knows how many there are."""
+        """Show that `done` of `total` are done; None if the total is unknown."""
         ...
 
 
 @contextmanager
 def counting(what: str, *, lasting: bool = True, of: str = "files") -> Iterator[Progress]:
-    """Yield a function that shows how many of all are done, how fast, and how long it takes.
+    """Yield a function that shows how many are done, how fast, and the time left.
 
-    What is not `lasting` leaves the screen when it is done.
+    If not `lasting`, the bar is removed at the end.
     """
     if not sys.stderr.isatty():
         yield _lines(what, of)
         return
-    # Imported here: it takes a while, and is not needed without a terminal.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import (  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         ProgressColumn,
@@ -42,8 +41,8 @@ def counting(what: str, *, lasting: bool = True, of: str = "files") -> Iterator[
         TextColumn,
         TimeRemainingColumn,
     )
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from rich.progress import Progress as Bar
+    from rich.text import Text
 
     class PerSecond(ProgressColumn):
         def render(self, task: Task) -> Text:
@@ -70,7 +69,7 @@ def _lines(what: str, of: str) -> Progress:
         nonlocal last, done_then
         now = time.monotonic()
         if now - last >= _LINE_EVERY:
-            # By the pace since the last line: what was passed over at first says nothing.
+            # The recent rate: files skipped at the start would inflate an average.
             pace = "" if total is None else _pace(done - done_then, total - done, now - last, of)
             of_all = "" if total is None else f" of {total:,}"
             last, done_then = now, done
@@ -80,7 +79,7 @@ def _lines(what: str, of: str) -> Progress:
 
 
 def _pace(done: int, left: int, seconds: float, of: str) -> str:
-    """Return how fast it goes and how long it will take, if that can be told.
+    """Return the rate and the time left; nothing if nothing was done.
 
     >>> _pace(300, 2_100, 30.0, "files"), _pace(0, 2_400, 30.0, "files")
     (', 10.0 files/s, 210 s left', '')

@@ -1,41 +1,102 @@
-"""What `bandstand recommend` prints: items in order, with all that is believed about them.
+"""The ranking of `bandstand recommend`: from the CSV files to the table.
 
 code              maths           meaning
-`mean`, `sd`      E, sd of U | D  expected rating of the item now, and how sure that is
+`mean`, `sd`      E, sd of U | D  expected rating of the item now, and its standard deviation
 `quantile`        Q(α, p(U | D))  at the level asked for, by default 1 − 1/step (28)
 `score`                           the algorithm's own; items are ordered by it
 `bonus`           score − mean    what exploring adds; absent while the order is random
-`parts`                           what the engine says the rating is made of
+`parts`                           the engine's parts of the rating
 
-Whatever an engine does not have, or what does not exist yet, is `None`.
+What an engine does not have, or what does not exist yet, is `None`. Errors in a file name the file
+and the line.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
 import numpy as np
 
-from bandstand._util.timestamps import minutes_between
+from bandstand._util.csv_tables import (
+    Items,
+    check_columns,
+    known_id,
+    number,
+    read_items,
+    read_table,
+    refuse,
+    shown,
+)
+from bandstand._util.timestamps import minutes_between, seconds_of
+from bandstand._util.words import duration
+from bandstand.cli._tables import print_table
 from bandstand.core.model.candidates import best_rows
+from bandstand.core.model.history import RATING_LIMIT
 from bandstand.core.policies import BayesUcb
 from bandstand.core.recommender import Answer, Recommender
+from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from decimal import Decimal
+    from pathlib import Path
 
-    from bandstand.cli._ratings_table import HistoryRow, Items
     from bandstand.core.engines.engine import Summary
     from bandstand.types import Indices, Vector
+
+__all__ = ["HistoryRow", "Items", "read_history", "read_items"]
+
+_REQUIRED: Final = ("item_id", "time", "rating")
+_OPTIONAL: Final = ("weight",)
+
+
+class HistoryRow(NamedTuple):
+    """One rating, as the file has it."""
+
+    item_id: str
+    time: Decimal  # seconds since the epoch
+    rating: float
+    weight: float
+
+
+def read_history(path: Path, *, ids: Container[str]) -> list[HistoryRow]:
+    """Return the ratings of a file with the columns `item_id,time,rating[,weight]`, in order."""
+    top, header, rows = read_table(path, "item_id,time,rating and perhaps weight")
+    check_columns(path, top, header, required=_REQUIRED, optional=_OPTIONAL)
+    places = [header.index(name) for name in _REQUIRED]
+    weight_place = header.index("weight") if "weight" in header else None
+    history: list[HistoryRow] = []
+    for line, fields in rows:
+        item, time, rating = (fields[place] for place in places)
+        weight = "1" if weight_place is None else fields[weight_place]
+        row = HistoryRow(
+            item_id=known_id(path, line, item, ids),
+            time=_time(path, line, time),
+            rating=number(path, line, "rating", rating, RATING_LIMIT),
+            weight=number(path, line, "weight", weight, RATING_LIMIT),
+        )
+        if row.weight < 0:
+            refuse(path, line, f"weight must not be negative, got {shown(weight)}")
+        if history and row.time < history[-1].time:
+            refuse(path, line, f"times must be in order, got {shown(time)} after a later one")
+        history.append(row)
+    return history
+
+
+def _time(path: Path, line: int, field: str) -> Decimal:
+    try:
+        return seconds_of(field)
+    except InvalidInputError as problem:
+        refuse(path, line, str(problem))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedItem:
-    """One item and what is believed about it."""
+    """One item and its prediction."""
 
     id: str
     elapsed_minutes: float
@@ -50,7 +111,7 @@ class RankedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Items, best first, and what was learnt about the listener."""
+    """Items, best first, and the posterior of the listener."""
 
     algorithm: str
     seed: int
@@ -119,7 +180,7 @@ def _ranked(
     rows = _candidates(recommender, clock, level, count)
     names = [ids[row] for row in rows.tolist()]
     prediction = recommender.predict(only=names, at=clock.now)
-    first = recommender.step == 1  # nothing has been said: no quantile, and any order
+    first = recommender.step == 1  # no rating yet: no quantile, and any order
     quantile = None if level is None or first else prediction.quantile(level)
     if _by_quantile(recommender) and quantile is not None:
         score = quantile
@@ -148,7 +209,7 @@ def _candidates(
 ) -> Indices:
     """Return the rows of all items that can be among the best, in the order of the file.
 
-    A search by quantile spares looking at every item, which takes long for many of them.
+    A search by quantile does not evaluate every item, which takes long for many of them.
     """
     everything = np.arange(len(recommender.ids))
     if count >= len(everything):
@@ -177,3 +238,60 @@ def _finite(length: int, values: Vector | None) -> Sequence[float | None]:
     if np.isfinite(values).all():
         return values.tolist()
     return [value if math.isfinite(value) else None for value in values.tolist()]
+
+
+_HEADER: Final = ("id", "last heard", "mean", "sd", "quantile", "score")
+
+
+def show(ranking: Ranking) -> None:
+    """Print the ranking, then the posterior of the listener."""
+    print_table(_HEADER, [_cells(item) for item in ranking.items], framed=True)
+    click.echo(f"\n{described(ranking)}")
+
+
+def described(ranking: Ranking) -> str:
+    """Return how the ranking was made, and the posterior, in words."""
+    has_quantile = any(item.quantile is not None for item in ranking.items)
+    level = f", quantile at level {ranking.level:.6g}" if has_quantile else ""
+    made = f"{ranking.algorithm}, step {ranking.step}, seed {ranking.seed}{level}"
+    return f"{made}\n{_posterior_line(ranking.posterior)}"
+
+
+def elapsed_in_words(minutes: float) -> str:
+    """Return a length of time as people say it.
+
+    >>> [elapsed_in_words(minutes) for minutes in (0, 0.5, 59.7, 200, 3_000, 43_200)]
+    ['now', '30 s', '1 h 0 min', '3 h 20 min', '2 days 2 h', '30 days or more']
+    """
+    if minutes >= MONTH:
+        return "30 days or more"
+    return duration(minutes) if round(minutes * 60) else "now"
+
+
+def _cells(item: RankedItem) -> tuple[str, ...]:
+    when = elapsed_in_words(item.elapsed_minutes) if item.heard else "never"
+    numbers = (item.mean, item.sd, item.quantile, item.score)
+    return (_printable(item.id), when, *(_number(value) for value in numbers))
+
+
+def _posterior_line(posterior: Summary) -> str:
+    mean, spread = posterior.recovery_time_mean, posterior.recovery_time_sd
+    recovery = "unknown" if mean is None else f"{mean:.4g} minutes"
+    if mean is not None and spread is not None:
+        recovery = f"{mean:.4g} ± {spread:.4g} minutes"
+    noise = "unknown" if posterior.noise_sd is None else f"{posterior.noise_sd:.3g}"
+    return f"Recovery time {recovery}; noise of a rating {noise}."
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _printable(text: str) -> str:
+    """Return the text with what would move the cursor written as escapes."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )

@@ -14,12 +14,12 @@ from bandstand.cli._options import opened_store, require_store, store_option
 @click.option("--replace", is_flag=True, help="Write over an older backup.")
 @store_option
 def backup(*, file: Path, replace: bool, store: str | None) -> None:
-    """Write a safety copy of the store to FILE, while it may be used.
+    """Write a safety copy of the store to FILE, also while a server uses it.
 
-    One SQLite file, also of a PostgreSQL store, readable for its owner only. It appears when it
-    is complete. `bandstand restore` makes a store of it again.
+    FILE is SQLite, also for a PostgreSQL store, and only its owner can read it. It appears when
+    it is complete. `bandstand restore` makes a store of it again.
     """
-    from bandstand.store.transfer.backup import backup as write  # noqa: PLC0415
+    from bandstand.store.transfer.backup import backup as write
 
     require_store(store)
     with opened_store(store) as opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from bandstand.errors import BandstandError
+
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from pathlib import Path
 
+    from bandstand.music.library.scanner import Scanner
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
 
@@ -51,11 +56,10 @@ def demo(*, port: int, no_browser: bool) -> None:
     to start afresh. Only this computer can reach it, without a login. What was rated is still
     known the next time.
     """
-    # Imported here, so that `bandstand --help` and a wrong option answer at once.
-    from bandstand.settings import Settings  # noqa: PLC0415
-    from bandstand.store.database.location import parse_location, user_data_folder  # noqa: PLC0415
-    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.logs import set_up_logging  # noqa: PLC0415
+    from bandstand.settings import Settings
+    from bandstand.store.database.location import parse_location, user_data_folder
+    from bandstand.store.database.serving_lock import serving_lock
+    from bandstand.web.logs import set_up_logging
 
     home = user_data_folder()
     settings = Settings(
@@ -73,8 +77,7 @@ def demo(*, port: int, no_browser: bool) -> None:
 
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
-    from bandstand.errors import BandstandError  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import listening_socket  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import listening_socket
 
     try:
         return listening_socket(settings.listen, settings.port)
@@ -85,16 +88,15 @@ def _listening(settings: Settings) -> socket.socket:
 def _play(
     settings: Settings, listening: socket.socket, folder: Path, *, opens_browser: bool
 ) -> None:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.cli._demo_music import DemoMusic  # noqa: PLC0415
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air, serve  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.store.database.connection import open_store
+    from bandstand.web.security.bind_checks import shown_address
+    from bandstand.web.server import on_air, serve
 
     address = shown_address(listening)
     with ExitStack() as open_parts:
         store = open_parts.enter_context(open_store(settings.store))
-        music = DemoMusic(folder)
+        music = _DemoMusic(folder)
         music.prepare(store, clock=system_clock)
         context = open_parts.enter_context(
             on_air(store, settings, clock=system_clock, guest=_listener(store))
@@ -114,12 +116,12 @@ def _play(
 
 def _listener(store: Store) -> str:
     """Return the name of the account that rates in the demo; at first it gets a history."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.radio.demo_history import start_with_history  # noqa: PLC0415
-    from bandstand.store import accounts  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.radio.demo_history import start_with_history
+    from bandstand.store import accounts
+    from bandstand.store.songs import songs
 
     with store.writing() as connection:
         if accounts.by_name(connection, _LISTENER) is None:
@@ -134,10 +136,97 @@ def _open_browser(address: str) -> None:
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if not has_screen and sys.platform.startswith("linux"):
         return
-    import webbrowser  # noqa: PLC0415
+    import webbrowser
 
     def show() -> None:
         with suppress(Exception):  # the address was printed
             webbrowser.open(address)
 
     threading.Thread(target=show, daemon=True).start()
+
+
+_log: Final = logging.getLogger("bandstand.demo")
+
+_FIRST_PIECES: Final = 20  # two of each style
+_SCAN_EVERY: Final = 10  # pieces
+_NICENESS: Final = 10
+_STOP_TIMEOUT: Final = 5.0  # seconds
+_RETRY_EVERY: Final = 0.2  # seconds
+
+
+class _StoppedError(Exception):
+    """The demo ends."""
+
+
+class _DemoMusic:
+    """A folder of music that composes itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def prepare(self, store: Store, *, clock: Callable[[], int]) -> None:
+        """Put the first pieces into the store, unless it has them."""
+        import numpy as np
+
+        from bandstand.music.catalogue.refresh import refreshed
+        from bandstand.music.library.analysers import LocalAnalyser
+        from bandstand.music.library.first_look import first_look, sample_files
+        from bandstand.music.library.walk import library_roots
+        from bandstand.store.songs import files
+        from bandstand_demo.library import demo_library
+
+        with store.reading() as connection:
+            is_ready = files.counts(connection).songs >= _FIRST_PIECES
+        if is_ready and self._folder.is_dir():
+            return
+        click.echo("Composing the first pieces; more follow while they play …", err=True)
+        demo_library(self._folder, at_least=_FIRST_PIECES)
+        seen = sample_files(library_roots([self._folder]), rng=np.random.default_rng(1))
+        with LocalAnalyser() as analyser:
+            first_look(store, seen, analyser, now=clock)
+        refreshed(store, now=clock())
+
+    def complete(self, scanner: Scanner) -> None:
+        """Compose what is missing in the background, and have it scanned every few pieces."""
+        self._thread = threading.Thread(
+            target=self._compose, args=(scanner,), name="composer", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End composing; what is finished stays."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT)
+
+    def _compose(self, scanner: Scanner) -> None:
+        from bandstand_demo.library import demo_library
+
+        _lower_priority()
+        scanned = 0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal scanned
+            if self._stopping.is_set():
+                raise _StoppedError
+            if done < total and done >= scanned + _SCAN_EVERY and scanner.request():
+                scanned = done
+
+        try:
+            demo_library(self._folder, progress=progress)
+        except _StoppedError:
+            return
+        except BandstandError as problem:
+            _log.warning("The demo library is not complete: %s", problem)
+        while not (scanner.request() or self._stopping.wait(_RETRY_EVERY)):
+            pass
+
+
+def _lower_priority() -> None:
+    """Let this thread, and the processes that it starts, run at low priority."""
+    # On Linux a thread has a priority of its own, which its processes inherit.
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

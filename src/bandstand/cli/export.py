@@ -32,7 +32,7 @@ def export(*, file: str, name: str | None, store: str | None) -> None:
     `bandstand import` reads it into an empty store of either kind. The export of one account
     has no paths, and is for its owner.
     """
-    from bandstand.store.transfer.jsonl import export_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import export_lines
 
     require_store(store)
     with opened_store(store) as opened:
@@ -45,21 +45,21 @@ def export(*, file: str, name: str | None, store: str | None) -> None:
 
 
 def _account(store: Store, name: str) -> str:
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with store.reading() as connection:
         found = accounts.by_name(connection, name) or accounts.get(connection, name)
     if found is None:
-        msg = f"the name of an account was expected, got {name!r}, which nobody has"
+        msg = f"the name of an account was expected, got {name!r}, which no account has"
         raise NotFoundError(msg)
     return found.id
 
 
 @contextmanager
 def _written(file: str) -> Iterator[BinaryIO]:
-    """Give what to write to: a file that appears when it is complete, or standard output."""
-    from bandstand.cli._output_files import check_place  # noqa: PLC0415
-    from bandstand.store.database.sqlite_file import written_beside  # noqa: PLC0415
+    """Yield the file to write to, which appears when it is complete, or standard output."""
+    from bandstand.cli._output_files import check_place
+    from bandstand.store.database.sqlite_file import written_beside
 
     check_place(file, option="FILE")
     place = Path(os.path.realpath(file))

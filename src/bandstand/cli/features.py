@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import stat
 from contextlib import nullcontext
+from io import StringIO
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,13 +14,14 @@ import click
 from bandstand.errors import InvalidInputError, UnreadableAudioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from bandstand.cli._progress import Progress
     from bandstand.types import Analysis
 
-# So few are done before a bar has been drawn.
-_FEW: Final = 4
+# Fewer files are done before a bar is drawn.
+_MIN_FILES_FOR_BAR: Final = 5
 
 
 @click.command(short_help="Write the 159 raw descriptors of audio files.")
@@ -33,13 +36,11 @@ _FEW: Final = 4
 def features(*, files: tuple[str, ...], out: str | None) -> None:
     """Describe the sound of audio files by the 159 raw descriptors.
 
-    Without --csv a table sums them up. If a file cannot be decoded its reason is told, the
-    others are done, and the exit code is 1. If one does not exist nothing is done at all, and
-    the exit code is 2; the same if OUT cannot be written. OUT is replaced at the end, at once.
+    Without --csv a table sums them up. If a file cannot be decoded, the reason is printed,
+    the others are done, and the exit code is 1. If a file does not exist, or OUT cannot be
+    written, nothing is done and the exit code is 2. OUT is replaced at the end, at once.
     """
-    # Here, so that --help does not wait for numpy.
-    from bandstand.cli._feature_table import as_csv, show  # noqa: PLC0415
-    from bandstand.cli._output_files import check_place, replace_file  # noqa: PLC0415
+    from bandstand.cli._output_files import check_place, replace_file
 
     for name in files:
         _check_file(name)
@@ -50,16 +51,16 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
     good = [(name, one) for name, one in found if not isinstance(one, str)]
     bad = [(name, one) for name, one in found if isinstance(one, str)]
     if good and out is not None:
-        replace_file(out, as_csv(good))
+        replace_file(out, _as_csv(good))
     elif good:
-        show(good)
-    _tell(bad, len(found))
+        _show(good)
+    _report_failures(bad, len(found))
 
 
 def _check_file(name: str) -> None:
     """Refuse what is not there, before anything is read."""
     try:
-        mode = os.stat(name).st_mode  # noqa: PTH116 - as given; a Path would drop a dot
+        mode = os.stat(name).st_mode
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         msg = f"{_shown(name)}: expected a file that can be read, got none: {reason}"
@@ -74,21 +75,21 @@ def _check_file(name: str) -> None:
 
 def _refuse_music(out: str) -> None:
     """Refuse to write over music: `--csv *.flac` is easily typed, and the first file would go."""
-    from bandstand.music.library.walk import MUSIC, shown  # noqa: PLC0415
+    from bandstand.music.library.walk import MUSIC, shown
 
     place = os.fsencode(out)
-    if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):  # noqa: PTH110, PTH122
+    if os.path.splitext(place)[1].lower() in MUSIC and os.path.exists(place):
         msg = f"--csv must name a file for the numbers, got {shown(place)}, which looks like music"
         raise InvalidInputError(msg)
 
 
 def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
     """Return each file, in order, with what was found or the reason why nothing was."""
-    from bandstand._util.parallel import usable_cores  # noqa: PLC0415
-    from bandstand.music.library.analyse import request  # noqa: PLC0415
-    from bandstand.music.library.analysers import LocalAnalyser  # noqa: PLC0415
+    from bandstand._util.parallel import usable_cores
+    from bandstand.music.library.analyse import request
+    from bandstand.music.library.analysers import LocalAnalyser
 
-    paths = {name: os.path.abspath(os.fsencode(name)) for name in files}  # noqa: PTH100 - bytes
+    paths = {name: os.path.abspath(os.fsencode(name)) for name in files}
     wanted = list(dict.fromkeys(paths.values()))
     found: dict[bytes, Analysis | str] = {}
     with (
@@ -102,14 +103,14 @@ def _analysed(files: tuple[str, ...]) -> list[tuple[str, Analysis | str]]:
 
 
 def _progress(total: int) -> AbstractContextManager[Progress]:
-    if total <= _FEW:
+    if total < _MIN_FILES_FOR_BAR:
         return nullcontext(lambda _done, _total: None)
-    from bandstand.cli._progress import counting  # noqa: PLC0415
+    from bandstand.cli._progress import counting
 
     return counting("Describing")
 
 
-def _tell(bad: list[tuple[str, str]], total: int) -> None:
+def _report_failures(bad: list[tuple[str, str]], total: int) -> None:
     """Report what failed, and fail if something did."""
     if len(bad) == total == 1:
         msg = f"{_shown(bad[0][0])}: {bad[0][1]}"
@@ -122,6 +123,68 @@ def _tell(bad: list[tuple[str, str]], total: int) -> None:
 
 
 def _shown(name: str) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     return shown(os.fsencode(name))
+
+
+_HEADER: Final = (
+    "file",
+    "strongest",
+    "length",
+    "tempo",
+    "centroid",
+    "roll-off",
+    "MFCC1",
+    "MFCC2",
+    "MFCC3",
+)
+_MEANING: Final = """
+Harmony: the strongest pitch classes. Tempo: beats per minute. Brightness:
+spectral centroid and 90 % roll-off, in hertz. Timbre: means of MFCC.
+--csv OUT writes all 159 numbers."""
+_TOP: Final = 257 * 31.25  # hertz, at which centroid and roll-off are 1
+_PITCH: Final = "mean_Chroma_"
+
+
+def _as_csv(rows: Sequence[tuple[str, Analysis]]) -> bytes:
+    """Return all descriptors with a header, digits enough to read each number back exactly.
+
+    A name that is not UTF-8 keeps its bytes.
+    """
+    from bandstand.music.audio.descriptors.definition import NAMES
+
+    text = StringIO(newline="")
+    table = csv.writer(text)
+    table.writerow(["file", *NAMES])
+    for name, analysis in rows:
+        table.writerow([name, *map(repr, analysis.descriptors.tolist())])
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _show(rows: Sequence[tuple[str, Analysis]]) -> None:
+    """Print a line for each file: timbre, harmony, brightness and tempo."""
+    from bandstand.cli._tables import print_table
+
+    print_table(_HEADER, [_cells(name, analysis) for name, analysis in rows], framed=False)
+    click.echo(_MEANING)
+
+
+def _cells(name: str, analysis: Analysis) -> tuple[str, ...]:
+    from bandstand.music.audio.descriptors.definition import NAMES
+
+    value = dict(zip(NAMES, analysis.descriptors.tolist(), strict=True))
+    pitches = sorted(
+        (column for column in NAMES if column.startswith(_PITCH) and "Ratio" not in column),
+        key=lambda column: -value[column],
+    )
+    minutes, seconds = divmod(round(analysis.duration), 60)
+    return (
+        _shown(name),
+        " ".join(column.removeprefix(_PITCH) for column in pitches[:3]),
+        f"{minutes}:{seconds:02}",
+        f"{value['tempo_bpm']:.0f}" if value["tempo_bpm"] else "none",
+        f"{value['mean_Centroid'] * _TOP:,.0f}",
+        f"{value['mean_Rolloff'] * _TOP:,.0f}",
+        *(f"{value[f'mean_MFCC{number}']:.2f}" for number in (1, 2, 3)),
+    )

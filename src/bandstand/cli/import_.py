@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 def import_(*, file: str, store: str | None) -> None:
     """Read an export in FILE into a store that is empty; - is standard input.
 
-    All of it comes in, or nothing. Accounts have no passwords then: `bandstand user password`
-    gives them one.
+    All of it is read, or nothing. The accounts have no passwords: `bandstand user password`
+    sets them.
     """
-    from bandstand.store.transfer.jsonl import import_lines  # noqa: PLC0415
+    from bandstand.store.transfer.jsonl import import_lines
 
     with _opened(file) as lines, opened_store(store) as opened:
         counts = import_lines(opened, lines)
     names = ("song", "account", "event", "playlist")
     click.echo(f"Imported {', '.join(f'{counts[name]:,} {name}s' for name in names)}.")
     if counts["account"]:
-        click.echo("Nobody has a password yet; `bandstand user password NAME` gives one.")
+        click.echo("No account has a password yet; `bandstand user password NAME` sets one.")
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def _opened(file: str) -> Iterator[TextIO]:
             with open(sys.stdin.fileno(), encoding="utf-8", newline="\n", closefd=False) as lines:
                 yield lines
         else:
-            with open(file, encoding="utf-8", newline="\n") as lines:  # noqa: PTH123  # as given
+            with open(file, encoding="utf-8", newline="\n") as lines:  # as given
                 yield lines
     except UnicodeDecodeError as problem:
         msg = f"an export must be text in UTF-8, got other bytes: {problem.reason}"

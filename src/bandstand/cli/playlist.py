@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
 
-# As radio.media.playlist_formats has them, which takes a while to import.
+# As in media.playlist_formats.
 _FORMATS: Final = ("m3u8", "xspf", "jspf")
-_MOST: Final = 1_000
-# As radio.choice.years has them.
+_MAX_SONGS: Final = 1_000
+# As in music.catalogue.years.
 _YEAR: Final = click.IntRange(0, 9_999)
 
 
@@ -28,7 +28,7 @@ _YEAR: Final = click.IntRange(0, 9_999)
 @click.option("--listener", metavar="NAME", help="For whom; needed if there are several.")
 @click.option(
     "--count",
-    type=click.IntRange(1, _MOST),
+    type=click.IntRange(1, _MAX_SONGS),
     default=20,
     metavar="N",
     show_default=True,
@@ -58,15 +58,14 @@ def playlist(
 ) -> None:
     """Write the next songs for a listener as a playlist of files.
 
-    They are chosen as if each had been heard when the next begins. Nothing is learnt from it.
+    They are chosen as if each had been heard when the next begins. Nothing is learned from them.
     """
     require_store(store)
     check_place(out, option="--out")
     chosen = form or _form_of(out)
-    # Imported here, so that other commands start without it.
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.media.playlist_formats import by_path, write  # noqa: PLC0415
-    from bandstand.radio.service import Radio  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.media.playlist_formats import by_path, write
+    from bandstand.radio.service import Radio
 
     with opened_store(store) as opened:
         account = _account(opened, listener)
@@ -94,7 +93,7 @@ def _form_of(out: str) -> str:
 
 
 def _account(store: Store, name: str | None) -> Account:
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with store.reading() as connection:
         known = accounts.all_accounts(connection)
@@ -117,9 +116,9 @@ def _station(
     genre: str | None,
     years: tuple[int | None, int | None],
 ) -> Station:
-    from bandstand.music.catalogue.years import Years  # noqa: PLC0415
-    from bandstand.radio.selection.stations import Station  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand.music.catalogue.years import Years
+    from bandstand.radio.selection.stations import Station
+    from bandstand.store.songs import songs
 
     if song is not None:
         with store.reading() as connection:

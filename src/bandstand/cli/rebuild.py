@@ -1,4 +1,4 @@
-"""`bandstand rebuild`: make anew what is derived from the listeners' logs."""
+"""`bandstand rebuild`: what is derived from the listeners' logs, computed again."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--catalogue", is_flag=True, help="Make the matrix of all songs anew too.")
+@click.option("--catalogue", is_flag=True, help="Rebuild the matrix of all songs too.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts and digests as JSON.")
 def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
-    """Make anew what is derived from the listeners' logs.
+    """Rebuild what is derived from the listeners' logs.
 
     The logs themselves are only read. The same logs give the same digest, at any time and
     on every machine.
     """
-    # Imported here, so that other commands start without it.
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.radio.log.snapshots import rebuild as rebuild_all  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.radio.log.snapshots import rebuild as rebuild_all
 
     require_store(store)
     with opened_store(store) as opened, counting("Rebuilding", of="events") as progress:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from bandstand.cli._ranking import Ranking
-    from bandstand.cli._ratings_table import HistoryRow
+    from bandstand.cli._ranking import HistoryRow, Ranking
 
 _FILE = click.Path(path_type=Path)
 
@@ -81,13 +80,10 @@ def recommend(
     ITEMS has a column "id" and otherwise numbers, one row per item of any kind. HISTORY says
     which item was rated when. The minutes since an item's previous rating are derived from it.
     """
-    # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.cli._ranking import rank  # noqa: PLC0415
-    from bandstand.cli._ranking_table import show  # noqa: PLC0415
-    from bandstand.cli._ratings_table import read_history, read_items  # noqa: PLC0415
-    from bandstand.core.model.history import FEATURE_LIMIT  # noqa: PLC0415
-    from bandstand.core.model.scaling import LARGEST_FEATURE  # noqa: PLC0415
-    from bandstand.core.registry import algorithm_named  # noqa: PLC0415
+    from bandstand.cli._ranking import rank, read_history, read_items, show
+    from bandstand.core.model.history import FEATURE_LIMIT
+    from bandstand.core.model.scaling import LARGEST_FEATURE
+    from bandstand.core.registry import algorithm_named
 
     algorithm_named(algorithm)  # refused before anything is read
     _check_level(level)

@@ -20,8 +20,8 @@ def restore(*, file: Path, replace: bool, store: str | None) -> None:
     store that a server uses; nothing is changed then. With --replace the store that was there is
     kept beside the new one.
     """
-    from bandstand.store.database.location import parse_location  # noqa: PLC0415
-    from bandstand.store.transfer.backup import restore as make  # noqa: PLC0415
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.transfer.backup import restore as make
 
     location = parse_location(store)
     kept = make(file, location, replace=replace)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.scans import ScanCounts
 
-# As music.audio.feature_maps has them, which takes a while to import.
+# As in music.audio.feature_maps.
 _FEATURE_MAPS: Final = ("identity", "fourier")
 _NEWS: Final = ("added", "changed", "moved", "missing")
 
@@ -53,11 +53,10 @@ def scan(
 ) -> None:
     """Analyse the music below folders into the store.
 
-    Only what is new or has changed is read; an interrupted scan goes on where it was. Nothing is
-    ever written to the folders. Ends with a report of every file that failed and why.
+    Only new and changed files are read; an interrupted scan continues where it stopped. Nothing
+    is ever written to the folders. Ends with a report of every file that failed and why.
     """
-    # Imported here, so that other commands start without it.
-    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
+    from bandstand.music.library.walk import library_roots
 
     _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
@@ -79,7 +78,7 @@ def _check_options(
     *, refit: bool, feature_map: str | None, workers: int | None, scheduler: str | None
 ) -> None:
     if feature_map is not None and not refit:
-        msg = "--feature-map goes with --refit, which makes the projection anew"
+        msg = "--feature-map goes with --refit, which fits the projection again"
         raise click.UsageError(msg)
     if workers is not None and scheduler is not None:
         msg = "--workers is for this machine; a cluster has the workers that it has"
@@ -87,9 +86,9 @@ def _check_options(
 
 
 def _demo_folder() -> str:
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.store.database.location import user_data_folder  # noqa: PLC0415
-    from bandstand_demo import demo_library  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.store.database.location import user_data_folder
+    from bandstand_demo import demo_library
 
     folder = user_data_folder() / "demo-library"
     with counting("Composing") as progress:
@@ -98,9 +97,9 @@ def _demo_folder() -> str:
 
 
 def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Return how many files each folder has for us."""
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.music.library.walk import walk  # noqa: PLC0415
+    """Return the number of music files below each folder."""
+    from bandstand.cli._progress import counting
+    from bandstand.music.library.walk import walk
 
     totals = dict.fromkeys(roots, 0)
     with counting("Counting", lasting=False) as progress:
@@ -111,8 +110,8 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
 
 
 def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
-    """Refuse what cannot go well, before anything is changed."""
-    from bandstand.music.catalogue.refresh import check_projection  # noqa: PLC0415
+    """Refuse what cannot work, before anything is changed."""
+    from bandstand.music.catalogue.refresh import check_projection
 
     if not refit:
         check_projection(store)
@@ -125,8 +124,8 @@ def _check_known(store: Store, root: bytes) -> None:
 
     Those are kept and marked as missing: a disk that is not mounted is an empty folder.
     """
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store.songs import files  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
+    from bandstand.store.songs import files
 
     with store.reading() as connection:
         known = sum(1 for _ in files.under(connection, root))
@@ -140,7 +139,7 @@ def _check_known(store: Store, root: bytes) -> None:
 
 
 def _no_music(root: bytes) -> click.UsageError:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
     return click.UsageError(msg)
@@ -148,10 +147,10 @@ def _no_music(root: bytes) -> click.UsageError:
 
 def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
     if scheduler is not None:
-        from bandstand.music.library.analysers import ClusterAnalyser  # noqa: PLC0415
+        from bandstand.music.library.analysers import ClusterAnalyser
 
         return ClusterAnalyser(scheduler)
-    from bandstand.music.library import analysers  # noqa: PLC0415
+    from bandstand.music.library import analysers
 
     return analysers.LocalAnalyser(workers=workers)
 
@@ -159,8 +158,8 @@ def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | Clu
 def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand.music.library.scan import scan as scan_library  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand.music.library.scan import scan as scan_library
 
     with counting("Scanning") as progress:
         return scan_library(
@@ -174,7 +173,7 @@ def _scanned(
 
 
 def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> FeatureMatrix | None:
-    from bandstand.music.catalogue.refresh import refreshed  # noqa: PLC0415
+    from bandstand.music.catalogue.refresh import refreshed
 
     return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
 
@@ -190,8 +189,8 @@ def _report(
     catalogue: FeatureMatrix | None,
     seconds: float,
 ) -> dict[str, Any]:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
-    from bandstand.store.songs import files, projections  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
+    from bandstand.store.songs import files, projections
 
     with store.reading() as connection:
         failed = [

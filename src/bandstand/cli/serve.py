@@ -1,20 +1,23 @@
-"""`bandstand serve`: the radio for everybody in the house."""
+"""`bandstand serve`: the server of the radio."""
 
 from __future__ import annotations
 
 import logging
 import os
-from contextlib import closing
+import threading
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from bandstand.cli._options import store_option
+from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from bandstand.music.library.scanner import Progress, Scanner
     from bandstand.settings import Settings
     from bandstand.store.database.connection import Store
     from bandstand.web.requests.context import Context
@@ -38,7 +41,7 @@ _OPTIONS: Final = (
         "trusted_proxies",
         multiple=True,
         metavar="ADDRESS",
-        help="A proxy whose word on the client's address counts.",
+        help="A proxy that may state the client's address.",
     ),
     click.option("--rescan-minutes", type=int, metavar="N", help="60 unless given; 0 is never."),
     click.option("--workers", type=int, metavar="N", help="Processes that analyse music."),
@@ -57,23 +60,22 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("folders", nargs=-1, metavar="DIR…")
 @server_options
 def serve(*, config: str | None, **options: Any) -> None:
-    """Play the music below folders to everybody who may log in.
+    """Play the music below folders to all who may log in.
 
-    Scans in the background and serves at once. Every setting can also stand in a file or in the
-    environment. Only this computer can reach it, unless it is told to --listen wider.
+    Serves at once and scans in the background. Every setting can also be in a file or in the
+    environment. Only this computer can reach the server, unless you --listen on another address.
     """
-    from bandstand.settings import load_settings  # noqa: PLC0415
+    from bandstand.settings import load_settings
 
     settings = load_settings(options=options, environment=os.environ, config=config)
     run_server(settings)
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until told to stop."""
-    # Imported here, so that `bandstand --help` and a wrong option answer at once.
-    from bandstand.store.database.location import parse_location  # noqa: PLC0415
-    from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
+    """Serve until stopped."""
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.database.serving_lock import serving_lock
+    from bandstand.web.security.bind_checks import check_public_url, listening_socket
 
     check_public_url(settings)
     location = parse_location(settings.store)
@@ -83,13 +85,12 @@ def run_server(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, listening: socket.socket) -> None:
-    from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.cli._scan_display import showing  # noqa: PLC0415
-    from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.logs import set_up_logging  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_exposure, shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air  # noqa: PLC0415
-    from bandstand.web.server import serve as serve_app  # noqa: PLC0415
+    from bandstand._util.clock import system_clock
+    from bandstand.store.database.connection import open_store
+    from bandstand.web.logs import set_up_logging
+    from bandstand.web.security.bind_checks import check_exposure, shown_address
+    from bandstand.web.server import on_air
+    from bandstand.web.server import serve as serve_app
 
     with open_store(settings.store) as store:
         check_exposure(settings, store)
@@ -107,9 +108,9 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
 
 def _check_folders(settings: Settings, store: Store) -> None:
     """Refuse a folder that is not there, unless its songs are known: a disk may come later."""
-    from bandstand.errors import InvalidInputError  # noqa: PLC0415
-    from bandstand.music.library.walk import library_roots  # noqa: PLC0415
-    from bandstand.store.songs import files  # noqa: PLC0415
+    from bandstand.errors import InvalidInputError
+    from bandstand.music.library.walk import library_roots
+    from bandstand.store.songs import files
 
     with store.reading() as connection:
         counts = files.counts(connection)
@@ -126,11 +127,11 @@ def _check_folders(settings: Settings, store: Store) -> None:
 
 
 def _warn(settings: Settings) -> None:
-    from bandstand.web.security.bind_checks import is_loopback  # noqa: PLC0415
+    from bandstand.web.security.bind_checks import is_loopback
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(
-            "Note: everybody in this network can reach the server, and passwords travel to it "
+            "Note: every device in this network can reach the server, and passwords are sent "
             "unencrypted; a proxy with TLS avoids that (docs/serve.md).",
             err=True,
         )
@@ -138,22 +139,83 @@ def _warn(settings: Settings) -> None:
 
 def _greet(context: Context, address: str) -> None:
     """Print where the radio plays, and at the first start the token that makes an account."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     with context.store.reading() as connection:
         is_new = accounts.count(connection) == 0
     lines = [f"Bandstand plays at {context.settings.public_url or address}"]
     if is_new:
-        told = "There is no account yet. Open that address and make one with this token; it works"
-        lines += [f"{told} once:", f"    {context.setup.issue()}"]
+        lines += [
+            "There is no account yet. Open that address and make one with this token, once:",
+            f"    {context.setup.issue()}",
+        ]
     click.echo("\n".join([*lines, "Ctrl-C stops it."]))
     _note_version(context.store)
 
 
 def _note_version(store: Store) -> None:
-    """Leave a word in the log on a version of SQLite that is safe only as Bandstand uses it."""
-    from bandstand.store.database.location import SqliteLocation  # noqa: PLC0415
-    from bandstand.store.database.sqlite_file import sqlite_warning  # noqa: PLC0415
+    """Log a version of SQLite that is safe only in the way that Bandstand uses it."""
+    from bandstand.store.database.location import SqliteLocation
+    from bandstand.store.database.sqlite_file import sqlite_warning
 
     if isinstance(store.location, SqliteLocation) and (warning := sqlite_warning()) is not None:
         LOG.info("%s", warning)
+
+
+_POLL_EVERY: Final = 0.25  # seconds
+_NAMES: Final = {"first look": "First look", "counting": "Counting", "scanning": "Scanning"}
+_NEWS: Final = ("added", "changed", "moved", "missing", "failed")
+
+
+@contextmanager
+def showing(scanner: Scanner | None) -> Iterator[None]:
+    """Show a scanner's progress on standard error during the block."""
+    if scanner is None or not scanner.has_folders:
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_watch, args=(scanner, ended), name="scan display", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _watch(scanner: Scanner, ended: threading.Event) -> None:
+    reported: int | None = None
+    while not ended.wait(_POLL_EVERY):
+        progress = scanner.progress
+        if progress.is_busy:
+            _show(scanner, ended)
+        elif progress.finished_at not in {reported, None}:
+            reported = progress.finished_at
+            click.echo(in_words(progress), err=True)
+
+
+def _show(scanner: Scanner, ended: threading.Event) -> None:
+    """Show a bar for each step of one scan, until that scan is over."""
+    with ExitStack() as bars:
+        shown, update = None, None
+        while not ended.wait(_POLL_EVERY) and (progress := scanner.progress).is_busy:
+            if progress.state in _NAMES and progress.state != shown:
+                bars.close()
+                shown = progress.state
+                update = bars.enter_context(counting(_NAMES[shown], lasting=False))
+            if update is not None and progress.state == shown:
+                update(progress.done, progress.total)
+
+
+def in_words(progress: Progress) -> str:
+    """Return what a scan has found, or why it failed, as one line."""
+    if progress.problem is not None:
+        return f"Scan: {progress.problem}"
+    counts = progress.counts
+    news = [f"{getattr(counts, name):,} {name}" for name in _NEWS if getattr(counts, name)]
+    return (
+        f"Scanned {counts.found:,} files: {', '.join(news) or 'nothing new'}. "
+        f"{progress.songs:,} songs can be played."
+    )

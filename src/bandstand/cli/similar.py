@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
 
-_LOOKED_AT: Final = 50  # songs that may be meant, of which one may bear the very name
-_SHOWN: Final = 5  # choices in a message
-_LONGEST: Final = 60  # characters of a name in a message
+_MAX_CANDIDATES: Final = 50  # songs that match, of which one may match exactly
+_MAX_LISTED: Final = 5  # candidates in a message
+_MAX_NAME: Final = 60  # characters of a name in a message
 
 
 @click.command()
@@ -44,12 +44,12 @@ def similar(*, song: str, store: str | None, count: int, as_json: bool) -> None:
 
 
 def _the_song(store: Store, text: str) -> SongRecord:
-    """Return the one song that is meant, or say which ones could be."""
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    """Return the one song that `text` names, or list the candidates."""
+    from bandstand.store.songs import songs
 
     with store.reading() as connection:
-        # The store knows files by where they really are, a user perhaps by a link to there.
-        found = songs.find(connection, text, limit=_LOOKED_AT) or songs.find(
+        # The store has resolved paths, the user may give a link.
+        found = songs.find(connection, text, limit=_MAX_CANDIDATES) or songs.find(
             connection, _real(text), limit=1
         )
     exact = [song for song in found if text.casefold() in _exact_names(song)]
@@ -58,8 +58,8 @@ def _the_song(store: Store, text: str) -> SongRecord:
         msg = f"a song of the catalogue was expected, found none named {_short(text)!r}"
         raise click.UsageError(msg)
     if len(found) > 1:
-        names = "; ".join(f"{song.id} {_short(_name(song))}" for song in found[:_SHOWN])
-        more = " and more" if len(found) > _SHOWN else ""
+        names = "; ".join(f"{song.id} {_short(_name(song))}" for song in found[:_MAX_LISTED])
+        more = " and more" if len(found) > _MAX_LISTED else ""
         msg = f"one song was expected, {_short(text)!r} may be: {names}{more}; give its id"
         raise click.UsageError(msg)
     return found[0]
@@ -70,7 +70,7 @@ def _exact_names(song: SongRecord) -> set[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_NAME else f"{text[: _MAX_NAME - 1]}…"
 
 
 def _real(path: str) -> str:
@@ -78,10 +78,10 @@ def _real(path: str) -> str:
 
 
 def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]:
-    from bandstand.music.audio.descriptors.definition import VERSION  # noqa: PLC0415
-    from bandstand.music.catalogue.neighbours import nearest  # noqa: PLC0415
-    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415
-    from bandstand.store.songs import songs  # noqa: PLC0415
+    from bandstand.music.audio.descriptors.definition import VERSION
+    from bandstand.music.catalogue.neighbours import nearest
+    from bandstand.music.catalogue.refresh import current
+    from bandstand.store.songs import songs
 
     if not song.is_present:
         state = "is missing" if song.missing else "cannot be read any more"
@@ -102,9 +102,9 @@ def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]
 
 
 def _name(song: SongRecord) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
-    path = os.path.basename(song.path)  # noqa: PTH119 - bytes
+    path = os.path.basename(song.path)
     parts = (song.tags.artist, song.tags.title or path)
     # As a path is shown: what would move the cursor is written as an escape.
     return " - ".join(
@@ -113,7 +113,7 @@ def _name(song: SongRecord) -> str:
 
 
 def _plain(song: SongRecord) -> dict[str, Any]:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     return {
         "id": song.id,
@@ -126,7 +126,7 @@ def _plain(song: SongRecord) -> dict[str, Any]:
 
 
 def _in_columns(song: SongRecord, found: list[dict[str, Any]]) -> str:
-    from bandstand.music.library.walk import shown  # noqa: PLC0415
+    from bandstand.music.library.walk import shown
 
     if not found:
         return f"There is no other song than {_name(song)}."

@@ -1,4 +1,4 @@
-"""`bandstand user`: who may listen, from the console."""
+"""`bandstand user`: the accounts of a store."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from bandstand.store.accounts import Account
 
-_ROLES: Final = ("listener", "admin")  # as store.accounts has them, which takes a while to import
-_LONGEST_INPUT: Final = 4_096  # characters, far beyond any password that is taken
+_ROLES: Final = ("listener", "admin")  # as in store.accounts
+_MAX_INPUT: Final = 4_096  # characters; no password is as long
 
 _from_input: Final = click.option(
     "--password-stdin",
@@ -38,18 +38,18 @@ def user() -> None:
 
 @user.command()
 @click.argument("name")
-@click.option("--admin", is_flag=True, help="An admin, who looks after accounts and scans.")
+@click.option("--admin", is_flag=True, help="An admin, who manages accounts and scans.")
 @_from_input
 @store_option
 def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
     """Add an account; the password is asked for twice."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     accounts.checked_name(name)
     with opened_store(store) as opened:
         with opened.reading() as connection:
             if accounts.by_name(connection, name) is not None:
-                msg = f"a name that nobody has was expected, got {_shown(name)}, which is taken"
+                msg = f"a name that is free was expected, got {_shown(name)}, which is taken"
                 raise InvalidInputError(msg)
         hashed = _hashed(name, from_input=from_input)
         with opened.writing() as connection:
@@ -68,7 +68,7 @@ def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
 @store_option
 def list_(*, as_json: bool, store: str | None) -> None:
     """List all accounts by name."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     found: list[Account] = []
     if store_exists(store):
@@ -88,8 +88,8 @@ def list_(*, as_json: bool, store: str | None) -> None:
 @_from_input
 @store_option
 def password(*, name: str, from_input: bool, store: str | None) -> None:
-    """Give an account another password, and log it out everywhere."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    """Change an account's password, and log it out everywhere."""
+    from bandstand.store import accounts
 
     require_store(store)
     with opened_store(store) as opened:
@@ -107,7 +107,7 @@ def password(*, name: str, from_input: bool, store: str | None) -> None:
 @store_option
 def rename(*, name: str, new_name: str, store: str | None) -> None:
     """Give an account another name."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     _change(store, name, lambda it, account: accounts.rename(it, account.id, new_name))
     click.echo(f"{_shown(name)} is called {_shown(new_name.strip())} now.")
@@ -119,7 +119,7 @@ def rename(*, name: str, new_name: str, store: str | None) -> None:
 @store_option
 def role(*, name: str, role: Any, store: str | None) -> None:
     """Make an account a listener or an admin."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     account = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
     click.echo(f"{_shown(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
@@ -129,7 +129,7 @@ def role(*, name: str, role: Any, store: str | None) -> None:
 @click.argument("name")
 @store_option
 def disable(*, name: str, store: str | None) -> None:
-    """Keep somebody out, at once; nothing of theirs is lost."""
+    """Lock an account and log it out everywhere; nothing of it is lost."""
     account = _set_disabled(store, name, disabled=True)
     click.echo(f"{_shown(account.name)} is logged out everywhere and cannot log in any more.")
 
@@ -138,7 +138,7 @@ def disable(*, name: str, store: str | None) -> None:
 @click.argument("name")
 @store_option
 def enable(*, name: str, store: str | None) -> None:
-    """Let somebody in again who was disabled."""
+    """Unlock an account that was disabled."""
     account = _set_disabled(store, name, disabled=False)
     click.echo(f"{_shown(account.name)} can log in again.")
 
@@ -148,14 +148,14 @@ def enable(*, name: str, store: str | None) -> None:
 @click.option("--yes", is_flag=True, help="Without asking.")
 @store_option
 def remove(*, name: str, yes: bool, store: str | None) -> None:
-    """Remove an account with its whole log and its playlists, for good."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    """Remove an account with its log and its playlists. This cannot be undone."""
+    from bandstand.store import accounts
 
     if not yes:
-        question = f"Remove {_shown(name)} with all ratings and playlists, for good?"
+        question = f"Remove {_shown(name)} with all ratings and playlists? This cannot be undone."
         click.confirm(question, abort=True, err=True)
     account = _change(store, name, lambda it, account: accounts.delete(it, account.id))
-    click.echo(f"{_shown(account.name)} is removed, with everything that was known of them.")
+    click.echo(f"{_shown(account.name)} is removed, with all its data.")
 
 
 def _change(store: str | None, name: str, change: Callable[[Connection, Account], None]) -> Account:
@@ -167,7 +167,7 @@ def _change(store: str | None, name: str, change: Callable[[Connection, Account]
 
 
 def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     return _change(
         store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=disabled)
@@ -176,18 +176,18 @@ def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
 
 def _named(connection: Connection, name: str) -> Account:
     """Return the account with a name or an id."""
-    from bandstand.store import accounts  # noqa: PLC0415
+    from bandstand.store import accounts
 
     found = accounts.by_name(connection, name) or accounts.get(connection, name)
     if found is None:
-        msg = f"the name of an account was expected, got {_shown(name)}, which nobody has"
+        msg = f"the name of an account was expected, got {_shown(name)}, which no account has"
         raise NotFoundError(msg)
     return found
 
 
 def _hashed(name: str, *, from_input: bool) -> str:
-    """Return the hash of a password that is asked for, and that is good enough for `name`."""
-    from bandstand.web.security.passwords import checked_password, hashed  # noqa: PLC0415
+    """Return the hash of a password that was entered and passed the checks for `name`."""
+    from bandstand.web.security.passwords import checked_password, hashed
 
     given = _from_standard_input() if from_input else _asked()
     return hashed(checked_password(given, name=name))
@@ -195,7 +195,7 @@ def _hashed(name: str, *, from_input: bool) -> str:
 
 def _from_standard_input() -> str:
     try:
-        return sys.stdin.readline(_LONGEST_INPUT).rstrip("\r\n")
+        return sys.stdin.readline(_MAX_INPUT).rstrip("\r\n")
     except UnicodeDecodeError:
         msg = "a password must be text in UTF-8, got other bytes"
         raise InvalidInputError(msg) from None

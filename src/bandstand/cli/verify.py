@@ -1,4 +1,4 @@
-"""`bandstand verify`: whether a store, or a backup, is whole."""
+"""`bandstand verify`: the check of a store or a backup."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def verify(*, backup: Path | None, as_json: bool, store: str | None) -> None:
 
 
 def _of_store(store: str | None) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.radio.log.snapshots import check  # noqa: PLC0415
-    from bandstand.store.transfer.verify import verify as examine  # noqa: PLC0415
-    from bandstand.study.verify import unreadable_studies  # noqa: PLC0415
+    from bandstand.radio.log.snapshots import check
+    from bandstand.store.transfer.verify import verify as examine
+    from bandstand.study.study_store import unreadable_studies
 
     require_store(store)
     with opened_store(store) as opened:
         report = examine(opened)
-        # What is derived from a damaged log says nothing more.
+        # Derived data of a damaged log need no check.
         problems = list(report.problems) or [*check(opened), *unreadable_studies(opened)]
     return problems, report.counts
 
 
 def _of_backup(file: Path) -> tuple[list[str], Mapping[str, int]]:
-    from bandstand.store.transfer.backup import check_backup  # noqa: PLC0415
+    from bandstand.store.transfer.backup import check_backup
 
     return [], check_backup(file)
 

@@ -153,7 +153,7 @@ class RatingModel(ABC):
             raise NotFittedError(msg)
         return self.history_
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Return the settings by name; `deep` is there for scikit-learn's sake."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 

@@ -35,7 +35,7 @@ def convert(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pieces(wanted: Mapping[str, Any]) -> Iterator[bytes]:
     root, path = wanted["root"].encode("latin-1"), wanted["path"].encode("latin-1")
-    extension = os.path.splitext(wanted["path"])[1].lower()  # noqa: PTH122 - not a Path's text
+    extension = os.path.splitext(wanted["path"])[1].lower()
     with open_beneath(root, path) as file:
         before = os.fstat(file.fileno())
         if is_module(file, extension):

@@ -79,11 +79,11 @@ class Covers:
 
     def is_beside(self, path: bytes, root: bytes) -> bool:
         """Return whether a picture that can be shown lies in the folder of a song."""
-        folder = os.path.dirname(path)  # noqa: PTH120 - bytes
+        folder = os.path.dirname(path)
         with self._lock:
             known: bool | None = self._folders.get(folder)
         if known is None:
-            places = (os.path.join(folder, name) for name in _pictures_in(folder))  # noqa: PTH118
+            places = (os.path.join(folder, name) for name in _pictures_in(folder))
             known = any(_seems_shown(root, place) for place in places)
             with self._lock:
                 self._folders.put(folder, known)
@@ -92,7 +92,7 @@ class Covers:
     def _look(
         self, key: str, path: bytes, root: bytes, side: int | None, done: Future[None]
     ) -> None:
-        names = [name.decode("latin-1") for name in _pictures_in(os.path.dirname(path))]  # noqa: PTH120
+        names = [name.decode("latin-1") for name in _pictures_in(os.path.dirname(path))]
         wanted = {"do": "cover", "names": names, "side": side, "most": LARGEST}
         try:
             looked = self._lookers.ask(request_for(path, root) | wanted)
@@ -129,7 +129,7 @@ class Covers:
 
 def _pictures_in(folder: bytes) -> list[bytes]:
     try:
-        names = os.listdir(folder)  # noqa: PTH208 - bytes
+        names = os.listdir(folder)
     except OSError:
         return []
     fitting = [name for name in names if name.decode("latin-1").lower() in NAMES_BESIDE]

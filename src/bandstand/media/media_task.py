@@ -55,7 +55,7 @@ def _pictures(root: bytes, path: bytes, names: list[str]) -> Iterator[bytes]:
         yield found[1]
     for name in names:
         try:
-            place = os.path.join(os.path.dirname(path), name.encode("latin-1"))  # noqa: PTH118, PTH120
+            place = os.path.join(os.path.dirname(path), name.encode("latin-1"))
             with open_beneath(root, place) as file:
                 yield _small_file(file)
         except BandstandError:

@@ -1,21 +1,24 @@
-"""What a study asks of everybody who takes part: the paper's user study, with its numbers.
+"""The design of a study, which is a TOML file; by default the paper's user study.
 
 The paper, "User study": six algorithms, 200 recommendations of each, at least 30 seconds of
 listening before a rating, 4 minutes of rest after every 20 songs, at most two algorithms a day
 and more than six hours between two of them. A design is checked when it is made; one that
-nobody could ever fulfil is refused.
+cannot be fulfilled is refused.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from bandstand._util.toml_files import read_toml
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 # The paper's six, with its MCMC, which takes seconds for each song, replaced by the same model
 # solved exactly.
@@ -48,12 +51,12 @@ at any time, without giving a reason: everything that the study keeps about you 
 at once.
 """
 
-_LONGEST_TITLE: Final = 200
-_LONGEST_CONSENT: Final = 20_000
+_MAX_TITLE: Final = 200
+_MAX_CONSENT: Final = 20_000
 _SHOWN: Final = 60
-_FEWEST_ALGORITHMS: Final = 2
+_MIN_ALGORITHMS: Final = 2
 _HOURS_PER_DAY: Final = 24
-_LARGEST_SEED: Final = 2**63 - 1
+_MAX_SEED: Final = 2**63 - 1
 
 # The least and the most of each number; times in the unit that the name says.
 _WHOLE: Final = {
@@ -61,7 +64,7 @@ _WHOLE: Final = {
     "rest_after": (1, 10_000),
     "arms_per_day": (1, 100),
     "least_songs": (2, 10_000_000),
-    "seed": (0, _LARGEST_SEED),
+    "seed": (0, _MAX_SEED),
 }
 _REAL: Final = {
     "listen_seconds": (0.0, 3_600.0),
@@ -73,7 +76,7 @@ _REAL: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """How a study is made: the same for everybody, from its first day to its last.
+    """The rules of a study, the same for all participants, from its first day to its last.
 
     An arm is one algorithm as one participant meets it. Zero seconds or hours switch a wait off.
 
@@ -96,8 +99,8 @@ class Design:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be used, naming the field; whole seconds become real ones."""
-        _check_text("title", self.title, most=_LONGEST_TITLE, lines=False)
-        _check_text("consent", self.consent, most=_LONGEST_CONSENT, lines=True)
+        _check_text("title", self.title, most=_MAX_TITLE, lines=False)
+        _check_text("consent", self.consent, most=_MAX_CONSENT, lines=True)
         object.__setattr__(self, "algorithms", _checked_algorithms(self.algorithms))
         for name in _WHOLE:
             _check_whole(name, getattr(self, name))
@@ -184,8 +187,8 @@ def _checked_algorithms(value: Any) -> tuple[str, ...]:
         if value.count(name) > 1:
             msg = f"algorithms must differ, got {name!r} twice"
             raise InvalidInputError(msg)
-    if len(value) < _FEWEST_ALGORITHMS:
-        _refuse("algorithms", f"at least {_FEWEST_ALGORITHMS} names", value)
+    if len(value) < _MIN_ALGORITHMS:
+        _refuse("algorithms", f"at least {_MIN_ALGORITHMS} names", value)
     return tuple(value)
 
 
@@ -212,3 +215,64 @@ def _refuse(name: str, expected: str, value: Any) -> NoReturn:
 def _shown(value: Any) -> str:
     text = f"{value:g}" if isinstance(value, float) else repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+_TEMPLATE: Final = '''\
+# A blind comparison of algorithms with people. What is left out has the value shown here, which
+# is that of the paper. Once the study is open nothing in here can be changed any more.
+
+# The study's name: participants read it, and it is the study's name in the store.
+title = {title}
+
+# What participants read, and agree to, before they begin. Say who runs the study, and how to
+# reach you.
+consent = """
+{consent}"""
+
+# What is compared; `bandstand simulate --help` lists all names. Participants never see them.
+algorithms = [
+{algorithms}]
+
+# How many songs each participant rates with each algorithm.
+ratings_per_arm = {ratings_per_arm}
+
+# How long a song must be heard before it can be rated, unless the participant knows it.
+listen_seconds = {listen_seconds:g}
+
+# The number of ratings after which a rest comes, and its length in seconds.
+rest_after = {rest_after}
+rest_seconds = {rest_seconds:g}
+
+# The most algorithms within 24 hours, and the hours between two of them.
+arms_per_day = {arms_per_day}
+gap_hours = {gap_hours:g}
+
+# Seconds from asking for a song to the answer. They are the same for all algorithms, so that they
+# reveal none; they should be more than the slowest algorithm needs.
+answer_seconds = {answer_seconds:g}
+
+# With fewer analysed songs the study is not opened.
+least_songs = {least_songs}
+
+# Everything that is drawn at random follows from this number.
+seed = {seed}
+'''
+
+
+def read_design(path: Path) -> Design:
+    """Return the design in a TOML file; raises InvalidInputError for whatever is wrong with it."""
+    return Design.from_mapping(read_toml(path, "the study"), str(path))
+
+
+def template() -> str:
+    """Return a TOML file with every default and its meaning, to be edited."""
+    design = Design()
+    fields = design.as_json()
+    fields["title"] = _quoted(design.title)
+    fields["algorithms"] = "".join(f"    {_quoted(name)},\n" for name in design.algorithms)
+    return _TEMPLATE.format(**fields)
+
+
+def _quoted(text: str) -> str:
+    """Return text as TOML writes it, which JSON does alike."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a participant may do when: the rules of a study, as pure functions of what has happened.
+"""The rules of a study: what a participant may do now, as pure functions of the past.
 
     begin an arm     in the participant's own order, one at a time; at most `arms_per_day` within
                      any 24 hours; `gap_hours` after the last rating of the arm before
@@ -27,8 +27,8 @@ SECOND: Final = 1_000  # milliseconds
 HOUR: Final = 3_600 * SECOND
 DAY: Final = 24 * HOUR
 
-# A song shorter than the listening time is heard once it has played but for so much: players
-# and tags agree on the length of a file only about so far.
+# A song shorter than the listening time counts as heard when this much of it is left: players and
+# tags agree on the length of a file only about so far.
 _END_OF_SONG: Final = 1.0  # seconds
 
 Code: TypeAlias = Literal[
@@ -48,7 +48,7 @@ Code: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class PendingSong:
     """A song that waits for its rating."""
 
     number: int  # counted from 1 within the arm
@@ -65,7 +65,7 @@ class ArmState:
     begun_at: int | None
     rated: int  # songs 1 to `rated` have their ratings
     last_rated_at: int | None
-    pending: Offered | None
+    pending: PendingSong | None
     finished: bool
 
     @property
@@ -75,7 +75,7 @@ class ArmState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class NextStep:
     """What a participant can do now.
 
     "begin" the arm in `place`; "listen" to it; "rest" or "wait" until `until`, because of the
@@ -137,8 +137,8 @@ def check_rating(
         raise refusal(msg, code="already_rated")
     if arm.finished:
         raise _finished(arm)
-    # A song that is chosen but not shown yet does not exist for anybody: how long the choice
-    # took would tell who chose.
+    # A song that is chosen but not shown yet counts as absent: the time that the choice took
+    # would reveal the algorithm.
     pending = None if arm.pending is None or now < arm.pending.offered_at else arm.pending
     if pending is None or pending.number != number:
         offered = "none" if pending is None else f"song {pending.number}"
@@ -148,26 +148,26 @@ def check_rating(
         _check_heard(design, pending, played_seconds or 0.0, song_seconds, now)
 
 
-def standing(design: Design, arms: Sequence[ArmState], now: int) -> Standing:
+def next_step(design: Design, arms: Sequence[ArmState], now: int) -> NextStep:
     """Return what a participant with these arms can do now."""
     ahead = sorted((arm for arm in arms if not arm.finished), key=lambda arm: arm.place)
     if not ahead:
-        return Standing(state="done")
+        return NextStep(state="done")
     arm = next((arm for arm in ahead if arm.begun_at is not None), ahead[0])
     try:
         if arm.begun_at is None:
             check_begin(design, arms, arm.id, now)
-            return Standing(state="begin", place=arm.place)
+            return NextStep(state="begin", place=arm.place)
         check_offer(design, arm, now)
     except RefusedError as no:
-        return Standing(
+        return NextStep(
             state="wait" if arm.begun_at is None else "rest",
             place=arm.place,
             until=no.until,
             why=no.code,
             message=no.message,
         )
-    return Standing(state="listen", place=arm.place)
+    return NextStep(state="listen", place=arm.place)
 
 
 def rest_until(design: Design, arm: ArmState) -> int | None:
@@ -218,7 +218,7 @@ def _too_many(design: Design, arms: Sequence[ArmState], now: int) -> list[Refuse
     recent = sorted((arm.last_at for arm in arms if arm.last_at is not None), reverse=True)
     if len(recent) < design.arms_per_day:
         return []
-    # One more is allowed once the last but so many has left the 24 hours.
+    # One more is allowed once the oldest of `arms_per_day` has left the 24 hours.
     until = recent[design.arms_per_day - 1] + DAY
     if now >= until:
         return []
@@ -231,7 +231,7 @@ def _too_many(design: Design, arms: Sequence[ArmState], now: int) -> list[Refuse
 
 
 def _check_heard(
-    design: Design, offered: Offered, played: float, song_seconds: float | None, now: int
+    design: Design, offered: PendingSong, played: float, song_seconds: float | None, now: int
 ) -> None:
     needed = _needed(design, song_seconds)
     is_whole = needed < design.listen_seconds

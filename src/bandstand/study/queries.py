@@ -1,7 +1,13 @@
-"""What the store has of a study and of those in it, as the rules and the answers need it."""
+"""Queries about the open study, as the rules need them and as participants see it.
+
+Nothing that participants see names an algorithm, a seed, a score or a reason, nor how long a
+choice took.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -9,30 +15,152 @@ from typing import TYPE_CHECKING, Final, Literal
 from bandstand.errors import BandstandError, NotFoundError, StudyUnreadableError
 from bandstand.store import studies
 from bandstand.store.songs import songs
-from bandstand.study.clock_checks import Moments
-from bandstand.study.opening import design_of
 from bandstand.study.protocol import (
     SECOND,
     ArmState,
-    Offered,
-    Standing,
+    NextStep,
+    PendingSong,
     may_rate_at,
+    next_step,
     refusal,
-    standing,
 )
-from bandstand.study.song_snapshot import from_bytes
-from bandstand.study.views import ArmView, Facts, Progress, Shown, Status
+from bandstand.study.records import from_bytes
+from bandstand.study.study_store import design_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from sqlalchemy import Connection
 
     from bandstand.errors import RefusedError
+    from bandstand.store.songs.songs import SongRecord
     from bandstand.store.studies import ArmRow, StudyRow
     from bandstand.study.design import Design
-    from bandstand.study.records import FrozenSongs
+    from bandstand.study.records import SongSnapshot
 
-# By how much more than its pace a song may be ahead of its time: clocks of two processes differ.
-_SLACK: Final = SECOND
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyRules:
+    """The rules of the study, as its participants read them."""
+
+    parts: int
+    ratings_per_arm: int
+    listen_seconds: float
+    rest_after: int
+    rest_seconds: float
+    arms_per_day: int
+    gap_hours: float
+    answer_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmView:
+    """One part of the study, as its participant sees it."""
+
+    id: str
+    place: int  # from 1
+    rated: int
+    of: int
+    state: Literal["ahead", "begun", "finished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedSong:
+    """A song that is to be heard and rated."""
+
+    arm: str
+    number: int  # from 1 within the arm
+    song: SongRecord
+    offered_at: int
+    may_rate_at: int  # if it is not known
+    rated: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The status of an account in the study that is open."""
+
+    title: str
+    consent: str
+    facts: StudyRules
+    now: int  # the server's time, as all times UTC in milliseconds
+    joined: bool
+    only: bool  # the account was made for the study
+    # "consent" until they agreed; the others as in `study.protocol.NextStep`
+    state: Literal["consent", "begin", "listen", "rest", "wait", "done"]
+    place: int | None
+    until: int | None
+    why: str | None  # the rule that makes them wait, a code of `RefusedError`
+    message: str | None  # the same as a sentence
+    arms: tuple[ArmView, ...]
+    pending: OfferedSong | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """Whether an account is in the study that is open, or was in one if none is."""
+
+    only: bool  # the account was made for a study
+    joined: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """The progress of one participant, for the person who runs the study."""
+
+    number: int
+    joined_at: int | None  # None: invited, has not agreed yet
+    arms_done: int
+    arms: int
+    ratings: int
+    last_at: int | None  # when they last began a part or rated a song
+
+
+_MAX_CORRECTIONS: Final = 10_000
+
+
+class ClockCorrections:
+    """Corrects moments that lie in the future because the clock was set back; for threads to share.
+
+    All waits of a study are counted from moments in the store. After the server's clock was set
+    back some of them lie ahead, and a wait would last as long as the clock went back. Their true
+    time is unknown, but it was before they were first seen to lie ahead. They count from then on:
+    a wait is never longer than its rule, and never shorter in real time.
+    """
+
+    def __init__(self, limit: int = _MAX_CORRECTIONS) -> None:
+        self._limit: Final = limit
+        self._seen: OrderedDict[Hashable, int] = OrderedDict()
+        self._lock: Final = threading.Lock()
+
+    def corrected(self, what: Hashable, moment: int, now: int, *, ahead: int = 0) -> int:
+        """Return when `what` happened, which the store says was at `moment`.
+
+        `ahead` is by how much it may lie ahead of `now` without an error of the clock.
+
+        >>> moments = ClockCorrections()
+        >>> moments.corrected("rated", 1_000, now=1_200)
+        1000
+        >>> moments.corrected("rated", 1_000, now=300), moments.corrected("rated", 1_000, now=450)
+        (300, 300)
+        """
+        key = (what, moment)
+        with self._lock:
+            since = self._seen.get(key)
+            if since is None and moment - now <= ahead:
+                return moment
+            # Should the clock go back once more, the waiting begins once more.
+            since = now if since is None else min(since, now)
+            self._seen[key] = since
+            self._seen.move_to_end(key)
+            while len(self._seen) > self._limit:
+                self._seen.popitem(last=False)
+        return since
+
+
+# Beyond `answer_seconds`, by how much a song may lie ahead: clocks of two processes differ.
+_CLOCK_SLACK: Final = SECOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,16 +169,16 @@ class OpenStudy:
 
     id: str
     design: Design
-    songs: FrozenSongs
-    moments: Moments
+    songs: SongSnapshot
+    moments: ClockCorrections
 
 
-class StudyMemory:
-    """The study that is open, read once: its songs are many; to be shared by threads."""
+class OpenStudyCache:
+    """The study that is open, read once since its songs are many; for threads to share."""
 
     def __init__(self) -> None:
         self._known: OpenStudy | None = None
-        self._moments: Final = Moments()
+        self._moments: Final = ClockCorrections()
 
     def opened(self, connection: Connection) -> OpenStudy | None:
         """Return the study that is open as `connection` sees it; None if none is."""
@@ -78,7 +206,7 @@ class StudyMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnArm:
+class ParticipantArm:
     """An arm of a participant, among all of theirs."""
 
     study: OpenStudy
@@ -87,12 +215,12 @@ class OwnArm:
     arms: tuple[ArmState, ...]
 
 
-def own_arm(
+def participant_arm(
     connection: Connection, study: OpenStudy | None, account: str, arm: str, now: int
-) -> OwnArm:
+) -> ParticipantArm:
     """Return an account's arm of the study that is open, or refuse it.
 
-    Somebody else's arm is refused in the same words as one that does not exist.
+    The arm of another participant is refused in the same words as one that does not exist.
     """
     if study is None:
         raise no_study()
@@ -100,67 +228,67 @@ def own_arm(
     states = tuple(arm_state(study, row, now) for row in rows)
     for row, state in zip(rows, states, strict=True):
         if row.id == arm:
-            return OwnArm(study=study, row=row, state=state, arms=states)
+            return ParticipantArm(study=study, row=row, state=state, arms=states)
     before = studies.arm_by_id(connection, arm)
     if before is not None and before.account == account:
         raise no_study()
     if not rows:
-        msg = "whoever takes part must have agreed to it before, got nobody who has"
+        msg = "you must have agreed to take part before, got no consent"
         raise refusal(msg, code="no_consent")
     msg = "a part must be one of your own, got another"
     raise refusal(msg, code="not_yours")
 
 
-def claimed_arm(
+def locked_arm(
     connection: Connection, study: OpenStudy, account: str, arm: str, now: int
-) -> OwnArm:
-    """Return an account's arm, as `own_arm`, which nobody else changes until all is written."""
-    with suppress(NotFoundError):  # whoever takes no part is told so by what follows
+) -> ParticipantArm:
+    """Return an account's arm, locked until the transaction ends."""
+    with suppress(NotFoundError):  # `participant_arm` refuses it
         studies.claim(connection, study.id, account)
-    return own_arm(connection, study, account, arm, now)
+    return participant_arm(connection, study, account, arm, now)
 
 
 def no_study() -> RefusedError:
-    """Return what to raise when nothing is open that somebody could take part in."""
+    """Return the error for a request while no study is open."""
     return refusal("the study must be open, got one that is closed", code="closed")
 
 
 def arm_state(study: OpenStudy, row: ArmRow, now: int) -> ArmState:
     """Return an arm as the rules see it now; nothing in it lies ahead for longer than it can."""
 
-    def believed(what: str, at: int | None) -> int | None:
+    def corrected(what: str, at: int | None) -> int | None:
         # With the count: ratings after a clock was set back may have the same moment.
         key = (row.id, what, row.rated)
-        return None if at is None else study.moments.believed(key, at, now)
+        return None if at is None else study.moments.corrected(key, at, now)
 
     return ArmState(
         id=row.id,
         place=row.place,
-        begun_at=believed("begun", row.begun_at),
+        begun_at=corrected("begun", row.begun_at),
         rated=row.rated,
-        last_rated_at=believed("rated", row.last_rated_at),
+        last_rated_at=corrected("rated", row.last_rated_at),
         pending=_pending(study, row, now),
         finished=row.rated >= study.design.ratings_per_arm,
     )
 
 
-def _pending(study: OpenStudy, row: ArmRow, now: int) -> Offered | None:
+def _pending(study: OpenStudy, row: ArmRow, now: int) -> PendingSong | None:
     """Return the song that waits; one may be offered a little before it is shown."""
     if row.pending is None:
         return None
     number, at = row.pending.number, row.pending.offered_at
-    ahead = round(study.design.answer_seconds * SECOND) + _SLACK
-    offered_at = study.moments.believed((row.id, "offered", number), at, now, ahead=ahead)
-    return Offered(number=number, song=row.pending.song, offered_at=offered_at)
+    ahead = round(study.design.answer_seconds * SECOND) + _CLOCK_SLACK
+    offered_at = study.moments.corrected((row.id, "offered", number), at, now, ahead=ahead)
+    return PendingSong(number=number, song=row.pending.song, offered_at=offered_at)
 
 
-def shown(connection: Connection, own: OwnArm) -> Shown | None:
+def shown(connection: Connection, own: ParticipantArm) -> OfferedSong | None:
     """Return the song that waits for its rating; None if there is none, or its file is gone."""
     pending, design = own.state.pending, own.study.design
     record = None if pending is None else songs.get(connection, pending.song)
     if pending is None or record is None or not record.is_present:
         return None
-    return Shown(
+    return OfferedSong(
         arm=own.row.id,
         number=pending.number,
         song=record,
@@ -172,12 +300,12 @@ def shown(connection: Connection, own: OwnArm) -> Shown | None:
 
 
 def status(connection: Connection, study: OpenStudy, account: str, now: int) -> Status:
-    """Return how an account stands in a study."""
+    """Return an account's status in a study."""
     member = studies.participant(connection, study.id, account)
     joined = member is not None and member.joined_at is not None
     rows = studies.arms(connection, study.id, account)
     arms = tuple(arm_state(study, row, now) for row in rows)
-    stands = standing(study.design, arms, now) if joined else Standing(state="done")
+    stands = next_step(study.design, arms, now) if joined else NextStep(state="done")
     return Status(
         title=study.design.title,
         consent=study.design.consent,
@@ -196,7 +324,7 @@ def status(connection: Connection, study: OpenStudy, account: str, now: int) -> 
 
 
 def progress(connection: Connection, study: OpenStudy, now: int) -> list[Progress]:
-    """Return how far everybody is, by number."""
+    """Return the progress of all participants, by number."""
     return [
         _progress(study, row.number, row.joined_at, arms, now)
         for row in studies.participants(connection, study.id)
@@ -224,14 +352,14 @@ def _waiting(
     rows: list[ArmRow],
     arms: tuple[ArmState, ...],
     now: int,
-) -> Shown | None:
+) -> OfferedSong | None:
     """Return the song that waits for its rating, but not before its time.
 
-    A choice is ready some time before it is shown; how long it took would tell who chose.
+    A choice is ready some time before it is shown; the time it took would reveal the algorithm.
     """
     for row, arm in zip(rows, arms, strict=True):
         if arm.pending is not None and arm.pending.offered_at <= now:
-            return shown(connection, OwnArm(study=study, row=row, state=arm, arms=arms))
+            return shown(connection, ParticipantArm(study=study, row=row, state=arm, arms=arms))
     return None
 
 
@@ -246,8 +374,8 @@ def _arm_view(design: Design, arm: ArmState) -> ArmView:
     )
 
 
-def _facts(design: Design) -> Facts:
-    return Facts(
+def _facts(design: Design) -> StudyRules:
+    return StudyRules(
         parts=len(design.algorithms),
         ratings_per_arm=design.ratings_per_arm,
         listen_seconds=design.listen_seconds,

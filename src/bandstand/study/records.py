@@ -1,17 +1,19 @@
-"""What people said in a study, as the analysis reads it: values alone, wherever they come from.
+"""The ratings and songs of a study, as the analysis reads them.
 
-One record is one rating. Whoever has not finished an arm has fewer records there, never gaps:
-the numbers of an arm are 1, 2, 3 and so on. Moments are milliseconds since 1970, UTC.
+One record is one rating. An unfinished arm has fewer records, never gaps: the numbers
+of an arm are 1, 2, 3 and so on. Moments are milliseconds since 1970, UTC.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.errors import InvalidInputError
+from bandstand._util.array_archive import packed, unpacked
+from bandstand.core.model.history import checked_features
+from bandstand.errors import InvalidInputError, StoreError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
@@ -49,14 +51,14 @@ class Participant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FrozenSongs:
+class SongSnapshot:
     """The songs of a study as they were when it was opened: a row of features for each id."""
 
     ids: tuple[str, ...]
     features: Matrix
 
     @classmethod
-    def of(cls, ids: Sequence[str], features: ArrayLike) -> FrozenSongs:
+    def of(cls, ids: Sequence[str], features: ArrayLike) -> SongSnapshot:
         """Return the songs; ids must differ, and features be one finite row for each."""
         rows = np.array(features, dtype=np.float64)
         if rows.ndim != 2 or len(rows) != len(ids) or not np.isfinite(rows).all():
@@ -71,7 +73,7 @@ class FrozenSongs:
         return len(self.ids)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FrozenSongs):
+        if not isinstance(other, SongSnapshot):
             return NotImplemented
         return self.ids == other.ids and np.array_equal(self.features, other.features)
 
@@ -81,19 +83,19 @@ class FrozenSongs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyData:
-    """A whole study: how it was designed, its songs, its people, and what they said."""
+    """A whole study: its design, its songs, its participants and their ratings."""
 
     design: Design
     study: str  # its id
-    catalogue: FrozenSongs
+    catalogue: SongSnapshot
     records: tuple[Record, ...]
     participants: tuple[Participant, ...]
     simulated: bool
-    remarks: tuple[str, ...] = ()  # sentences for the reader, such as how people were simulated
+    remarks: tuple[str, ...] = ()  # sentences for the reader, such as the simulated model
 
     @property
     def people(self) -> tuple[int, ...]:
-        """The numbers of all who take part, also of those who have rated nothing yet."""
+        """The numbers of all participants, also of those who have rated nothing yet."""
         return tuple(sorted(person.number for person in self.participants))
 
     def by_arm(self) -> dict[tuple[int, str], tuple[Record, ...]]:
@@ -105,3 +107,30 @@ class StudyData:
             key: tuple(sorted(arm, key=lambda record: record.number))
             for key, arm in sorted(arms.items())
         }
+
+
+_PARTS: Final = {"ids", "features"}
+
+
+def to_bytes(songs: SongSnapshot) -> bytes:
+    """Return songs as bytes; features are kept in single precision, as they were analysed."""
+    ids = np.array(songs.ids, dtype=np.str_)
+    return packed({"ids": ids, "features": songs.features.astype(np.float32)})
+
+
+def from_bytes(content: bytes) -> SongSnapshot:
+    """Return the songs that `to_bytes` wrote; StoreError for anything else."""
+    try:
+        return _parsed(content)
+    except Exception as problem:  # the parsers of zip files raise whatever they like
+        msg = f"the songs of a study must be whole, got {len(content):,} bytes: {problem}"
+        raise StoreError(msg) from problem
+
+
+def _parsed(content: bytes) -> SongSnapshot:
+    arrays = unpacked(content)
+    if set(arrays) != _PARTS or arrays["features"].dtype != np.float32:
+        msg = f"ids and features were expected, got {', '.join(arrays)}"
+        raise ValueError(msg)
+    ids = tuple(str(song) for song in np.atleast_1d(arrays["ids"]))
+    return SongSnapshot.of(ids, checked_features(arrays["features"]))

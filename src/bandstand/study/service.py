@@ -1,8 +1,8 @@
-"""The desk of a study: what its participants ask for and what they tell.
+"""The service of a study, for its participants.
 
     join ─ begin an arm ─ next song ─ rate ─ next song ─ …        withdraw at any time
 
-The store is the truth: whatever is asked reads it first, and every rule is checked again in the
+The store is the truth: every request reads it first, and every rule is checked again in the
 transaction that writes, so that two devices, or two processes, can never have two songs of the
 same number or two ratings of one song. A rating does no work of the model; that is done for the
 next song, whose answer is given when `answer_seconds` are over, whatever algorithm chose it.
@@ -10,22 +10,25 @@ next song, whose answer is given when `answer_seconds` are over, whatever algori
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING, Final
 
 from bandstand.store import studies
 from bandstand.store.songs import songs
-from bandstand.study.allotment import Draw, allotted, drawn
-from bandstand.study.next_song import Offering
-from bandstand.study.participant_numbers import drawn_number
+from bandstand.study.assignment import Draw, assigned_arms, draw_number
+from bandstand.study.next_song import SongChooser
 from bandstand.study.protocol import SECOND, check_begin, check_rating, refusal
 from bandstand.study.queries import (
-    StudyMemory,
-    claimed_arm,
+    Membership,
+    OfferedSong,
+    OpenStudyCache,
+    Progress,
+    Status,
+    locked_arm,
     no_study,
     progress,
     status,
 )
-from bandstand.study.views import Membership, Progress, Shown, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,32 +39,34 @@ if TYPE_CHECKING:
     from bandstand._util.clock import Clock
     from bandstand.radio.service import Radio
     from bandstand.store.database.connection import Store
-    from bandstand.study.queries import OpenStudy, OwnArm
+    from bandstand.study.queries import OpenStudy, ParticipantArm
 
 
-class StudyDesk:
+class StudyService:
     """The study that is open in a store, for all its participants; to be shared by threads."""
 
-    def __init__(self, store: Store, radio: Radio, clock: Clock, *, draw: Draw = drawn) -> None:
+    def __init__(
+        self, store: Store, radio: Radio, clock: Clock, *, draw: Draw = secrets.randbelow
+    ) -> None:
         self._store: Final = store
         self._radio: Final = radio
         self._clock: Final = clock
         self._draw: Final = draw
-        self._memory: Final = StudyMemory()
-        self._offering: Final = Offering(store, radio, clock, self._memory)
+        self._memory: Final = OpenStudyCache()
+        self._chooser: Final = SongChooser(store, radio, clock, self._memory)
 
-    # ── What is asked ────────────────────────────────────────────────────────────────────
+    # ── Reading ────────────────────────────────────────────────────────────────────
 
     def status(self, account: str) -> Status | None:
-        """Return how an account stands in the study; None if none is open."""
+        """Return an account's status in the study; None if none is open."""
         with self._store.reading() as connection:
             study = self._memory.opened(connection)
             return None if study is None else status(connection, study, account, self._clock())
 
     def membership(self, account: str) -> Membership | None:
-        """Return how an account is concerned; None if no study is open and it was in none.
+        """Return an account's membership; None if no study is open and it was in none.
 
-        Who was made for a study that is closed now still sees that, and can still withdraw.
+        An account made for a study that is closed now can still withdraw.
         """
         with self._store.reading() as connection:
             study = studies.open_id(connection)
@@ -79,36 +84,33 @@ class StudyDesk:
             study = self._memory.opened(connection)
         return 0.0 if study is None else study.design.answer_seconds
 
-    def next(self, account: str, arm: str, *, asked: int | None = None) -> Shown:
+    def next(self, account: str, arm: str, *, asked: int | None = None) -> OfferedSong:
         """Return the song to hear and rate now: the one that waits for its rating, or a new one.
 
         It takes as long as the algorithm does. The answer is to be given `answer_seconds` after
         it was asked for, at `asked` or now, which is when a new song counts as offered.
         """
-        return self._offering.next(account, arm, asked=self._clock() if asked is None else asked)
+        return self._chooser.next(account, arm, asked=self._clock() if asked is None else asked)
 
     def progress(self) -> list[Progress]:
-        """Return how far everybody is, by number, for whoever runs the study."""
+        """Return the progress of all participants, by number."""
         with self._store.reading() as connection:
             study = self._memory.opened(connection)
             return [] if study is None else progress(connection, study, self._clock())
 
-    # ── What is told ─────────────────────────────────────────────────────────────────────
+    # ── Writing ─────────────────────────────────────────────────────────────────────
 
     def join(self, account: str) -> Future[Status]:
-        """Let an account take part, which has agreed to it; who has joined stays as they are."""
+        """Join an account that has agreed to take part; joining again changes nothing."""
 
         def work(connection: Connection, study: OpenStudy) -> None:
-            # First, since it holds the study until all is written.
-            free = drawn_number(connection, study.id, study.design, draw=self._draw)
+            # First, since it locks the study until all is written.
+            free = draw_number(connection, study.id, study.design, draw=self._draw)
             row = studies.participant(connection, study.id, account)
             if row is not None and row.joined_at is not None:
                 return
             number = free if row is None else row.number
-            arms = [
-                studies.NewArm(place=part.place, algorithm=part.algorithm, seed=part.seed)
-                for part in allotted(study.design, study.id, number, draw=self._draw)
-            ]
+            arms = assigned_arms(study.design, study.id, number, draw=self._draw)
             studies.join(connection, study.id, account, number=number, arms=arms, now=self._clock())
 
         # Before all accounts: two processes lock the study and its participants in this order.
@@ -119,7 +121,7 @@ class StudyDesk:
 
         def work(connection: Connection, study: OpenStudy) -> None:
             now = self._clock()
-            own = claimed_arm(connection, study, account, arm, now)
+            own = locked_arm(connection, study, account, arm, now)
             check_begin(study.design, own.arms, arm, now)
             if own.row.begun_at is None:
                 studies.begin(connection, arm, now)
@@ -140,7 +142,7 @@ class StudyDesk:
 
         def work(connection: Connection, study: OpenStudy) -> None:
             now = self._clock()
-            own = claimed_arm(connection, study, account, arm, now)
+            own = locked_arm(connection, study, account, arm, now)
             if _is_rated_alike(connection, own, number, stars):
                 return
             check_rating(
@@ -173,7 +175,7 @@ class StudyDesk:
         def work(connection: Connection) -> bool:
             study = _joined(connection, account)
             if study is None:
-                msg = "whoever withdraws must take part in a study, got nobody who does"
+                msg = "an account must take part in a study to withdraw, got one in none"
                 raise refusal(msg, code="no_consent")
             return studies.withdraw(connection, study, account)
 
@@ -182,46 +184,44 @@ class StudyDesk:
         return future
 
     def drop(self, account: str) -> None:
-        """Keep nothing of an account in memory; what the store has is found again."""
-        self._offering.drop(account)
+        """Drop an account from the caches; the store keeps what it has."""
+        self._chooser.drop(account)
 
     def _forget(self, account: str) -> None:
         self.drop(account)
         self._radio.drop(account)
 
-    # ── Writing ──────────────────────────────────────────────────────────────────────────
-
     def _written(
         self, account: str, work: Callable[[Connection, OpenStudy], None], *, order: str
     ) -> Future[Status]:
-        """Return how an account stands once `work` is on the disk."""
+        """Return an account's status once `work` is on the disk."""
 
-        def all_of_it(connection: Connection) -> Status:
+        def transaction(connection: Connection) -> Status:
             study = self._memory.opened(connection)
             if study is None:
                 raise no_study()
             work(connection, study)
             return status(connection, study, account, self._clock())
 
-        return self._radio.write(all_of_it, order=order)
+        return self._radio.write(transaction, order=order)
 
 
-def _is_rated_alike(connection: Connection, own: OwnArm, number: int, stars: int) -> bool:
-    """Return whether a song has these very stars already: the same rating, sent again."""
+def _is_rated_alike(connection: Connection, own: ParticipantArm, number: int, stars: int) -> bool:
+    """Return whether a song has these stars already: the same rating, sent again."""
     if not 1 <= number <= own.state.rated:
         return False
     row = studies.songs_of(connection, own.row.id)[number - 1]
     return row.stars == stars
 
 
-def _seconds(connection: Connection, own: OwnArm) -> float | None:
-    """Return how long the song on offer is; None if nobody knows."""
+def _seconds(connection: Connection, own: ParticipantArm) -> float | None:
+    """Return how long the song on offer is; None if unknown."""
     pending = own.state.pending
     record = None if pending is None else songs.get(connection, pending.song)
     return None if record is None else record.duration
 
 
-def _not_before(own: OwnArm, now: int) -> int:
+def _not_before(own: ParticipantArm, now: int) -> int:
     """Return when a rating counts as given, should a clock go back.
 
     Never before the last one, nor before its song was offered.

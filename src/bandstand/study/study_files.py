@@ -1,13 +1,13 @@
-"""A study as four files that anybody can read, and back again to the very same values.
+"""A study as four files, and back to the same values.
 
     study.json        format, id, whether simulated, remarks, the whole design
     participants.csv  number, joined_at
     ratings.csv       a row for each rating; `played_seconds` and `choose_seconds` may be empty
     songs.csv         id, x1, x2, …: the features as they were frozen
 
-Numbers are written with all their digits, so nothing is lost on the way; moments are milliseconds
-since 1970, UTC. Nothing in the files is a name: participants are numbers. What is read is
-checked as if a stranger had written it, and refused in one sentence with file and line.
+Numbers are written with all their digits, so nothing is lost; moments are milliseconds since
+1970, UTC. The files have no names: participants are numbers. What is read is checked as the input
+of a stranger, and refused in one sentence with file and line.
 """
 
 from __future__ import annotations
@@ -15,23 +15,71 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
-from dataclasses import astuple, fields
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from bandstand._util.csv_tables import read_items, refuse, shown
-from bandstand.study.checked_rows import checked_rows
+from bandstand._util.csv_tables import check_columns, number, read_items, read_table, refuse, shown
 from bandstand.study.design import Design
-from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
+from bandstand.study.records import Participant, Record, SongSnapshot, StudyData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import NoReturn
 
-    from bandstand.study.checked_rows import CheckedRow
-
-    # The line of each number of each arm.
     Lines: TypeAlias = dict[tuple[int, str], dict[int, int]]
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRow:
+    """One row; each method returns a value or refuses it, naming file, line and column."""
+
+    path: Path
+    line: int
+    values: Mapping[str, str]
+
+    def whole(self, name: str, least: int, most: int) -> int:
+        """Return a whole number from `least` to `most`, written in digits alone."""
+        field = self.values[name]
+        # More digits than the largest number has are none; int() would take its time.
+        is_digits = field.isascii() and field.isdigit() and len(field) <= len(str(most))
+        if not is_digits or not least <= int(field) <= most:
+            self.refuse(f"{name} must be a whole number from {least} to {most}, got {shown(field)}")
+        return int(field)
+
+    def seconds(self, name: str) -> float | None:
+        """Return a number of at least 0, or None where nothing is written."""
+        field = self.values[name]
+        if not field:
+            return None
+        value = number(self.path, self.line, name, field, math.inf)
+        if value < 0:
+            self.refuse(f"{name} must not be negative, got {shown(field)}")
+        return value
+
+    def one_of(self, name: str, meanings: Mapping[str, _Value]) -> _Value:
+        """Return what a word means that must be one of few."""
+        field = self.values[name]
+        if field not in meanings:
+            self.refuse(f"{name} must be one of {', '.join(meanings)}, got {shown(field)}")
+        return meanings[field]
+
+    def refuse(self, what: str) -> NoReturn:
+        """Say what is wrong with this row."""
+        refuse(self.path, self.line, what)
+
+
+def checked_rows(path: Path, columns: Sequence[str]) -> Iterator[CheckedRow]:
+    """Yield the rows of a file with exactly these columns, in any order."""
+    top, header, rows = read_table(path, ", ".join(columns))
+    check_columns(path, top, header, required=columns, optional=())
+    for line, row in rows:
+        yield CheckedRow(path=path, line=line, values=dict(zip(header, row, strict=True)))
+
 
 STUDY_FILE: Final = "study.json"
 PEOPLE_FILE: Final = "participants.csv"
@@ -81,7 +129,7 @@ def read_export(folder: Path) -> StudyData:
     return StudyData(
         design=design,
         study=about["study"],
-        catalogue=FrozenSongs.of(items.ids, items.features),
+        catalogue=SongSnapshot.of(items.ids, items.features),
         records=records,
         participants=people,
         simulated=about["simulated"],

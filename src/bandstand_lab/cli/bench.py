@@ -104,8 +104,7 @@ def bench(
     Times are ratios to references that run beside them, on one thread. The whole study takes some
     minutes.
     """
-    # Imported here, so that other commands start without it.
-    from bandstand_lab.speed.timing import run_pinned  # noqa: PLC0415
+    from bandstand_lab.speed.timing import run_pinned
 
     order = {name: value for name, value in settings.items() if _is_given(value)}
     chosen = {"audio": audio is not None, "radio": radio, "scale": scale}

@@ -72,14 +72,13 @@ def content(
 ) -> None:
     """Measure how well features explain ratings, rater by rater.
 
-    Every rating is predicted by what was learnt from the rater's others: by the content model,
+    Every rating is predicted by what was learned from the rater's others: by the content model,
     by ridge regression, by the mean, and by draws of the same distribution.
     """
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
-    # Here, so that --help does not wait for numpy and scipy.
-    from bandstand.cli._output_files import replace_file  # noqa: PLC0415
-    from bandstand_lab.content.comparison import described  # noqa: PLC0415
-    from bandstand_lab.content.ratings import Scale, read_rated_items  # noqa: PLC0415
+    from bandstand.cli._output_files import replace_file
+    from bandstand_lab.content.comparison import described
+    from bandstand_lab.content.ratings import Scale, read_rated_items
 
     _check_scale(scale)
     rated = read_rated_items(items_path, ratings_path, folds=parts, scale=Scale(*scale))
@@ -87,7 +86,7 @@ def content(
     if json_file != "-":
         click.echo(described(comparison, parts=parts, seed=seed))
     if plot_file is not None:
-        from bandstand_lab.content.plot import content_picture  # noqa: PLC0415
+        from bandstand_lab.content.plot import content_picture
 
         kind = plot_file.suffix.lower().lstrip(".")
         replace_file(str(plot_file), content_picture(comparison, kind))
@@ -98,10 +97,10 @@ def content(
 
 def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> Comparison:
     """Return the errors of all raters, in the order of the file."""
-    from bandstand._util.parallel import run_tasks  # noqa: PLC0415
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand_lab.content.comparison import Comparison  # noqa: PLC0415
-    from bandstand_lab.content.validation import Task, rater_errors  # noqa: PLC0415
+    from bandstand._util.parallel import run_tasks
+    from bandstand.cli._progress import counting
+    from bandstand_lab.content.comparison import Comparison
+    from bandstand_lab.content.validation import Task, rater_errors
 
     tasks = [Task(rated.features[rater.rows], rater, parts, seed) for rater in rated.raters]
     found = {}

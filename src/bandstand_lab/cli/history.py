@@ -33,8 +33,7 @@ def history(
     format is found by its content. Nothing leaves this computer.
     """
     check_outputs(files, json_file=json_file, plot_file=plot_file)
-    # Here, so that --help does not wait for numpy.
-    from bandstand_lab import histories  # noqa: PLC0415
+    from bandstand_lab import histories
 
     with counting("reading", lasting=False) as progress:
         begun = 0
@@ -49,18 +48,18 @@ def history(
         findings = histories.examine(found, on_listener=progress)
     if plot_file is not None:
         _draw(found, findings, plot_file)
-    _tell(found, findings, json_file)
+    _write(found, findings, json_file)
 
 
 def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
-    from bandstand_lab.histories.plot import picture  # noqa: PLC0415
+    from bandstand_lab.histories.plot import picture
 
     replace_file(str(plot_file), picture(found, findings, plot_file.suffix[1:].lower()))
 
 
-def _tell(found: Histories, findings: Findings, json_file: str | None) -> None:
-    from bandstand_lab.histories.document import document  # noqa: PLC0415
-    from bandstand_lab.histories.words import print_tables  # noqa: PLC0415
+def _write(found: Histories, findings: Findings, json_file: str | None) -> None:
+    from bandstand_lab.histories.document import document
+    from bandstand_lab.histories.words import print_tables
 
     if json_file is not None:
         text = json.dumps(document(found, findings), allow_nan=False, indent=2)

@@ -24,7 +24,7 @@ _DATA = click.Path(exists=True, dir_okay=False, readable=True, resolve_path=True
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Of everything that is drawn.",
+    help="Of all random draws.",
 )
 @click.option(
     "--only",
@@ -67,8 +67,8 @@ def reproduce(
 ) -> None:
     """Run every claim of the paper again, and write one report into the folder OUT.
 
-    The report is OUT/index.html, which needs nothing else; raw numbers are beside it. However a
-    run ends, the same command goes on where it was.
+    The report is OUT/index.html, which needs nothing else; raw numbers are beside it. If a
+    run was interrupted, the same command continues it.
     """
     if (items is None) != (ratings is None):
         msg = "--items and --ratings go together"
@@ -76,10 +76,9 @@ def reproduce(
     if find_spec("matplotlib") is None:
         msg = "the report needs matplotlib, found none; install bandstand[report]"
         raise click.ClickException(msg)
-    # Imported here: they take a while, and other commands do without.
-    from bandstand_lab.report.command import reproduce as run  # noqa: PLC0415
-    from bandstand_lab.report.registry import all_studies  # noqa: PLC0415
-    from bandstand_lab.report.study import Plan  # noqa: PLC0415
+    from bandstand_lab.report.command import reproduce as run
+    from bandstand_lab.report.registry import all_studies
+    from bandstand_lab.report.study import Plan
 
     plan = Plan(
         size="quick" if quick else "full",
@@ -101,15 +100,15 @@ def reproduce(
                 on_done=progress,
             )
     except KeyboardInterrupt:
-        click.echo("Interrupted; the same command goes on where this one was.", err=True)
+        click.echo("Interrupted; the same command continues it.", err=True)
         raise
-    _tell(out, report)
+    _print_verdicts(out, report)
     ctx.exit(1 if report.problems else 0)
 
 
-def _tell(out: Path, report: Report) -> None:
+def _print_verdicts(out: Path, report: Report) -> None:
     """Print the verdicts, and where to read more; what failed goes to standard error."""
-    from bandstand_lab.report.page import counted, tally  # noqa: PLC0415
+    from bandstand_lab.report.page import counted, tally
 
     for chapter in report.chapters:
         click.echo(chapter.title)
@@ -117,10 +116,10 @@ def _tell(out: Path, report: Report) -> None:
             click.echo(f"  {finding.verdict}: {finding.paper}")
     for ours in (False, True):
         counts = tally(report.chapters, ours=ours)
-        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-        if said or not ours:
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+        if verdicts or not ours:
             number = counted(sum(counts.values()), ours=ours)
-            click.echo(f"{number}: {said}." if said else f"{number}.")
+            click.echo(f"{number}: {verdicts}." if verdicts else f"{number}.")
     click.echo(f"The report is {out / 'index.html'}")
     for problem in report.problems:
         click.echo(f"Error: {problem}", err=True)

@@ -133,13 +133,8 @@ def simulate(
     """
     read = (settings["catalogue"], settings["taste"])
     check_outputs(read, json_file=json_file, plot_file=plot_file)
-    # Here, so that --help does not wait for numpy and scipy.
-    from bandstand._util.parallel import check_one_place  # noqa: PLC0415
-    from bandstand_lab.simulation.report import (  # noqa: PLC0415
-        Report,
-        check_reference,
-        check_steps,
-    )
+    from bandstand._util.parallel import check_one_place
+    from bandstand_lab.simulation.report import Report, check_reference, check_steps
 
     check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
@@ -162,8 +157,8 @@ def _experiment(
     clock: str,
     **world: Any,
 ) -> Experiment:
-    from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK  # noqa: PLC0415
-    from bandstand_lab.simulation.experiment import Experiment, check_algorithms  # noqa: PLC0415
+    from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
+    from bandstand_lab.simulation.experiment import Experiment, check_algorithms
 
     names = _names(asked)
     check_algorithms(names)  # refused before any file is read
@@ -178,7 +173,7 @@ def _experiment(
 
 
 def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
-    from bandstand.core.registry import ALGORITHMS  # noqa: PLC0415
+    from bandstand.core.registry import ALGORITHMS
 
     if asked == ("all",):
         return tuple(ALGORITHMS)
@@ -187,8 +182,8 @@ def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> Outcome:
-    from bandstand.cli._progress import counting  # noqa: PLC0415
-    from bandstand_lab.simulation.experiment import run_experiment  # noqa: PLC0415
+    from bandstand.cli._progress import counting
+    from bandstand_lab.simulation.experiment import run_experiment
 
     with counting("Simulating", lasting=False, of="runs") as progress:
         progress(0, len(experiment.tasks))
@@ -196,14 +191,14 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
 
 
 def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
-    from bandstand.cli._output_files import replace_file  # noqa: PLC0415
-    from bandstand_lab.simulation.report import print_report  # noqa: PLC0415
+    from bandstand.cli._output_files import replace_file
+    from bandstand_lab.simulation.report import print_report
 
     if json_file is not None:
         text = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"
         replace_file(json_file, text.encode())
     if plot_file is not None:
-        from bandstand_lab.simulation.plot import picture  # noqa: PLC0415
+        from bandstand_lab.simulation.plot import picture
 
         replace_file(str(plot_file), picture(report, plot_file.suffix.lower().lstrip(".")))
     # Last, so that the files are there whatever becomes of the screen.
@@ -227,12 +222,8 @@ class _WorldOptions:
 
 def _world_of(options: _WorldOptions) -> World:
     """Return the world of these options, or refuse options that do not go together."""
-    from bandstand_lab.simulation.tables import read_feature_table, read_tastes  # noqa: PLC0415
-    from bandstand_lab.simulation.worlds import (  # noqa: PLC0415
-        GaussianWorld,
-        TableWorld,
-        TasteWorld,
-    )
+    from bandstand_lab.simulation.tables import read_feature_table, read_tastes
+    from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorld
 
     _check_one_source(options)
     if options.taste is not None:
@@ -274,9 +265,9 @@ def _check_absent(options: _WorldOptions, source: str, *names: str) -> None:
 
 
 def _library_features(url: str | None) -> Matrix:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from bandstand.music.catalogue.refresh import current  # noqa: PLC0415  # takes a while to import
+    from bandstand.music.catalogue.refresh import current
 
     require_store(url)
     with opened_store(url) as store:

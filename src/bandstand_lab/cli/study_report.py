@@ -1,4 +1,4 @@
-"""`bandstand study report`: the findings of a study as a page to pass on."""
+"""`bandstand study report`: the findings of a study as a web page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from bandstand.cli._options import opened_store, require_store, store_option
 from bandstand.cli._progress import counting
-from bandstand.cli._study_store import named_study
+from bandstand.cli.study import named_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,8 +65,7 @@ def report(
     if find_spec("matplotlib") is None:
         msg = "the report needs matplotlib, found none; install bandstand[report]"
         raise click.ClickException(msg)
-    # Imported here: they take a while, and other commands do without.
-    from bandstand_lab.user_study.command import check_folder, write_report  # noqa: PLC0415
+    from bandstand_lab.user_study.command import check_folder, write_report
 
     check_folder(out)
     data = _data(file, export=export, people=people, effects=effects, store=store)
@@ -107,7 +106,7 @@ def _data(
     store: str | None,
 ) -> StudyData:
     if export is not None:
-        from bandstand.study.study_files import read_export  # noqa: PLC0415
+        from bandstand.study.study_files import read_export
 
         return read_export(export)
     if people is not None:
@@ -115,7 +114,7 @@ def _data(
     if file is None:  # pragma: no cover  # `_places` asks for one
         msg = "a study's FILE must be given"
         raise click.UsageError(msg)
-    from bandstand.study.export import study_data  # noqa: PLC0415
+    from bandstand.study.study_store import study_data
 
     require_store(store)
     with opened_store(store) as opened:
@@ -123,11 +122,10 @@ def _data(
 
 
 def _simulated(file: Path | None, people: int, effects: Sequence[str]) -> StudyData:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from bandstand.study.design import Design  # noqa: PLC0415
-    from bandstand.study.design_file import read_design  # noqa: PLC0415
-    from bandstand_lab.user_study.simulated import simulated_study  # noqa: PLC0415
+    from bandstand.study.design import Design, read_design
+    from bandstand_lab.user_study.simulated import simulated_study
 
     design = Design() if file is None else read_design(file)
     return simulated_study(

@@ -162,6 +162,6 @@ def run_pinned(module: str, argument: str, *, folder: Path | None = None) -> int
     environment = pinned_environment(os.environ)
     if folder is not None:
         environment["PYTHONPATH"] = str(folder)
-    return subprocess.run(  # noqa: S603  (our own interpreter and module)
+    return subprocess.run(
         [sys.executable, "-m", module, argument], env=environment, check=False
     ).returncode

@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.statistics.max_t import max_t
 from bandstand_lab.statistics.paired import MIN_PEOPLE, holm, paired_columns
@@ -165,28 +164,28 @@ class Comparison:
         margin = student_quantile(each, int(self.counts[-1]) - 1) * float(self.standard_error[-1])
         return float(self.mean[-1]) - margin, float(self.mean[-1]) + margin
 
-    def significant_from(self, level: float = LEVEL) -> int | None:
-        """Return the first n from which all corrected values are at most `level`, to the last."""
-        return lasting_from(self.steps, self.p_corrected, level)
+    def significant_from(self) -> int | None:
+        """Return the first n from which all corrected values are at most 0.05, to the last."""
+        return lasting_from(self.steps, self.p_corrected, LEVEL)
 
-    def clear_sign(self, level: float = LEVEL) -> int:
+    def clear_sign(self) -> int:
         """Return 1 or −1 if the first is clearly rated higher or lower in the end, else 0."""
-        if self.p_last_holm > level or self.counts[-1] < MIN_PEOPLE_CLEAR:
+        if self.p_last_holm > LEVEL or self.counts[-1] < MIN_PEOPLE_CLEAR:
             return 0
         return 1 if self.mean[-1] > 0 else -1
 
-    def sign_at_some_step(self, level: float = LEVEL) -> int:
+    def sign_at_some_step(self) -> int:
         """Return the same for any n, in the direction of the most extreme one.
 
         By sign-flips over all n and Holm over the pairs, which fewer than six people never pass.
         """
-        if self.p_any_holm > level:
+        if self.p_any_holm > LEVEL:
             return 0
         return 1 if self.mean[self.p_over_steps.argmin()] > 0 else -1
 
-    def nominal_from(self, level: float = LEVEL) -> int | None:
+    def nominal_from(self) -> int | None:
         """Return the same for values that are not corrected, as in the paper."""
-        return lasting_from(self.steps, self.p_values, level)
+        return lasting_from(self.steps, self.p_values, LEVEL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +216,6 @@ class Analysis:
     curves: tuple[Curve, ...]  # of each algorithm of the design, in its order
     comparisons: tuple[Comparison, ...]
     untested: tuple[Untested, ...]
-    level: float
     first_step: int  # the first n of all families of tests
 
     def between(self, first: str, second: str) -> Comparison | None:
@@ -233,7 +231,6 @@ def analyse(
     *,
     rng: np.random.Generator,
     pairs: Sequence[tuple[str, str]] | None = None,
-    level: float = LEVEL,
     first_step: int | None = None,
 ) -> Analysis:
     """Return curves and comparisons; all pairs are compared unless others were planned.
@@ -242,16 +239,14 @@ def analyse(
     """
     if first_step is None:
         first_step = usual_first_step(data.design)
-    _check(level, first_step)
     arms = totals(data)
-    chosen = all_pairs(data.design.algorithms) if pairs is None else _checked_pairs(pairs, arms)
+    chosen = all_pairs(data.design.algorithms) if pairs is None else pairs
     found = [_tests(arms[first], arms[second], first_step, rng) for first, second in chosen]
     tested = [each for each in found if isinstance(each, _Tests)]
     return Analysis(
         curves=tuple(curve(arm) for arm in arms.values()),
         comparisons=_corrected(tested),
         untested=tuple(each for each in found if isinstance(each, Untested)),
-        level=level,
         first_step=first_step,
     )
 
@@ -357,28 +352,3 @@ def _corrected(tests: Sequence[_Tests]) -> tuple[Comparison, ...]:
         )
         for each, p_last_holm, p_any_holm in zip(tests, last, anywhere, strict=True)
     )
-
-
-def _checked_pairs(
-    pairs: Sequence[tuple[str, str]], arms: Mapping[str, Totals]
-) -> Sequence[tuple[str, str]]:
-    seen: set[frozenset[str]] = set()
-    for first, second in pairs:
-        unknown = [name for name in (first, second) if name not in arms]
-        if unknown or first == second:
-            msg = f"a pair must be two of {', '.join(arms)}, got {first} and {second}"
-            raise InvalidInputError(msg)
-        if frozenset((first, second)) in seen:
-            msg = f"pairs must differ, got {first} and {second} twice"
-            raise InvalidInputError(msg)
-        seen.add(frozenset((first, second)))
-    return pairs
-
-
-def _check(level: float, first_step: int) -> None:
-    if not 0 < level < 1:
-        msg = f"a level must be between 0 and 1, both excluded, got {level}"
-        raise InvalidInputError(msg)
-    if first_step < 1:
-        msg = f"the first n must be at least 1, got {first_step}"
-        raise InvalidInputError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,18 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand_lab.paper.uncertainty import falling_finding, faster_finding, later_finding
 from bandstand_lab.report.figures import in_order, look_of, spoken
 from bandstand_lab.report.study import Chapter, Drawing, Finding, Table, Verdict
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.statistics.paired import clear_signs, log_difference
 from bandstand_lab.statistics.rank_laws import Shape
-from bandstand_lab.statistics.summaries import mean_estimate
 from bandstand_lab.user_study import figures
-from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR
+from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
 from bandstand_lab.user_study.measures import (
     LONGEST_SHOWN,
     novelty_curves,
-    repetition,
+    plays,
     uncertainty,
 )
 
@@ -30,9 +28,10 @@ if TYPE_CHECKING:
 
     from bandstand.study.records import StudyData
     from bandstand.types import Matrix, Vector
+    from bandstand_lab.paper.repeated_plays import Played
     from bandstand_lab.report.study import Cell
     from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
-    from bandstand_lab.user_study.measures import NoveltyCurve, Repetition, Uncertainty
+    from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "report.toml")
 _GREEDY: Final = "greedy-cn"
@@ -43,14 +42,11 @@ _OTHERS: Final = ("random", "linucb-c", "linucb-cn")
 _AVERAGES_AT: Final = (10, 20, 50, 100, 150, 200, 300, 500, 1_000)
 # From the third rating on the standard deviation exists and means something.
 _UNCERTAINTY_AT: Final = (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
-# The paper calls the first 100 songs the cold start; small n is its first half.
-_SMALL: Final = 50
-_COMPARABLE: Final = 0.1  # largest relative difference that is called comparable
 # The algorithm whose parts show novelty: the paper's, else the first of these in the study.
 _NOVELTY_OF: Final = (_VARIATIONAL, "bayes-ucb-cn-x", "bayes-ucb-cn", _GREEDY)
 _NOVELTY_AT: Final = (1.0, 10.0, 60.0, 600.0)  # minutes
 _MAX_CURVES: Final = 20
-_APART: Final = 2.0  # standard deviations between the learnt curve and the untired one
+_APART: Final = 2.0  # standard deviations between the learned curve and the untired one
 
 
 def judged(data: StudyData, finding: Finding) -> Finding:
@@ -149,7 +145,7 @@ def comparisons_chapter(data: StudyData, analysis: Analysis) -> Chapter:
         "tested": len(analysis.comparisons),
         "few": sum(each.counts[-1] < MIN_PEOPLE_CLEAR for each in analysis.comparisons),
         "first_step": analysis.first_step,
-        "level": analysis.level,
+        "level": LEVEL,
         "min_people": MIN_PEOPLE_CLEAR,
         "flips": max((each.flips for each in analysis.comparisons), default=0),
     }
@@ -162,7 +158,7 @@ def comparisons_chapter(data: StudyData, analysis: Analysis) -> Chapter:
         tables=_comparison_tables(analysis),
         drawings=_comparison_drawings(analysis) if analysis.comparisons else (),
         data={
-            "level": analysis.level,
+            "level": LEVEL,
             "pairs": [_comparison_json(each) for each in analysis.comparisons],
             "untested": [
                 {"first": each.first, "second": each.second, "why": each.reason}
@@ -183,7 +179,7 @@ def _comparison_tables(analysis: Analysis) -> tuple[Table, ...]:
             *("people", "n", "difference", "p corrected", "95 % interval", "any n", "from n"),
         ),
         rows=tuple(_pair_row(each) for each in analysis.comparisons),
-        note=TEXTS("comparisons.table", level=analysis.level),
+        note=TEXTS("comparisons.table", level=LEVEL),
     )
     uncorrected = Table(
         title="All pairs, without correction",
@@ -192,7 +188,7 @@ def _comparison_tables(analysis: Analysis) -> tuple[Table, ...]:
             (*_labels(each.first, each.second), float(each.p_values[-1]), each.nominal_from())
             for each in analysis.comparisons
         ),
-        note=TEXTS("comparisons.uncorrected", level=analysis.level),
+        note=TEXTS("comparisons.uncorrected", level=LEVEL),
     )
     untested = Table(
         title="Pairs that cannot be tested yet",
@@ -225,12 +221,12 @@ def _pair_row(each: Comparison) -> tuple[Cell, ...]:
 
 def _comparison_drawings(analysis: Analysis) -> tuple[Drawing, ...]:
     pairs = sorted(analysis.comparisons, key=lambda each: -abs(float(each.mean[-1])))
-    lasting = sum(each.significant_from(analysis.level) is not None for each in pairs)
+    lasting = sum(each.significant_from() is not None for each in pairs)
     values = {
         "pairs": len(pairs),
-        "clear": sum(each.clear_sign(analysis.level) != 0 for each in pairs),
+        "clear": sum(each.clear_sign() != 0 for each in pairs),
         "lasting": lasting,
-        "level": analysis.level,
+        "level": LEVEL,
         "min_people": MIN_PEOPLE_CLEAR,
     }
     rows, columns = figures.sides(analysis.comparisons)
@@ -238,7 +234,7 @@ def _comparison_drawings(analysis: Analysis) -> tuple[Drawing, ...]:
         Drawing(
             name="differences",
             caption=TEXTS("comparisons.differences", **values),
-            draw=partial(figures.draw_differences, pairs=pairs, level=analysis.level),
+            draw=partial(figures.draw_differences, pairs=pairs),
             width=8.8,
             height=1.3 + 0.3 * len(pairs),
         ),
@@ -284,13 +280,13 @@ def rating_findings(data: StudyData, analysis: Analysis) -> tuple[Finding, ...]:
     for name, pairs in claims.items():
         tested = [each for pair in pairs if (each := _directed(analysis, *pair)) is not None]
         if tested:
-            values = [_pair_values(each, analysis.level) for each in tested]
+            values = [_pair_values(each) for each in tested]
             finding = Finding(
                 paper=TEXTS(f"comparisons.claims.{name}", ours=spoken(ours)),
                 place=TEXTS("comparisons.place"),
-                measured=TEXTS("comparisons.measured", pairs=values, level=analysis.level),
-                verdict=_rating_verdict(tested, analysis.level),
-                why=TEXTS("comparisons.rule", level=analysis.level, min_people=MIN_PEOPLE_CLEAR),
+                measured=TEXTS("comparisons.measured", pairs=values, level=LEVEL),
+                verdict=_rating_verdict(tested),
+                why=TEXTS("comparisons.rule", level=LEVEL, min_people=MIN_PEOPLE_CLEAR),
             )
             found.append(judged(data, finding))
     return tuple(found)
@@ -304,17 +300,17 @@ def _directed(analysis: Analysis, first: str, second: str) -> Comparison | None:
     return replace(other, first=first, second=second, mean=-other.mean, t=-other.t)
 
 
-def _rating_verdict(tested: Sequence[Comparison], level: float) -> Verdict:
-    signs = [each.clear_sign(level) for each in tested]
+def _rating_verdict(tested: Sequence[Comparison]) -> Verdict:
+    signs = [each.clear_sign() for each in tested]
     if -1 in signs:
         return Verdict.FAILS
     if all(sign == 1 for sign in signs):
         return Verdict.HOLDS
-    at_some_step = [each.sign_at_some_step(level) for each in tested]
+    at_some_step = [each.sign_at_some_step() for each in tested]
     return Verdict.PARTLY if 1 in signs or 1 in at_some_step else Verdict.OPEN
 
 
-def _pair_values(each: Comparison, level: float) -> dict[str, Any]:
+def _pair_values(each: Comparison) -> dict[str, Any]:
     return {
         "first": spoken(each.first),
         "second": spoken(each.second),
@@ -323,7 +319,7 @@ def _pair_values(each: Comparison, level: float) -> dict[str, Any]:
         "people": int(each.counts[-1]),
         "p": f"{each.p_values[-1]:.2g}",
         "p_corrected": f"{each.p_last_holm:.2g}",
-        "since": each.significant_from(level) or "none",
+        "since": each.significant_from() or "none",
     }
 
 
@@ -394,12 +390,15 @@ def _uncertainty_findings(measured: Mapping[str, Uncertainty]) -> list[Finding]:
     found: list[Finding] = []
     curves, moments = _shared(measured, list(measured)) if measured else ({}, [])
     if len(moments) > 1:
-        found.append(_falling(curves, moments))
+        found.append(falling_finding(curves, moments))
     for name in (*_SAMPLED, _VARIATIONAL):
         if name in measured and _GREEDY in measured:
             curves, moments = _shared(measured, [name, _GREEDY])
             if moments:
-                found += [_faster(curves, moments, name), _later(curves, moments, name)]
+                found += [
+                    make(curves, moments, ours=name, theirs=_GREEDY)
+                    for make in (faster_finding, later_finding)
+                ]
     return found
 
 
@@ -422,83 +421,12 @@ def _shared(
     return curves, [int(n) for n in measured[names[0]].moments[:last]]
 
 
-def _falling(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Finding:
-    """Return the verdict on: uncertainty falls as ratings come in."""
-    # Before the tenth rating the noise is hardly known.
-    first = next((place for place, moment in enumerate(moments) if moment >= 10), 0)
-    tests = {name: log_difference(each[:, -1], each[:, first]) for name, each in curves.items()}
-    signs = clear_signs(list(tests.values()))
-    falls, rises = signs.count(-1), signs.count(1)
-    verdict = Verdict.FAILS if rises else Verdict.OPEN
-    if falls:
-        verdict = Verdict.HOLDS if falls == len(tests) else Verdict.PARTLY
-    return TEXTS.finding(
-        "falling",
-        verdict,
-        first=moments[first],
-        last=moments[-1],
-        changes={spoken(name): float(np.expm1(test.mean)) for name, test in tests.items()},
-        falls=falls,
-        rises=rises,
-    )
-
-
-def _faster(curves: Mapping[str, Matrix], moments: Sequence[int], ours: str) -> Finding:
-    """Return the verdict on: it falls faster under Bayes-UCB than under greedy at small n."""
-    small = [place for place, moment in enumerate(moments) if moment <= _SMALL]
-    tests = [log_difference(curves[ours][:, place], curves[_GREEDY][:, place]) for place in small]
-    signs = clear_signs(tests)
-    lower, higher = (
-        [moments[place] for place, found in zip(small, signs, strict=True) if found == sign]
-        for sign in (-1, 1)
-    )
-    verdict = Verdict.PARTLY if lower else Verdict.OPEN
-    if higher or len(lower) == len(small):
-        verdict = Verdict.FAILS if higher else Verdict.HOLDS
-    return TEXTS.finding(
-        "faster",
-        verdict,
-        ours=spoken(ours),
-        theirs=spoken(_GREEDY),
-        changes={
-            moments[place]: float(np.expm1(test.mean))
-            for place, test in zip(small, tests, strict=True)
-        },
-        people=len(curves[ours]),
-        lower=lower,
-        higher=higher,
-        small=_SMALL,
-    )
-
-
-def _later(curves: Mapping[str, Matrix], moments: Sequence[int], ours: str) -> Finding:
-    """Return the verdict on: later both are comparable."""
-    test = log_difference(curves[ours][:, -1], curves[_GREEDY][:, -1])
-    low, high = (float(np.expm1(end)) for end in test.interval())
-    verdict = Verdict.OPEN
-    if low >= -_COMPARABLE and high <= _COMPARABLE:
-        verdict = Verdict.HOLDS
-    elif low > _COMPARABLE or high < -_COMPARABLE:
-        verdict = Verdict.FAILS
-    return TEXTS.finding(
-        "later",
-        verdict,
-        ours=spoken(ours),
-        theirs=spoken(_GREEDY),
-        n=moments[-1],
-        change=float(np.expm1(test.mean)),
-        low=low,
-        high=high,
-        comparable=_COMPARABLE,
-    )
-
-
 def repetition_chapter(data: StudyData) -> Chapter:
     """Return how often songs came back within a part: the paper's Figure 12."""
     played = {
         name: found
         for name in in_order(data.design.algorithms)
-        if (found := repetition(data, name))
+        if (found := plays(data, name)).runs
     }
     return Chapter(
         introduction=TEXTS("repetition.introduction"),
@@ -506,11 +434,11 @@ def repetition_chapter(data: StudyData) -> Chapter:
         findings=tuple(judged(data, each) for each in _repetition_findings(played)),
         tables=(_repetition_table(played),) if played else (),
         drawings=(_repetition_drawing(played),) if played else (),
-        data={name: [part.as_json() for part in parts] for name, parts in played.items()},
+        data={name: [part.as_json() for part in found.runs] for name, found in played.items()},
     )
 
 
-def _repetition_table(played: Mapping[str, Sequence[Repetition]]) -> Table:
+def _repetition_table(played: Mapping[str, Played]) -> Table:
     return Table(
         title="Repeats",
         columns=(
@@ -520,37 +448,32 @@ def _repetition_table(played: Mapping[str, Sequence[Repetition]]) -> Table:
         rows=tuple(
             (
                 look_of(name).label,
-                len(parts),
-                sum(int(part.plays_by_rank.sum()) for part in parts),
-                _mean_cell([part.songs for part in parts], ".0f"),
-                _mean_cell([part.repeat_share for part in parts], ".3f"),
-                _mean_cell([part.slope for part in parts], ".2f"),
-                _mean_cell([part.r_squared for part in parts], ".2f"),
-                f"{_shapes(parts)[Shape.ZIPF]} of {len(parts)}",
+                len(found.runs),
+                sum(int(part.plays_by_rank.sum()) for part in found.runs),
+                _mean_cell(found, "songs", ".0f"),
+                _mean_cell(found, "repeat_share", ".3f"),
+                _mean_cell(found, "slope", ".2f"),
+                _mean_cell(found, "r_squared", ".2f"),
+                f"{found.shapes[Shape.ZIPF]} of {len(found.runs)}",
             )
-            for name, parts in played.items()
+            for name, found in played.items()
         ),
         note=TEXTS("repetition.table"),
     )
 
 
-def _mean_cell(values: Sequence[float | None], digits: str) -> str | None:
+def _mean_cell(found: Played, measure: str, digits: str) -> str | None:
     """Return a mean over people ± its standard error; None if one of them has no value."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    estimate = found.mean(measure)
+    if estimate is None:
         return None
-    estimate = mean_estimate(known)
     error = estimate.standard_error
     spread = "" if error is None else f" ± {error:{digits}}"
     return f"{estimate.mean:{digits}}{spread}".replace("-", "−")
 
 
-def _shapes(parts: Sequence[Repetition]) -> Counter[Shape]:
-    return Counter(part.shape for part in parts)
-
-
-def _repetition_drawing(played: Mapping[str, Sequence[Repetition]]) -> Drawing:
-    nearer = [f"{spoken(name)} {_shapes(parts)[Shape.ZIPF]}" for name, parts in played.items()]
+def _repetition_drawing(played: Mapping[str, Played]) -> Drawing:
+    nearer = [f"{spoken(name)} {found.shapes[Shape.ZIPF]}" for name, found in played.items()]
     return Drawing(
         name="repetition-rank-frequency",
         caption=TEXTS("repetition.figure", nearer=nearer),
@@ -560,7 +483,7 @@ def _repetition_drawing(played: Mapping[str, Sequence[Repetition]]) -> Drawing:
     )
 
 
-def _repetition_findings(played: Mapping[str, Sequence[Repetition]]) -> list[Finding]:
+def _repetition_findings(played: Mapping[str, Played]) -> list[Finding]:
     sampled = next((name for name in _SAMPLED if name in played), _SAMPLED[0])
     claims = {
         "zipf": ((_GREEDY, sampled, _VARIATIONAL), Shape.ZIPF, Shape.OTHER),
@@ -569,30 +492,22 @@ def _repetition_findings(played: Mapping[str, Sequence[Repetition]]) -> list[Fin
     return [
         TEXTS.finding(
             claim,
-            _shape_verdict([_common_shape(played[name]) for name in present], claimed, contrary),
-            algorithms=[_repetition_values(name, played[name]) for name in present],
+            _shape_verdict([each.shape for each in present], claimed, contrary),
+            algorithms=[
+                {
+                    "name": spoken(each.algorithm),
+                    "people": len(each.runs),
+                    "zipf": each.shapes[Shape.ZIPF],
+                    "other": each.shapes[Shape.OTHER],
+                    "slope": _mean_cell(each, "slope", ".2f") or "none",
+                    "r_squared": _mean_cell(each, "r_squared", ".2f") or "none",
+                }
+                for each in present
+            ],
         )
         for claim, (names, claimed, contrary) in claims.items()
-        if (present := [name for name in names if name in played])
+        if (present := [played[name] for name in names if name in played])
     ]
-
-
-def _repetition_values(name: str, parts: Sequence[Repetition]) -> dict[str, Any]:
-    shapes = _shapes(parts)
-    return {
-        "name": spoken(name),
-        "people": len(parts),
-        "zipf": shapes[Shape.ZIPF],
-        "other": shapes[Shape.OTHER],
-        "slope": _mean_cell([part.slope for part in parts], ".2f") or "none",
-        "r_squared": _mean_cell([part.r_squared for part in parts], ".2f") or "none",
-    }
-
-
-def _common_shape(parts: Sequence[Repetition]) -> Shape:
-    """Return the shape of more than half of the people's plays; open if there is none."""
-    shape, count = _shapes(parts).most_common(1)[0]
-    return shape if 2 * count > len(parts) else Shape.OPEN
 
 
 def _shape_verdict(shapes: Sequence[Shape], claimed: Shape, contrary: Shape) -> Verdict:
@@ -604,7 +519,7 @@ def _shape_verdict(shapes: Sequence[Shape], claimed: Shape, contrary: Shape) -> 
 
 
 def novelty_chapter(data: StudyData) -> Chapter:
-    """Return the novelty curves learnt from one algorithm's parts: the paper's Figure 13."""
+    """Return the novelty curves learned from one algorithm's parts: the paper's Figure 13."""
     names = data.design.algorithms
     algorithm = next((name for name in _NOVELTY_OF if name in names), names[-1])
     curves = novelty_curves(data, algorithm)
@@ -632,7 +547,7 @@ def novelty_chapter(data: StudyData) -> Chapter:
 
 def _novelty_table(curves: Sequence[NoveltyCurve], people: Mapping[int, str]) -> Table:
     return Table(
-        title="Learnt novelty after some minutes",
+        title="Learned novelty after some minutes",
         columns=(
             *("participant", "repeats"),
             *(f"after {minutes:g} min" for minutes in _NOVELTY_AT),

@@ -17,6 +17,7 @@ from bandstand_lab.report.figures import (
     look_of,
     plain,
 )
+from bandstand_lab.user_study.analysis import LEVEL
 from bandstand_lab.user_study.measures import LONGEST_SHOWN
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bandstand_lab.paper.repeated_plays import Played
     from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
-    from bandstand_lab.user_study.measures import NoveltyCurve, Repetition, Uncertainty
+    from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty
 
 # The first ratings jump about; the axis of the averages is chosen by those from here on.
 _SETTLED_FROM: Final = 5
@@ -76,7 +78,7 @@ def _rating_limits(curves: Sequence[Curve]) -> tuple[float, float]:
     return max(0.9, min(low) - margin), min(5.1, max(high) + margin)
 
 
-def draw_differences(figure: Figure, pairs: Sequence[Comparison], level: float) -> None:
+def draw_differences(figure: Figure, pairs: Sequence[Comparison]) -> None:
     """Draw each pair's mean difference at its last n, with both intervals."""
     axes = figure.subplots()
     labels = []
@@ -85,7 +87,7 @@ def draw_differences(figure: Figure, pairs: Sequence[Comparison], level: float) 
         sign = -1 if each.mean[-1] < 0 else 1
         first, second = (each.first, each.second)[::sign]
         labels.append(f"{look_of(first).label}  above  {look_of(second).label}")
-        colour = _CLEAR_COLOUR if each.clear_sign(level) else MUTED
+        colour = _CLEAR_COLOUR if each.clear_sign() else MUTED
         for corrected, width in ((True, 1.0), (False, 3.2)):
             ends = [sign * end for end in each.interval(corrected=corrected)]
             axes.plot(ends, [place, place], color=colour, linewidth=width, solid_capstyle="butt")
@@ -115,11 +117,11 @@ def draw_p_values(figure: Figure, analysis: Analysis) -> None:
             if found is None:
                 axes.set_visible(False)
                 continue
-            _p_panel(axes, found, analysis.level)
+            _p_panel(axes, found)
             title = f"{look_of(first).label}\nagainst {look_of(second).label}"
             axes.set_title(title, fontsize=7.6, pad=3)
     if len(columns) > 2:  # then there is room in the corner
-        figure.legend(handles=_p_legend(analysis.level), loc="upper right", fontsize=9.5)
+        figure.legend(handles=_p_legend(), loc="upper right", fontsize=9.5)
     grid[0, 0].set_yscale("log")
     grid[0, 0].set_ylim(_SMALLEST_P / 1.6, 1.6)
     grid[0, 0].set_yticks(list(_P_TICKS), list(_P_TICKS.values()))
@@ -128,19 +130,19 @@ def draw_p_values(figure: Figure, analysis: Analysis) -> None:
     figure.supxlabel("songs rated, n", fontsize=9.5)
 
 
-def _p_legend(level: float) -> list[Artist]:
+def _p_legend() -> list[Artist]:
     return [
         Line2D([], [], color=_RAW_COLOUR, linewidth=1.1, label="each n by itself"),
         Line2D([], [], color=_CLEAR_COLOUR, linewidth=0.9, label="corrected for all n of the pair"),
         Line2D(
             [], [], color=_CLEAR_COLOUR, linewidth=2.0, label="corrected for all n and all pairs"
         ),
-        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"p = {level:g}"),
-        Patch(color=_CLEAR_COLOUR, alpha=0.1, linewidth=0, label=f"at most {level:g}"),
+        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"p = {LEVEL:g}"),
+        Patch(color=_CLEAR_COLOUR, alpha=0.1, linewidth=0, label=f"at most {LEVEL:g}"),
     ]
 
 
-def _p_panel(axes: Axes, found: Comparison, level: float) -> None:
+def _p_panel(axes: Axes, found: Comparison) -> None:
     raw, over_steps, corrected = (
         np.maximum(_SMALLEST_P, values)
         for values in (found.p_values, found.p_over_steps, found.p_corrected)
@@ -149,12 +151,12 @@ def _p_panel(axes: Axes, found: Comparison, level: float) -> None:
         found.steps,
         _SMALLEST_P / 2,
         2,
-        where=found.p_corrected <= level,
+        where=found.p_corrected <= LEVEL,
         color=_CLEAR_COLOUR,
         alpha=0.1,
         linewidth=0,
     )
-    axes.axhline(level, color=INK, linestyle="--", linewidth=0.8)
+    axes.axhline(LEVEL, color=INK, linestyle="--", linewidth=0.8)
     axes.plot(found.steps, raw, color=_RAW_COLOUR, linewidth=1.1)
     axes.plot(found.steps, over_steps, color=_CLEAR_COLOUR, linewidth=0.9, alpha=0.75)
     axes.plot(found.steps, corrected, color=_CLEAR_COLOUR, linewidth=2.0)
@@ -178,13 +180,13 @@ def draw_uncertainty(figure: Figure, measured: Mapping[str, Uncertainty]) -> Non
     label_ends(axes, {name: float(found.mean[-1]) for name, found in measured.items()})
 
 
-def draw_ranks(figure: Figure, played: Mapping[str, Sequence[Repetition]]) -> None:
+def draw_ranks(figure: Figure, played: Mapping[str, Played]) -> None:
     """Draw plays against rank: a panel for each algorithm, a line for each person."""
     rows = rows_of(len(played))
     columns = -(-len(played) // rows)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    for axes, (name, parts) in zip(grid.flat, played.items(), strict=False):
-        for part in parts:
+    for axes, (name, found) in zip(grid.flat, played.items(), strict=False):
+        for part in found.runs:
             ranks = np.arange(1, len(part.plays_by_rank) + 1)
             axes.plot(ranks, part.plays_by_rank, color=look_of(name).colour, linewidth=1.4)
         axes.set(xscale="log", yscale="log")
@@ -193,7 +195,7 @@ def draw_ranks(figure: Figure, played: Mapping[str, Sequence[Repetition]]) -> No
         axes.minorticks_off()
         axes.grid(which="major")
         axes.set_title(look_of(name).label, fontsize=9.5)
-    most = max(float(part.plays_by_rank[0]) for parts in played.values() for part in parts)
+    most = max(float(part.plays_by_rank[0]) for found in played.values() for part in found.runs)
     if most < _FEW_PLAYS:
         grid[0, 0].set_yticks([1, 2, 3, 5, 10])
     grid[0, 0].set_ylim(0.9, max(1.3 * most, _MIN_PLAYS_SHOWN))
@@ -205,7 +207,7 @@ def draw_ranks(figure: Figure, played: Mapping[str, Sequence[Repetition]]) -> No
 def draw_novelty(
     figure: Figure, curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm: str
 ) -> None:
-    """Draw a panel for each participant: the learnt curve and the one without tiring."""
+    """Draw a panel for each participant: the learned curve and the one without tiring."""
     columns = min(_MAX_COLUMNS, len(curves))
     grid = figure.subplots(rows_of(len(curves)), columns, sharex=True, sharey=True, squeeze=False)
     for axes, curve in zip(grid.flat, curves, strict=False):
@@ -221,11 +223,11 @@ def _novelty_panel(axes: Axes, curve: NoveltyCurve, colour: str) -> None:
         np.clip(curve.mean + side * curve.standard_deviation, *_NOVELTY_LIMITS) for side in (-1, 1)
     )
     axes.fill_between(curve.minutes, low, high, color=colour, alpha=0.22, linewidth=0)
-    learnt = curve.minutes <= curve.longest
-    axes.plot(curve.minutes[learnt], curve.mean[learnt], color=colour, linewidth=1.8)
-    untired = curve.untired_mean[learnt]
-    axes.plot(curve.minutes[learnt], untired, "--", color=_UNTIRED_COLOUR, linewidth=1.2)
-    axes.plot(curve.minutes[~learnt], curve.mean[~learnt], ":", color=colour, linewidth=1.0)
+    learned = curve.minutes <= curve.longest
+    axes.plot(curve.minutes[learned], curve.mean[learned], color=colour, linewidth=1.8)
+    untired = curve.untired_mean[learned]
+    axes.plot(curve.minutes[learned], untired, "--", color=_UNTIRED_COLOUR, linewidth=1.2)
+    axes.plot(curve.minutes[~learned], curve.mean[~learned], ":", color=colour, linewidth=1.0)
     heard, bottom = curve.repeats[curve.repeats <= LONGEST_SHOWN], _NOVELTY_LIMITS[0]
     axes.vlines(heard, bottom, bottom + _MARK_HEIGHT, color=colour, linewidth=0.5)
     axes.set(xscale="log", xlim=(1.0, LONGEST_SHOWN), ylim=_NOVELTY_LIMITS)

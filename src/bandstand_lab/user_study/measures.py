@@ -1,4 +1,4 @@
-"""What the paper measures beside ratings: uncertainty, repetition, learnt novelty.
+"""The paper's measures beside ratings: uncertainty, repetition, learned novelty.
 
 uncertainty  1/S Σ_k SD[p(U_k | D_n)] over all songs, by the exact model for every algorithm, at
              the moment of the n-th rating
@@ -16,37 +16,31 @@ learns what the study's own models learn: stars, at the moment they were given.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.power_laws import plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import plays_by_rank
 from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
-from bandstand_lab.statistics.concentration import effective_songs
-from bandstand_lab.statistics.rank_laws import Shape, compare_laws
+from bandstand_lab.paper.repeated_plays import Played, measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bandstand._util.power_laws import Zipf
-    from bandstand.study.records import FrozenSongs, Record, StudyData
+    from bandstand.study.records import Record, SongSnapshot, StudyData
     from bandstand.types import Indices, Matrix, Vector
-    from bandstand_lab.statistics.rank_laws import Ranking
 
 EXACT: Final = "bayes-ucb-cn-x"
 VARIATIONAL: Final = "bayes-ucb-cn-v"
 LONGEST_SHOWN: Final = 2.0**11  # minutes, as in the paper
 _SHORTEST_SHOWN: Final = 2.0**-3
 _PLACES: Final = 85  # six in each doubling of the time
-# With fewer repeats than this share of all plays there is nothing to rank.
-MIN_REPEAT_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,65 +57,15 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repetition:
-    """How songs come back in one person's arm."""
-
-    participant: int
-    algorithm: str
-    plays_by_rank: Vector
-    repeat_share: float  # the paper's proportion: 1 − different songs / plays
-    line: Zipf | None  # through log plays over log rank; None for few songs
-    laws: Ranking
-
-    @property
-    def shape(self) -> Shape:
-        """The law nearest to the plays; open where hardly any song has come back."""
-        return Shape.OPEN if self.repeat_share < MIN_REPEAT_SHARE else self.laws.shape
-
-    @property
-    def songs(self) -> int:
-        """The number of different songs."""
-        return len(self.plays_by_rank)
-
-    @property
-    def slope(self) -> float | None:
-        """The slope of the line; None without a line."""
-        return None if self.line is None else -self.line.exponent
-
-    @property
-    def r_squared(self) -> float | None:
-        """The R² of the line; None without a line."""
-        return None if self.line is None else self.line.r_squared
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain numbers; an infinite one is None."""
-        against = self.laws.against_exponential
-        return {
-            "plays_by_rank": self.plays_by_rank.astype(int).tolist(),
-            "songs": self.songs,
-            "repeat_share": self.repeat_share,
-            "effective_songs": effective_songs(self.plays_by_rank),
-            "slope": self.slope,
-            "r_squared": self.r_squared,
-            "curvature": None if self.line is None else _curvature(self.plays_by_rank),
-            "zipf_exponent": self.laws.zipf.parameter,
-            "zipf_against_exponential_z": against if math.isfinite(against) else None,
-            "zipf_against_equal_log_likelihood": self.laws.against_equal,
-            "likeliest_law": self.laws.likeliest,
-            "shape": str(self.shape),
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NoveltyCurve:
-    """The novelty learnt from one person's arm; 1 is an unheard song."""
+    """The novelty learned from one person's arm; 1 is an unheard song."""
 
     participant: int
     algorithm: str
     minutes: Vector
     mean: Vector
     standard_deviation: Vector
-    # The same if every song had been rated with the person's average: only where the learnt
+    # The same if every song had been rated with the person's average: only where the learned
     # curve parts from this one do the ratings speak, and elsewhere the prior.
     untired_mean: Vector
     untired_standard_deviation: Vector
@@ -166,28 +110,30 @@ def uncertainty(data: StudyData, algorithm: str, *, moments: Sequence[int]) -> U
 
 
 def uncertainty_along(
-    catalogue: FrozenSongs, records: Sequence[Record], moments: Sequence[int]
+    catalogue: SongSnapshot, records: Sequence[Record], moments: Sequence[int]
 ) -> Vector:
     """Return the uncertainty of one arm after each number of ratings; NaN beyond the last."""
     radio = _radio(catalogue, EXACT)
     answers = list(_answers(records))
     found = np.full(len(moments), np.nan)
-    learnt = 0
+    learned = 0
     for place, moment in enumerate(moments):
-        if learnt < moment <= len(answers):
-            radio.replay(answers[learnt:moment])
-            learnt = moment
+        if learned < moment <= len(answers):
+            radio.replay(answers[learned:moment])
+            learned = moment
             spread: Any = radio.predict().standard_deviation()
             found[place] = spread.mean()
     return found
 
 
-def repetition(data: StudyData, algorithm: str) -> tuple[Repetition, ...]:
+def plays(data: StudyData, algorithm: str) -> Played:
     """Return how songs came back for each person who has begun the algorithm's arm."""
-    return tuple(
-        _repetition(person, algorithm, [record.song for record in records], len(data.catalogue))
-        for person, records in _arms(data, algorithm).items()
+    ranked = (
+        plays_by_rank([record.song for record in records])
+        for records in _arms(data, algorithm).values()
     )
+    runs = tuple(measured(each, library=len(data.catalogue)) for each in ranked)
+    return Played(algorithm=algorithm, runs=runs)
 
 
 def novelty_curves(data: StudyData, algorithm: str) -> tuple[NoveltyCurve, ...]:
@@ -218,8 +164,8 @@ def _arms(data: StudyData, algorithm: str) -> dict[int, tuple[Record, ...]]:
     }
 
 
-def _radio(catalogue: FrozenSongs, algorithm: str) -> Recommender:
-    """Return a model that has learnt nothing yet, as each arm of a study begins."""
+def _radio(catalogue: SongSnapshot, algorithm: str) -> Recommender:
+    """Return a model that has learned nothing yet, as each arm of a study begins."""
     return Recommender(
         features=catalogue.features,
         ids=catalogue.ids,
@@ -237,54 +183,32 @@ def _answers(records: Sequence[Record]) -> Iterator[Answer]:
         yield Answer(song=record.song, rating=float(record.stars), time=Decimal(latest) / 1_000)
 
 
-def _repetition(person: int, algorithm: str, songs: Sequence[str], library: int) -> Repetition:
-    ranked = plays_by_rank(songs)
-    return Repetition(
-        participant=person,
-        algorithm=algorithm,
-        plays_by_rank=frozen(ranked),
-        repeat_share=repeat_share(songs),
-        line=zipf(ranked),
-        laws=compare_laws(ranked, library=library),
-    )
-
-
-def _curvature(plays_by_rank: Vector) -> float:
-    """Return the coefficient of (log rank)² of log plays: 0 on a line, negative if it bends down.
-
-    >>> abs(_curvature(60 / np.arange(1.0, 31.0))) < 1e-9
-    True
-    """
-    across = np.log(np.arange(1.0, len(plays_by_rank) + 1))
-    return float(np.polyfit(across - across.mean(), np.log(plays_by_rank), 2)[0])
-
-
 def _novelty_curve(
-    catalogue: FrozenSongs, person: int, algorithm: str, records: Sequence[Record]
+    catalogue: SongSnapshot, person: int, algorithm: str, records: Sequence[Record]
 ) -> NoveltyCurve | None:
     answers = list(_answers(records))
     average = float(np.mean([answer.rating for answer in answers]))
     radio = _radio(catalogue, VARIATIONAL)
-    learnt = _learnt_novelty(radio, answers)
-    untired = _learnt_novelty(
+    learned = _learned_novelty(radio, answers)
+    untired = _learned_novelty(
         _radio(catalogue, VARIATIONAL), [replace(answer, rating=average) for answer in answers]
     )
-    if learnt is None or untired is None:
+    if learned is None or untired is None:
         return None
     elapsed = radio.history.elapsed
     return NoveltyCurve(
         participant=person,
         algorithm=algorithm,
         minutes=frozen(places()),
-        mean=learnt[0],
-        standard_deviation=learnt[1],
+        mean=learned[0],
+        standard_deviation=learned[1],
         untired_mean=untired[0],
         untired_standard_deviation=untired[1],
         repeats=frozen(np.sort(elapsed[elapsed < MONTH])),
     )
 
 
-def _learnt_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vector, Vector] | None:
+def _learned_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vector, Vector] | None:
     """Return β't and its deviation in units of an unheard song; None where that is worth 0."""
     radio.replay(answers)
     at = np.append(places(), MONTH)

@@ -20,7 +20,7 @@ from bandstand_lab.report.page import (
     paragraphs,
     problems_html,
 )
-from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR
+from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
 from bandstand_lab.user_study.chapters import TEXTS, average, begun, shared_step
 from bandstand_lab.user_study.participation import late_choices
 
@@ -70,13 +70,10 @@ class StudyReport:
 
 def answer(data: StudyData, analysis: Analysis) -> str:
     """Return averages, clear differences and late choices, in one paragraph."""
-    curves, level = begun(analysis), analysis.level
+    curves = begun(analysis)
     step = shared_step(curves)
     people = len({record.participant for record in data.records})
-    signs = [
-        (each, each.clear_sign(level), each.sign_at_some_step(level))
-        for each in analysis.comparisons
-    ]
+    signs = [(each, each.clear_sign(), each.sign_at_some_step()) for each in analysis.comparisons]
     return TEXTS(
         "answer",
         ratings=len(data.records),
@@ -84,7 +81,7 @@ def answer(data: StudyData, analysis: Analysis) -> str:
         people=people,
         step=step,
         averages=[f"{spoken(each.algorithm)} {average(each, step)}" for each in curves],
-        level=level,
+        level=LEVEL,
         min_people=MIN_PEOPLE_CLEAR,
         most=max((int(each.counts[-1]) for each in analysis.comparisons), default=0),
         clear=[_above(each, sign) for each, sign, _ in signs if sign],

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.study.latin_square import order
+from bandstand.study.assignment import order
 from bandstand.study.protocol import DAY, HOUR, SECOND
-from bandstand.study.records import FrozenSongs, Participant, Record, StudyData
+from bandstand.study.records import Participant, Record, SongSnapshot, StudyData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ def simulated_study(
     person_sd: float = 0.4,
     person_arm_sd: float = 0.3,
     noise_sd: float = 1.0,
-    catalogue: FrozenSongs | None = None,
+    catalogue: SongSnapshot | None = None,
 ) -> StudyData:
     """Return the ratings of `people` simulated participants, each to the end.
 
@@ -101,7 +101,7 @@ def _growth(ratings: int) -> Vector:
 def _person(
     design: Design,
     person: Participant,
-    songs: FrozenSongs,
+    songs: SongSnapshot,
     effects: Mapping[str, float],
     spreads: _Spreads,
     rng: np.random.Generator,
@@ -178,11 +178,11 @@ def _repeating(songs: int, count: int, rng: np.random.Generator) -> Indices:
     return np.asarray(rng.choice(songs, size=count, p=weights / weights.sum()), dtype=np.intp)
 
 
-def _songs(design: Design, rng: np.random.Generator) -> FrozenSongs:
+def _songs(design: Design, rng: np.random.Generator) -> SongSnapshot:
     """Return songs with standardised features and a last column of ones, as a radio has them."""
     drawn = rng.standard_normal((design.least_songs, _FEATURES)).astype(np.float32)
     ids = [f"song-{number:04d}" for number in range(1, design.least_songs + 1)]
-    return FrozenSongs.of(ids, np.column_stack([drawn, np.ones(len(drawn))]))
+    return SongSnapshot.of(ids, np.column_stack([drawn, np.ones(len(drawn))]))
 
 
 def _remarks(people: int, effects: Mapping[str, float], spreads: _Spreads) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ def test_questions_of_our_own_are_not_counted_among_the_papers_claims() -> None:
 
 
 @pytest.mark.parametrize(("rows", "said"), [(24, False), (25, True)])
-def test_a_table_that_goes_on_below_its_window_says_so(rows: int, said: bool) -> None:  # noqa: FBT001
+def test_a_table_that_goes_on_below_its_window_says_so(rows: int, said: bool) -> None:
     table = Table(title="Long", columns=("n",), rows=tuple((row,) for row in range(rows)))
     chapter = Chapter(introduction="", method="", tables=(table,))
     text = chapter_html(1, Written(name="long", title="Long", chapter=chapter))
@@ -200,7 +200,7 @@ def test_no_words_are_no_paragraph(text: str) -> None:
         ((), True),
     ],
 )
-def test_columns_of_numbers_are_on_the_right(cells: tuple[Cell, ...], is_right: bool) -> None:  # noqa: FBT001
+def test_columns_of_numbers_are_on_the_right(cells: tuple[Cell, ...], is_right: bool) -> None:
     table = Table(title="T", columns=("a",), rows=tuple((cell,) for cell in cells))
     chapter = Chapter(introduction="", method="", tables=(table,))
     written = Written(name="s", title="S", chapter=chapter)

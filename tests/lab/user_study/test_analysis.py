@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design
 from bandstand_lab.statistics.paired import holm
 from bandstand_lab.user_study.analysis import (
@@ -33,7 +32,7 @@ RNG = np.random.default_rng(0)  # never used by studies of at most 15 people
 def drawn_study(
     people: int, longest: int, seed: int, *, arms: tuple[str, ...] = (ONE, OTHER)
 ) -> Any:
-    """Return a study in which everybody stopped somewhere, also before the first rating."""
+    """Return a study in which each person stopped somewhere, also before the first rating."""
     rng = np.random.default_rng(seed)
     stars = {
         (person, arm): drawn_stars(rng, int(rng.integers(0, longest + 1)))
@@ -270,25 +269,6 @@ def test_significant_from_is_the_first_n_after_which_nothing_is_above_the_level(
     steps = np.arange(4, 4 + len(values))
     expected = next((n for n in steps if all(p <= 0.05 for p in values[n - 4 :])), None)
     assert lasting_from(steps, np.array(values), 0.05) == expected
-
-
-# ── What is refused ──────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("settings_", "match"),
-    [
-        ({"pairs": [(ONE, "thompson")]}, "a pair must be two of .*got greedy-cn and thompson"),
-        ({"pairs": [(ONE, ONE)]}, "a pair must be two of"),
-        ({"pairs": [(ONE, OTHER), (OTHER, ONE)]}, "pairs must differ"),
-        ({"level": 0.0}, "a level must be between 0 and 1"),
-        ({"level": float("nan")}, "a level must be between 0 and 1"),
-        ({"first_step": 0}, "the first n must be at least 1, got 0"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(settings_: Any, match: str) -> None:
-    with pytest.raises(InvalidInputError, match=match):
-        analyse(study({(0, ONE): [1]}), rng=RNG, **settings_)
 
 
 # ── The paper's size ─────────────────────────────────────────────────────────────────────

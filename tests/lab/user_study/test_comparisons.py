@@ -70,7 +70,7 @@ def test_the_average_after_n_songs_is_the_mean_over_people_of_their_means() -> N
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_who_is_rated_higher_is_said_whichever_way_the_pair_was_tested(
-    reverse: bool,  # noqa: FBT001
+    reverse: bool,
 ) -> None:
     data = two(7, LOW, HIGH, reverse=reverse)
     analysis = analysed(data)

@@ -55,7 +55,7 @@ def found(standardised: float, people: int = 15, first_step: int = 20) -> Found:
         comparisons += analyse(data, rng=rng, first_step=first_step).comparisons
     return Found(
         corrected=sum(bool(each.p_over_steps.min() <= LEVEL) for each in comparisons),
-        lasting=sum(each.significant_from(LEVEL) is not None for each in comparisons),
+        lasting=sum(each.significant_from() is not None for each in comparisons),
         last=sum(bool(each.p_values[-1] <= LEVEL) for each in comparisons),
         uncorrected=sum(bool(each.p_values.min() <= LEVEL) for each in comparisons),
     )

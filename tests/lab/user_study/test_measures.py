@@ -1,4 +1,4 @@
-"""Uncertainty, repetition and learnt novelty of a study: as the engines themselves tell them."""
+"""Uncertainty, repetition and learned novelty of a study: as the engines themselves tell them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bandstand import Recommender, radio_prior
 from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
-from bandstand.study.records import FrozenSongs
+from bandstand.study.records import SongSnapshot
 from bandstand.types import MONTH
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study.measures import (
     novelty_curves,
     places,
-    repetition,
+    plays,
     uncertainty,
     uncertainty_along,
 )
@@ -32,9 +32,20 @@ if TYPE_CHECKING:
 
 
 def rated(*counts: int) -> StudyData:
-    """Return a study in which one algorithm was rated so often by each person."""
+    """Return a study in which one algorithm was rated by each person, this often."""
     rng = np.random.default_rng(3)
     return study({(person, ONE): drawn_stars(rng, n) for person, n in enumerate(counts)})
+
+
+def untrained(data: StudyData, algorithm: str) -> Recommender:
+    """Return a model of the study's songs that has learned nothing."""
+    return Recommender(
+        features=data.catalogue.features,
+        ids=data.catalogue.ids,
+        raw=True,
+        prior=radio_prior(3),
+        algorithm=algorithm,
+    )
 
 
 # ── Uncertainty ──────────────────────────────────────────────────────────────────────────
@@ -45,13 +56,7 @@ def test_uncertainty_is_that_of_an_exact_model_told_one_rating_after_the_other()
     found = uncertainty(data, ONE, moments=(1, 4, 9))
     assert found is not None
     for row, records in zip(found.values, data.by_arm().values(), strict=True):
-        radio = Recommender(
-            features=data.catalogue.features,
-            ids=data.catalogue.ids,
-            raw=True,
-            prior=radio_prior(3),
-            algorithm="bayes-ucb-cn-x",
-        )
+        radio = untrained(data, "bayes-ucb-cn-x")
         expected = {}
         for each in records:
             time = Decimal(each.rated_at) / 1_000
@@ -77,7 +82,7 @@ def test_its_mean_and_error_are_over_those_who_got_so_far() -> None:
     assert found.mean[0] > found.mean[1] > found.mean[2] > 0
 
 
-def test_an_arm_that_nobody_began_has_no_uncertainty() -> None:
+def test_an_arm_that_was_not_begun_has_no_uncertainty() -> None:
     assert uncertainty(rated(2), OTHER, moments=(1,)) is None
 
 
@@ -100,7 +105,7 @@ def with_songs(songs: list[int]) -> StudyData:
     names = [f"song {number}" for number in range(100)]
     return replace(
         data,
-        catalogue=FrozenSongs.of(names, np.ones((100, 2))),
+        catalogue=SongSnapshot.of(names, np.ones((100, 2))),
         records=tuple(
             replace(each, song=names[song]) for each, song in zip(data.records, songs, strict=True)
         ),
@@ -108,27 +113,27 @@ def with_songs(songs: list[int]) -> StudyData:
 
 
 def test_repetition_counts_what_came_back() -> None:
-    (found,) = repetition(with_songs([4, 4, 4, 9, 9, 2]), ONE)
+    played = plays(with_songs([4, 4, 4, 9, 9, 2]), ONE)
+    (found,) = played.runs
     assert found.plays_by_rank.tolist() == [3.0, 2.0, 1.0]
     assert found.repeat_share == pytest.approx(0.5)
-    assert found.line is None  # three songs are no line
-    assert (found.participant, found.algorithm) == (0, ONE)
+    assert found.slope is None  # three songs are no line
+    assert played.algorithm == ONE
 
 
 def test_plays_by_zipfs_law_are_recognised_and_equal_ones_are_not() -> None:
     falling = [song for song in range(60) for _ in range(round(120 / (song + 1)))]
     equal = list(range(100)) * 6
-    assert repetition(with_songs(falling), ONE)[0].shape is Shape.ZIPF
-    assert repetition(with_songs(equal), ONE)[0].shape is Shape.OTHER
-    line = repetition(with_songs(falling), ONE)[0].line
-    assert line is not None
-    assert line.exponent == pytest.approx(1.0, abs=0.1)
+    (found,) = plays(with_songs(falling), ONE).runs
+    assert found.shape is Shape.ZIPF
+    assert found.slope == pytest.approx(-1.0, abs=0.1)
+    assert plays(with_songs(equal), ONE).shape is Shape.OTHER
 
 
 def test_songs_that_never_came_back_leave_the_shape_open() -> None:
-    (found,) = repetition(with_songs(list(range(30))), ONE)
+    (found,) = plays(with_songs(list(range(30))), ONE).runs
     assert (found.repeat_share, found.shape) == (0.0, Shape.OPEN)
-    assert repetition(rated(3), OTHER) == ()
+    assert plays(rated(3), OTHER).runs == ()
 
 
 # ── Novelty ──────────────────────────────────────────────────────────────────────────────
@@ -160,7 +165,7 @@ def untiring_listener() -> StudyData:
     return replace(data, records=tuple(records))
 
 
-def test_the_learnt_curve_rises_as_the_listener_recovers() -> None:
+def test_the_learned_curve_rises_as_the_listener_recovers() -> None:
     with np.errstate(all="raise"):
         (found,) = novelty_curves(bored_listener(60.0), ONE)
     assert found.minutes.tolist() == places().tolist()
@@ -177,13 +182,7 @@ def test_the_learnt_curve_rises_as_the_listener_recovers() -> None:
 def test_it_is_the_novelty_that_the_engine_tells() -> None:
     data = bored_listener(300.0)
     (found,) = novelty_curves(data, ONE)
-    radio = Recommender(
-        features=data.catalogue.features,
-        ids=data.catalogue.ids,
-        raw=True,
-        prior=radio_prior(3),
-        algorithm="bayes-ucb-cn-v",
-    )
+    radio = untrained(data, "bayes-ucb-cn-v")
     for each in data.records:
         radio.update(each.song, rating=each.stars, time=Decimal(each.rated_at) / 1_000)
     at = Decimal(data.records[-1].rated_at + 3_600_000) / 1_000
@@ -213,13 +212,7 @@ def test_the_curve_beside_is_what_the_engine_makes_of_the_average_alone() -> Non
     data = bored_listener(60.0)
     (found,) = novelty_curves(data, ONE)
     average = np.mean([each.stars for each in data.records])
-    radio = Recommender(
-        features=data.catalogue.features,
-        ids=data.catalogue.ids,
-        raw=True,
-        prior=radio_prior(3),
-        algorithm="bayes-ucb-cn-v",
-    )
+    radio = untrained(data, "bayes-ucb-cn-v")
     for each in data.records:
         radio.update(each.song, rating=float(average), time=Decimal(each.rated_at) / 1_000)
     at = np.append(found.minutes, MONTH)
@@ -239,22 +232,18 @@ def test_who_rates_everything_alike_is_one_who_never_tires() -> None:
 
 def test_before_any_rating_the_prior_expects_no_novelty_at_any_time() -> None:
     data = rated(1)
-    radio = Recommender(
-        features=data.catalogue.features, raw=True, prior=radio_prior(3), algorithm="bayes-ucb-cn-v"
-    )
+    radio = untrained(data, "bayes-ucb-cn-v")
     songs = Songs.of(features=np.ones((85, 3)), elapsed=places())
     told: Any = radio.model.engine.predict(radio.model.belief, songs)
     assert (told.factor_means[1] == 0).all()
     assert (np.diff(told.factor_deviations[1]) > 0).all()
 
 
-def test_an_arm_that_nobody_began_has_no_curves() -> None:
+def test_an_arm_that_was_not_begun_has_no_curves() -> None:
     assert novelty_curves(rated(3), OTHER) == ()
 
 
-@pytest.mark.parametrize(
-    "measure", [partial(uncertainty, moments=(1,)), repetition, novelty_curves]
-)
+@pytest.mark.parametrize("measure", [partial(uncertainty, moments=(1,)), plays, novelty_curves])
 def test_an_algorithm_of_another_study_is_refused(measure: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"one of the study's .*got thompson"):
         measure(rated(1), "thompson")

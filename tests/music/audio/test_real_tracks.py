@@ -53,7 +53,7 @@ def relative_errors(ours: Matrix, golden: Matrix) -> Matrix:
 def test_every_column_agrees_to_one_percent_in_the_median(tables: tuple[Matrix, Matrix]) -> None:
     errors = np.median(relative_errors(*tables), axis=0)[OTHERS]
     worst = int(np.argmax(errors))
-    print(f"worst median relative error {errors[worst]:.2e}: {NAMES[OTHERS[worst]]}")  # noqa: T201
+    print(f"worst median relative error {errors[worst]:.2e}: {NAMES[OTHERS[worst]]}")
     assert errors.max() < 0.01
 
 
@@ -62,7 +62,7 @@ def test_every_column_that_varies_ranks_the_tracks_alike(tables: tuple[Matrix, M
     ours, golden = tables
     varying = [column for column in OTHERS if np.ptp(golden[:, column]) > 0]
     ranks = {NAMES[c]: float(spearmanr(ours[:, c], golden[:, c]).statistic) for c in varying}
-    print(f"worst rank correlation {min((rank, name) for name, rank in ranks.items())}")  # noqa: T201
+    print(f"worst rank correlation {min((rank, name) for name, rank in ranks.items())}")
     assert len(varying) == 138
     assert min(ranks.values()) > 0.99
 
@@ -71,7 +71,7 @@ def test_every_column_that_varies_ranks_the_tracks_alike(tables: tuple[Matrix, M
 def test_the_tempo_agrees_up_to_an_octave(tables: tuple[Matrix, Matrix]) -> None:
     ratio = tables[0][:, TEMPO, np.newaxis] / tables[1][:, TEMPO, np.newaxis]
     agrees = (np.abs(ratio / np.array([0.5, 1, 2]) - 1) <= 0.04).any(axis=1)
-    print(f"tempo within 4 % up to an octave: {agrees.mean():.3f}")  # noqa: T201
+    print(f"tempo within 4 % up to an octave: {agrees.mean():.3f}")
     assert agrees.mean() >= 0.6
 
 

@@ -117,7 +117,7 @@ def test_damaged_files_are_read_or_refused_and_never_anything_else(
     tmp_path: Path, suffix: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     content = make(tmp_path / f"a{suffix}", seconds=0.5, tags={"title": "T"}).read_bytes()
-    rng = random.Random(suffix)  # noqa: S311 - nothing to keep secret
+    rng = random.Random(suffix)
     for _ in range(25):
         damaged = bytearray(content)
         for _ in range(rng.choice((1, 5, 50))):

@@ -36,7 +36,7 @@ def test_a_source_ends_when_its_calls_are_spent() -> None:
 
 
 def test_a_source_has_no_name() -> None:
-    with open(__file__, "rb") as file:  # noqa: PTH123 - a Path has the same name
+    with open(__file__, "rb") as file:
         assert not hasattr(Source(file), "name")
 
 

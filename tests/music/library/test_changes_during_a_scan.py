@@ -128,7 +128,7 @@ def _outside_marks(shelf: ScannedFolder) -> set[str]:
 
 
 def _fingerprint(path: bytes) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123 - bytes
+    with open(path, "rb") as file:
         return fingerprint(file)
 
 

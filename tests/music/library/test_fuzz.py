@@ -41,7 +41,7 @@ def test_thousands_of_broken_files_do_no_harm(tmp_path: Path) -> None:
         folder.mkdir()
         numbers = range(QUICK + batch * BATCH, QUICK + (batch + 1) * BATCH)
         kinds += _assert_harmless(folder, numbers)
-    print("\n" + "\n".join(f"{count:6,} {kind}" for kind, count in kinds.most_common()))  # noqa: T201
+    print("\n" + "\n".join(f"{count:6,} {kind}" for kind, count in kinds.most_common()))
 
 
 def _assert_harmless(folder: Path, numbers: range) -> Counter[str]:

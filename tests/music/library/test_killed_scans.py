@@ -58,7 +58,7 @@ def _assert_unharmed(
     scanned(library, store=ended)
     assert contents(ended).facts == contents(whole).facts
     assert matrix(ended) == matrix(whole)
-    print(f"\n{len(recorded)} of {len(signals)} scans ended early, after {recorded} files")  # noqa: T201
+    print(f"\n{len(recorded)} of {len(signals)} scans ended early, after {recorded} files")
 
 
 def _world(folder: Path, world: str, files: int) -> tuple[Path, Path, Path]:

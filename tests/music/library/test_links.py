@@ -112,4 +112,4 @@ def _assert_nothing_outside(folder: Path, swapped: str, *, tries: int) -> None:
 
 
 def _handles() -> list[str]:
-    return sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    return sorted(os.listdir("/proc/self/fd"))

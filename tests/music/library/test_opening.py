@@ -52,7 +52,7 @@ def test_a_file_is_opened_whatever_slash_ends_the_root(library: Path) -> None:
 
 def test_any_name_is_opened(library: Path) -> None:
     name = b"\xff\n-rf .mp3"
-    with open(bytes(library) + b"/" + name, "wb") as file:  # noqa: PTH123 - bytes
+    with open(bytes(library) + b"/" + name, "wb") as file:
         file.write(b"odd")
     assert beneath(library, name) == b"odd"
 

@@ -46,7 +46,7 @@ def test_a_moved_file_keeps_its_song(shelf: ScannedFolder, new: str) -> None:
     before = shelf.scan()
     path = shelf.library / new
     path.parent.mkdir(parents=True, exist_ok=True)
-    os.rename(old, path)  # noqa: PTH104 - bytes
+    os.rename(old, path)
     after = shelf.scan()
     assert after.asked == []
     assert after.changes == {"moved": 1}
@@ -75,7 +75,7 @@ def test_a_file_moved_to_another_root_keeps_its_song(
     roots = [shelf.library / "one", shelf.library / "two"]
     before = shelf.scan(*roots)
     new = roots[1] / "a.wav"
-    os.rename(old, new)  # noqa: PTH104 - bytes
+    os.rename(old, new)
     after = shelf.scan(*roots) if together else shelf.scan(roots[1])
     assert after.asked == []
     assert after.changes == {"moved": 1}
@@ -97,7 +97,7 @@ def test_a_file_moved_over_another_keeps_its_song_and_the_other_is_missing(
 ) -> None:
     one, two = shelf.put("1.wav", song(1)), shelf.put("2.wav", song(2))
     before = shelf.scan()
-    os.rename(two, one)  # noqa: PTH104 - bytes
+    os.rename(two, one)
     after = shelf.scan()
     assert after.ids == {one: before.ids[two]}
     assert set(after.contents.missing.values()) == {before.ids[one]}
@@ -209,9 +209,9 @@ def _rotation(paths: list[bytes]) -> list[tuple[bytes, bytes]]:
 def _rotate(paths: list[bytes]) -> None:
     """Give each file the name of the next one."""
     for old, _ in _rotation(paths):
-        os.rename(old, old + b".aside")  # noqa: PTH104 - bytes
+        os.rename(old, old + b".aside")
     for old, new in _rotation(paths):
-        os.rename(old + b".aside", new)  # noqa: PTH104 - bytes
+        os.rename(old + b".aside", new)
 
 
 def _made(folder: Path) -> Path:

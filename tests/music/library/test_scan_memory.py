@@ -83,7 +83,7 @@ def test_the_parent_does_not_grow_with_the_number_of_files(tmp_path: Path) -> No
     few = scan(library / "few", tmp_path / "few.db")
     many = scan(library, tmp_path / "many.db")
     again = scan(library, tmp_path / "many.db")
-    print(f"\n{few}\n{many}\n{again}\nagain/first: {again.seconds / many.seconds:.2%}")  # noqa: T201
+    print(f"\n{few}\n{many}\n{again}\nagain/first: {again.seconds / many.seconds:.2%}")
     assert (few.songs, many.songs, again.songs) == (FEW, MANY, MANY)
     assert (again.added, again.unchanged) == (0, MANY)
     assert max(few.megabytes, many.megabytes, again.megabytes) < MOST

@@ -175,7 +175,7 @@ class Changes(RuleBasedStateMachine):
 
 
 def _fingerprint(path: bytes) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123 - bytes
+    with open(path, "rb") as file:
         return fingerprint(file)
 
 

@@ -95,7 +95,7 @@ def test_any_change_of_the_library_is_noticed(
 def test_a_process_that_is_left_is_noticed() -> None:
     with adopting():
         before = children()
-        subprocess.run(["sh", "-c", "sleep 60 &"], check=True)  # noqa: S607
+        subprocess.run(["sh", "-c", "sleep 60 &"], check=True)
         left = orphans(before, patience=0)
         assert len(left) == 1
         for process in left:

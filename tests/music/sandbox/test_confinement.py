@@ -46,7 +46,7 @@ def unfiltered() -> Iterator[Pool]:
 def test_a_child_can_not_do_this(what: str, surroundings: dict[str, Any], filtered: Pool) -> None:
     (result,) = outcomes(filtered, [surroundings | {"what": what}])
     assert value(result) == {"error": "EPERM"}
-    assert os.listdir(surroundings["folder"]) == ["existing"]  # noqa: PTH208
+    assert os.listdir(surroundings["folder"]) == ["existing"]
     assert Path(surroundings["folder"], "existing").read_bytes() == b"content"
 
 

@@ -83,7 +83,7 @@ def test_the_parts_of_a_choice_made_by_hand() -> None:
 def test_a_song_is_for_learning_if_a_tenth_promises_more_and_doubt_speaks_for_it(
     better: float | None,
     score: float,
-    learns: bool,  # noqa: FBT001
+    learns: bool,
 ) -> None:
     assert by_hand(share_better=better, score=score).mainly_to_learn is learns
 

@@ -35,7 +35,7 @@ def test_every_song_of_a_playlist_is_explained_whatever_the_algorithm(algorithm:
 
 @pytest.mark.parametrize("dial", [-1.0, -0.4, 0.0, 0.7, 1.0])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> None:  # noqa: FBT001
+def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> None:
     ledger = listened(60, seed=2)
     listener = model(ledger, intercept=intercept)
     for chosen in listener.playlist(10, now=now_after(ledger), dial=dial):

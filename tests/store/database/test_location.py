@@ -11,7 +11,7 @@ from bandstand.store.database.location import (
     parse_location,
 )
 
-SECRET = "hunter2"  # noqa: S105
+SECRET = "hunter2"
 
 
 def data_folder(text: str) -> Path:

@@ -17,7 +17,7 @@ from bandstand.store.songs import scans
 if TYPE_CHECKING:
     from tests.fixtures.store.postgres_server import PostgresServer
 
-SECRET = "hunter2"  # noqa: S105
+SECRET = "hunter2"
 
 
 def refusal(place: str, *words: str) -> None:

@@ -61,7 +61,7 @@ def test_with_no_care_at_all_it_would_be_damaged(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_ten_thousand_power_cuts_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201
+    print(f"seed {seed}")
     verdict = cut_power(tmp_path, number=10_000, seed=seed, synchronous="FULL", each=150)
     assert verdict.damaged == []
     assert verdict.lost == 0
@@ -72,7 +72,7 @@ def test_ten_thousand_power_cuts_lose_nothing_that_was_acknowledged(tmp_path: Pa
 
 def states(steps: list[Step], number: int = 100) -> list[dict[str, bytes]]:
     """Return what may be on the disk at the end of some steps, in many draws."""
-    draw = random.Random(5)  # noqa: S311
+    draw = random.Random(5)
     file = File(certain=b"....")
     disk = Disk(certain={STORE: file}, now={STORE: file})
     for step in steps:
@@ -115,7 +115,7 @@ def test_calls_that_strace_shows_in_two_pieces_are_put_together() -> None:
 
 def test_what_was_acknowledged_counts_from_then_on() -> None:
     steps = [Step("acknowledge", data=b"stored %d\n" % number) for number in range(10)]
-    seen = list(cuts(Recording(b"", steps), 50, random.Random(1)))  # noqa: S311
+    seen = list(cuts(Recording(b"", steps), 50, random.Random(1)))
     counts = [len(acknowledged) for _, acknowledged in seen]
     assert counts == sorted(counts)
     assert counts[-1] == 10

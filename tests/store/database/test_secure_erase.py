@@ -44,7 +44,7 @@ def found(folder: Path, word: str = PLANTED) -> list[str]:
 
 def live(store: Store, name: str, songs: list[str], *, count: int, seed: int = 1) -> str:
     """Let somebody do a lot, between what others do, and return their id."""
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     with store.writing() as connection:
         account = add_account(connection, f"{name} first").id
         other = add_account(connection, f"Other {seed}").id

@@ -90,7 +90,7 @@ def test_a_file_is_found_by_its_folder_its_size_and_what_is_above_it(
         (b"/musid", False),
     ],
 )
-def test_below_a_folder_is_not_beside_it(connection: Connection, root: bytes, inside: bool) -> None:  # noqa: FBT001
+def test_below_a_folder_is_not_beside_it(connection: Connection, root: bytes, inside: bool) -> None:
     add(connection, A)
     for beside in (b"/music.", b"/music0", b"/music-x/a.ogg", b"/music\xff", b"/music/a.ogg0"):
         if inside and root != b"/" and not beside.startswith(root + b"/"):

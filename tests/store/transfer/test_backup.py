@@ -300,7 +300,7 @@ def holds(path: Path, expected: list[str]) -> bool:
 
 def flipped_backups_believed(copy: Path, folder: Path, count: int) -> int:
     """Return how many backups of other content were taken for whole, one byte changed in each."""
-    draw = random.Random(1)  # noqa: S311
+    draw = random.Random(1)
     content = copy.read_bytes()
     bad, believed = folder / "bad", 0
     with open_store(str(folder / "source.db")) as store:

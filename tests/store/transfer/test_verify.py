@@ -44,7 +44,7 @@ def undetected_flips(folder: Path, count: int, seed: int, table: str = "event") 
     with open_store(str(source)) as store:
         add_life(store, events_each=150)
     content = source.read_bytes()
-    draw = random.Random(seed)  # noqa: S311
+    draw = random.Random(seed)
     missed = []
     for place in draw.sample(places_of(source, table), count):
         path.write_bytes(flipped(content, place, draw))

@@ -76,7 +76,7 @@ def test_the_work_begins_at_once() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_work_that_nobody_waits_for_any_more_is_done_all_the_same(fails: bool) -> None:  # noqa: FBT001
+def test_work_that_nobody_waits_for_any_more_is_done_all_the_same(fails: bool) -> None:
     done = threading.Event()
     go_on = threading.Event()
 

@@ -71,7 +71,7 @@ async def connections_left(kind: type[PatientProtocol], *, takes: bool) -> int:
 )
 def test_who_takes_nothing_for_long_is_hung_up_on(
     kind: type[PatientProtocol],
-    takes: bool,  # noqa: FBT001 - a case
+    takes: bool,
     left: int,
 ) -> None:
     assert asyncio.run(connections_left(kind, takes=takes)) == left

@@ -119,7 +119,7 @@ def test_long_addresses_and_headers_are_refused(ann: Client) -> None:
 
 @pytest.mark.parametrize("value", NO_COUNTS)
 def test_a_number_in_a_query_is_of_digits_only(ann: Client, value: str) -> None:
-    from urllib.parse import quote  # noqa: PLC0415
+    from urllib.parse import quote
 
     for path in ("/api/history?limit=", "/api/history?before="):
         assert ann.ask("GET", path + quote(value)).status == 422, path

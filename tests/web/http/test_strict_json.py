@@ -91,7 +91,7 @@ values = st.recursive(
 
 
 @given(values, st.booleans())
-def test_clean_json_comes_through_as_it_is(value: Any, ascii_only: bool) -> None:  # noqa: FBT001
+def test_clean_json_comes_through_as_it_is(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False)
     assert parse(text.encode()) == value
 

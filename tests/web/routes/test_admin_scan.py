@@ -117,7 +117,7 @@ def test_the_stream_ends_when_the_admin_is_shown_the_door(
     scanning_world.admin()  # somebody who can still log in
 
     async def demoted() -> bytes:
-        import asyncio  # noqa: PLC0415
+        import asyncio
 
         client = scanning_world.member(account)
         stream = asyncio.ensure_future(client.asking("GET", "/api/admin/scan/progress"))

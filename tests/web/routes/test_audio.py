@@ -277,9 +277,9 @@ def _signed(client: Client) -> dict[str, str]:
 
 def _open_files(library: Path) -> list[str]:
     found = []
-    for handle in os.listdir("/proc/self/fd"):  # noqa: PTH208
+    for handle in os.listdir("/proc/self/fd"):
         try:
-            target = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115
+            target = os.readlink(f"/proc/self/fd/{handle}")
         except OSError:
             continue
         if target.startswith(str(library)):

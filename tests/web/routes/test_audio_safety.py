@@ -72,7 +72,7 @@ def test_a_server_that_looks_before_it_opens_would_be_caught(
         # Just now somebody swaps the file for a link.
         (library / "album" / "song.mp3").unlink()
         (library / "album" / "song.mp3").symlink_to(outside / "album" / "song.mp3")
-        return open(path, "rb")  # noqa: PTH123
+        return open(path, "rb")
 
     with library_world(tmp_path, library) as world:
         monkeypatch.setattr(media_module, "open_beneath", opened)

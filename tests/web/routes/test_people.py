@@ -324,7 +324,7 @@ def test_every_place_that_checks_a_password_is_limited(world: World, path: str) 
 
 
 def test_a_hash_of_lower_parameters_is_renewed_at_the_next_login(world: World) -> None:
-    from argon2 import PasswordHasher  # noqa: PLC0415
+    from argon2 import PasswordHasher
 
     account = world.account("Ann")
     old = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)

@@ -222,7 +222,7 @@ def _places(form: str, body: bytes) -> list[str]:
         case "m3u8":
             return [line for line in body.decode().splitlines() if not line.startswith("#")]
         case "xspf":
-            tracks = ET.fromstring(body)  # noqa: S314 - our own
+            tracks = ET.fromstring(body)
             return [str(place.text) for place in tracks.iter(f"{XSPF}location")]
         case _:
             return [one["location"][0] for one in json.loads(body)["playlist"]["track"]]

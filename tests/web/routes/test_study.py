@@ -322,7 +322,7 @@ def test_a_closed_study_takes_nothing_more(world: World) -> None:
     told = ann.client.ask("GET", "/api/session").json()["study"]
     assert told == {"only": False, "joined": True}
     with world.store.reading() as connection:
-        from bandstand.store import studies  # noqa: PLC0415
+        from bandstand.store import studies
 
         assert studies.arms(connection, study.id, ann.account.id)[0].rated == rated == 1
 

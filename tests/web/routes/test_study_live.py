@@ -12,7 +12,7 @@ from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
-from bandstand.study.opening import open_study
+from bandstand.study.study_store import open_study
 from tests.fixtures.web.servers import Server, prepared
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def test_asking_changes_nothing(shared_world: World) -> None:
 
 
 def test_the_demos_guest_is_asked_too(tmp_path_factory: pytest.TempPathFactory) -> None:
-    from tests.fixtures.web.worlds import make_world  # noqa: PLC0415
+    from tests.fixtures.web.worlds import make_world
 
     with make_world(tmp_path_factory.mktemp("demo"), guest=True) as world:
         event = {"key": "1", "kind": "rating", "song": world.songs[0], "stars": 4}

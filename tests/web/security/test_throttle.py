@@ -178,7 +178,7 @@ def test_guesses_that_were_given_back_push_nothing_out() -> None:
 def test_memory_is_bounded() -> None:
     timer = Timer()
     throttle = Throttle(timer)
-    draw = random.Random(1)  # noqa: S311  # nobody guesses it
+    draw = random.Random(1)  # nobody guesses it
     for _ in range(60_000):
         timer.now += 0.01
         throttle.take(f"{draw.randrange(256)}.{draw.randrange(256)}.1.1", str(draw.random()))

@@ -70,9 +70,9 @@ class PointPrediction:
 
     def best_by_quantile(
         self,
-        level: float,  # noqa: ARG002
-        count: int,  # noqa: ARG002
-        allowed: Choice,  # noqa: ARG002
+        level: float,
+        count: int,
+        allowed: Choice,
     ) -> Indices:
         """Return no rows, since there are no quantiles to compare."""
         return np.empty(0, dtype=np.intp)

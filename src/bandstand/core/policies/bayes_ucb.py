@@ -53,7 +53,7 @@ class BayesUcb(ScorePolicy):
         prediction: Prediction,
         *,
         step: int,
-        rng: np.random.Generator,  # noqa: ARG002  (nothing is drawn)
+        rng: np.random.Generator,
     ) -> Vector | None:
         """Return the quantile of each song."""
         level = self.level_at(step)

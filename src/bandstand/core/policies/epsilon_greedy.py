@@ -34,7 +34,7 @@ class EpsilonGreedy(ScorePolicy):
         self,
         prediction: Prediction,
         *,
-        step: int,  # noqa: ARG002  (the same at every step)
+        step: int,
         rng: np.random.Generator,
     ) -> Vector | None:
         """Return the expected rating of each song, or None when the coin says explore."""

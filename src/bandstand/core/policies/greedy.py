@@ -22,8 +22,8 @@ class Greedy(ScorePolicy):
         self,
         prediction: Prediction,
         *,
-        step: int,  # noqa: ARG002  (the same at every step)
-        rng: np.random.Generator,  # noqa: ARG002  (nothing is drawn)
+        step: int,
+        rng: np.random.Generator,
     ) -> Vector | None:
         """Return the expected rating of each song."""
         return prediction.mean()

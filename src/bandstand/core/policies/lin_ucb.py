@@ -38,8 +38,8 @@ class LinUcb(ScorePolicy):
         self,
         prediction: Prediction,
         *,
-        step: int,  # noqa: ARG002  (the same at every step)
-        rng: np.random.Generator,  # noqa: ARG002  (nothing is drawn)
+        step: int,
+        rng: np.random.Generator,
     ) -> Vector | None:
         """Return the upper confidence bound of each song."""
         expected, width = prediction.mean(), prediction.parts().get("width")

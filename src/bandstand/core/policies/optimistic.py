@@ -26,7 +26,7 @@ class Optimistic(ScorePolicy):
         self,
         prediction: Prediction,
         *,
-        step: int,  # noqa: ARG002  (the same at every step)
+        step: int,
         rng: np.random.Generator,
     ) -> Vector | None:
         """Return the larger of one joint draw and the expected rating, for each song."""

@@ -22,7 +22,7 @@ class Thompson(ScorePolicy):
         self,
         prediction: Prediction,
         *,
-        step: int,  # noqa: ARG002  (the same at every step)
+        step: int,
         rng: np.random.Generator,
     ) -> Vector | None:
         """Return one joint draw of the expected ratings of all songs."""

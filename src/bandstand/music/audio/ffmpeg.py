@@ -86,7 +86,7 @@ def _running(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Yield a program that runs until the end of the block."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    with subprocess.Popen(  # noqa: S603 - fixed arguments, and no shell
+    with subprocess.Popen(
         arguments,
         # Pipes only: in a limited process not even /dev/null can be opened for writing.
         stdin=subprocess.PIPE if file is None else file,

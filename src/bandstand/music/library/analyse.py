@@ -74,7 +74,7 @@ def _analysis(file: BinaryIO, wanted: Mapping[str, Any]) -> dict[str, Any]:
     mark = fingerprint(file)
     recording = read(
         file,
-        extension=os.path.splitext(wanted["path"])[1].lower(),  # noqa: PTH122 - not a Path's text
+        extension=os.path.splitext(wanted["path"])[1].lower(),
         allow_programs=wanted.get("programs", False),
     )
     return {

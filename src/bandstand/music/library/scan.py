@@ -86,7 +86,7 @@ def _holds_its_song(record: FileRecord) -> bool:
     # The state of a file that could not be read is not that of the song it used to hold.
     if record.problem is None and state == (record.size, record.modified_ns):
         return True
-    folder = os.path.dirname(record.path)  # noqa: PTH120 - bytes
+    folder = os.path.dirname(record.path)
     return _content(folder, record.path) == record.fingerprint
 
 
@@ -100,7 +100,7 @@ def _content(root: bytes, path: bytes) -> str | None:
 
 
 def _name(path: bytes) -> bytes:
-    return os.path.basename(path)  # noqa: PTH119 - bytes
+    return os.path.basename(path)
 
 
 # ── The scan ────────────────────────────────────────────────────────────────────────────

@@ -204,7 +204,7 @@ def _start(
     utf8 = ("-X", "utf8=1") if sys.flags.utf8_mode else ()
     # The same packages as here, also where they were found by other ways than installation.
     path = [str(Path(entry).absolute()) for entry in sys.path]
-    return subprocess.Popen(  # noqa: S603 - our own interpreter, and a list, never a shell
+    return subprocess.Popen(
         [sys.executable, *_PYTHON_FLAGS, *utf8, "-c", _BOOT, json.dumps(settings), *path],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

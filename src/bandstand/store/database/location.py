@@ -115,7 +115,7 @@ def user_data_folder() -> Path:
     if Path(chosen).is_absolute():
         return Path(chosen) / "bandstand"
     # Path.home() fails where there is none, and takes an empty name for the root folder.
-    home = Path(os.environ.get("HOME", os.path.expanduser("~")))  # noqa: PTH111
+    home = Path(os.environ.get("HOME", os.path.expanduser("~")))
     if not home.is_absolute():
         msg = "a store must be named with --store where the user has no home folder, got none"
         raise InvalidInputError(msg)
@@ -123,7 +123,7 @@ def user_data_folder() -> Path:
 
 
 def _absolute(path: str) -> Path:
-    return Path(os.path.abspath(path))  # noqa: PTH100  # links stay as they are
+    return Path(os.path.abspath(path))  # links stay as they are
 
 
 def _sqlite_path(text: str) -> str:

@@ -175,7 +175,7 @@ def written_beside(target: Path) -> Iterator[Path]:
         finally:
             for suffix in _SIDECARS:
                 with suppress(FileNotFoundError):
-                    os.unlink(f"{unfinished}{suffix}")  # noqa: PTH108  # a name of any bytes
+                    os.unlink(f"{unfinished}{suffix}")  # a name of any bytes
 
 
 @contextmanager

@@ -158,7 +158,7 @@ def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
     if not text or "\0" in text:
         return None
     try:
-        path = os.fsencode(os.path.abspath(text))  # noqa: PTH100  # links stay as they are
+        path = os.fsencode(os.path.abspath(text))  # links stay as they are
     except UnicodeEncodeError:  # a surrogate that stands for no byte
         return None
     return at_path(connection, path)

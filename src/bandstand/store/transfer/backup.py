@@ -105,7 +105,7 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 def backup(store: Store, target: Path, *, replace: bool = False) -> None:
     """Make `target` a backup of a store; ConflictError if there is a file and no `replace`."""
-    place = Path(os.path.abspath(target))  # noqa: PTH100  # links stay as they are
+    place = Path(os.path.abspath(target))  # links stay as they are
     _check_target(store, place, replace=replace)
     with written_beside(place) as unfinished:
         if isinstance(store.location, SqliteLocation):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from fastapi import Depends, Request
 
 from bandstand.settings import Settings
-from bandstand.study.service import StudyDesk
+from bandstand.study.service import StudyService
 from bandstand.web.http.listener_queue import Turns
 from bandstand.web.http.thread_pools import Workers
 from bandstand.web.security.access import Access, access_from
@@ -46,7 +46,7 @@ class Context:
 
     store: Store
     radio: Radio
-    study: StudyDesk  # always there; it says so where no study is open
+    study: StudyService  # always there; it says so where no study is open
     clock: Clock
     access: Access
     workers: Workers
@@ -115,7 +115,7 @@ def make_context(
     return Context(
         store=store,
         radio=radio,
-        study=StudyDesk(store, radio, clock),
+        study=StudyService(store, radio, clock),
         clock=clock,
         access=access or _described(settings),
         workers=workers,

@@ -14,7 +14,7 @@ from bandstand.web.routes._song_json import song_json
 
 if TYPE_CHECKING:
     from bandstand.media.media import Media
-    from bandstand.study.views import Membership, Progress, Shown, Status
+    from bandstand.study.queries import Membership, OfferedSong, Progress, Status
 
 # What a part is called by the page.
 _STATES: Final = {"ahead": "waiting", "begun": "open", "finished": "done"}
@@ -50,7 +50,7 @@ def status_json(status: Status | None, media: Media | None) -> dict[str, Any]:
     }
 
 
-def offer_json(shown: Shown, media: Media | None, *, now: int) -> dict[str, Any]:
+def offer_json(shown: OfferedSong, media: Media | None, *, now: int) -> dict[str, Any]:
     """Return a song that waits for its rating, and in how many seconds it may have it."""
     return {
         "number": shown.number,

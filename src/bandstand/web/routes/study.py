@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import AfterValidator, Field
 
 from bandstand.store.accounts import Account
-from bandstand.study.views import Shown, Status
+from bandstand.study.queries import OfferedSong, Status
 from bandstand.web.http.constant_time import paced
 from bandstand.web.http.listener_queue import Queue
 from bandstand.web.http.queries import Text
@@ -154,5 +154,5 @@ async def _written(context: Context, change: Future[Status]) -> Response:
     return _told(context, status)
 
 
-async def _chosen(context: Context, queue: Queue, me: Account, arm: str, asked: int) -> Shown:
+async def _chosen(context: Context, queue: Queue, me: Account, arm: str, asked: int) -> OfferedSong:
     return await queue.run(context.study.next, me.id, arm, asked=asked)

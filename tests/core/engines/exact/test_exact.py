@@ -189,7 +189,7 @@ def test_evidence_is_the_product_of_the_predictive_densities(
     seed: int, variance: float, shape: float, rate: float
 ) -> None:
     """Chain rule: log p(D | s) = Σ log t(r_i | r_1 … r_{i−1}, s), for a fixed s."""
-    from bandstand.core.engines.exact.posterior import conjugate  # noqa: PLC0415
+    from bandstand.core.engines.exact.posterior import conjugate
 
     rng = np.random.default_rng(seed)
     history = simulated_history(rng, count=6, columns=2, weighted=True)
@@ -499,7 +499,7 @@ def test_draws_that_are_too_wide_are_noticed() -> None:
 
 def _worst_p_value(stretch: float, share_unheard: float) -> float:
     """Return the smallest p-value of a Kolmogorov–Smirnov test over four songs."""
-    from scipy.stats import kstest  # noqa: PLC0415
+    from scipy.stats import kstest
 
     rng = np.random.default_rng(21)
     history = simulated_history(rng, count=12, columns=3, share_unheard=share_unheard)

@@ -198,7 +198,7 @@ def test_before_the_first_rating_the_papers_prior_leaves_all_but_the_recovery_ti
 @pytest.mark.parametrize(("count", "has_spread"), [(1, False), (2, True)])
 def test_the_mean_exists_from_the_first_rating_and_the_spread_from_the_second(
     count: int,
-    has_spread: bool,  # noqa: FBT001
+    has_spread: bool,
 ) -> None:
     engine = Mcmc(prior=paper_prior(1), effective_draws=400)
     history = History.of(features=np.ones((count, 1)), elapsed=500.0, ratings=np.arange(count) + 3)

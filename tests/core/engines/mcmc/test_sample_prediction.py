@@ -73,7 +73,7 @@ def test_a_song_heard_this_moment_is_worth_exactly_nothing() -> None:
         (2.01, True, True),
     ],
 )
-def test_what_does_not_exist_is_absent(freedom: float, has_mean: bool, has_spread: bool) -> None:  # noqa: FBT001
+def test_what_does_not_exist_is_absent(freedom: float, has_mean: bool, has_spread: bool) -> None:
     found = prediction(freedom=freedom)
     assert (found.mean() is not None) == has_mean
     assert (found.standard_deviation() is not None) == has_spread

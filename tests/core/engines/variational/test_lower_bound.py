@@ -147,7 +147,7 @@ def test_the_bound_never_falls() -> None:
 @pytest.mark.long
 def test_the_bound_never_falls_in_a_thousand_searches() -> None:
     seed = np.random.SeedSequence().entropy
-    print(f"seed {seed}")  # noqa: T201  (a failure must be repeatable)
+    print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     assert not any(falls(fitted_bounds(rng)) for _ in range(1_000))
 

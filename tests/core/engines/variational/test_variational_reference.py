@@ -83,7 +83,7 @@ def reference(count: int, columns: int, seed: int) -> tuple[History, Songs]:
 
 def assert_close(table: dict[str, float]) -> None:
     line = "  ".join(f"{name} {value:.3f}" for name, value in table.items())
-    print(line)  # noqa: T201  (the figures are the point)
+    print(line)
     assert table["r_hat"] < 1.05
     assert table["shift"] < LARGEST_SHIFT
     assert SPREAD[0] < table["spread"] < SPREAD[1]
@@ -134,7 +134,7 @@ def test_with_five_ratings_it_is_too_sure_and_does_not_agree() -> None:
         tables.append(compared(history, belief, songs, draws=4_000, seed=seed))
     shift, spread = ([table[name] for table in tables] for name in ("shift", "spread"))
     line = f"5 ratings: shift {np.median(shift):.3f} (median), spread {np.median(spread):.3f}"
-    print(line)  # noqa: T201  (the figures are the point)
+    print(line)
     assert LARGEST_SHIFT < np.median(shift) < 0.25
     assert SPREAD[0] < np.median(spread) < 0.9
 
@@ -191,5 +191,5 @@ def test_its_intervals_hold_the_truth_as_often_as_promised(count: int) -> None:
     found = coverage(model, count, truths=1_000, rng=np.random.default_rng([7, count]))
     error = np.sqrt(found * (1 - found) / 1_000)
     line = f"{count:4d} ratings: coverage {found:.3f} ± {error:.3f}, promised {PROMISED[count]}"
-    print(line)  # noqa: T201  (the figures are the point)
+    print(line)
     assert found >= PROMISED[count]

@@ -14,10 +14,8 @@ from bandstand._util.array_archive import packed
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.music.catalogue.catalogue import load_shelf
 from bandstand.store import studies
-from bandstand.study.export import study_data
-from bandstand.study.opening import design_of, found_study, open_study
-from bandstand.study.records import FrozenSongs
-from bandstand.study.song_snapshot import from_bytes, to_bytes
+from bandstand.study.records import SongSnapshot, from_bytes, to_bytes
+from bandstand.study.study_store import design_of, find_study, open_study, study_data
 from tests.fixtures.study.participants import Clock, served, short_design
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def test_a_study_that_is_opened_again_goes_on(full: Store) -> None:
     clock.now += 1_000
     assert open_study(full, load_shelf(full), short_design(), clock=clock) == first
     assert rows(full) == [first]
-    assert found_study(full, short_design()) == first
+    assert find_study(full, short_design()) == first
 
 
 def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full: Store) -> None:
@@ -64,7 +62,7 @@ def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full
     with pytest.raises(InvalidInputError, match=words):
         open_study(full, load_shelf(full), changed, clock=Clock())
     with pytest.raises(InvalidInputError, match=words):
-        found_study(full, changed)
+        find_study(full, changed)
     assert rows(full) == [first]
 
 
@@ -90,7 +88,7 @@ def test_a_closed_study_is_not_opened_again(study: Study) -> None:
     study.close()
     with pytest.raises(InvalidInputError, match="must be open, got one that was closed"):
         open_study(study.store, study.radio.catalogue, study.design, clock=study.clock)
-    found = found_study(study.store, study.design)
+    found = find_study(study.store, study.design)
     assert found is not None
     assert found.closed_at == study.clock()
     with served(study.store, short_design(title="Next")) as after:
@@ -98,7 +96,7 @@ def test_a_closed_study_is_not_opened_again(study: Study) -> None:
 
 
 def test_a_study_that_does_not_exist_is_not_found(full: Store) -> None:
-    assert found_study(full, short_design()) is None
+    assert find_study(full, short_design()) is None
     with pytest.raises(NotFoundError, match="there must be a study with that id"):
         study_data(full, "0" * 16)
 
@@ -111,7 +109,7 @@ def test_songs_survive_as_bytes(names: list[str], data: st.DataObject) -> None:
     shape = (len(names), data.draw(st.integers(1, 5)))
     numbers = st.floats(-(2.0**19), 2.0**19, width=32)
     features: AnyArray = data.draw(arrays(np.float32, shape, elements=numbers))
-    songs = FrozenSongs.of(names, features)
+    songs = SongSnapshot.of(names, features)
     assert from_bytes(to_bytes(songs)) == songs
     assert to_bytes(from_bytes(to_bytes(songs))) == to_bytes(songs)
 
@@ -121,7 +119,7 @@ def test_songs_survive_as_bytes(names: list[str], data: st.DataObject) -> None:
     [
         b"",
         b"PK",
-        to_bytes(FrozenSongs.of(["a"], [[1.0]]))[:-1],
+        to_bytes(SongSnapshot.of(["a"], [[1.0]]))[:-1],
         packed({"ids": np.array(["a"])}),
         packed({"ids": np.array(["a", "b"]), "features": np.ones((1, 2), dtype=np.float32)}),
         packed({"ids": np.array(["a", "a"]), "features": np.ones((2, 2), dtype=np.float32)}),
@@ -167,11 +165,10 @@ def test_a_study_in_which_nobody_is_has_no_records(study: Study) -> None:
 
 
 def test_whoever_withdraws_is_not_gathered(study: Study) -> None:
-    person = study.person()
-    person.joins()
+    person = study.participant()
     person.hears(person.begins())
     study.close()
     assert len(study_data(study.store, study.id).records) == 1
-    study.desk.withdraw(person.account).result()
+    study.service.withdraw(person.account).result()
     data = study_data(study.store, study.id)
     assert (data.records, data.participants) == ((), ())

@@ -12,10 +12,10 @@ from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Recommender
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
-from bandstand.study.arm_recommenders import Learners
 from bandstand.study.design import PAPER_ALGORITHMS
-from bandstand.study.service import StudyDesk
-from bandstand.study.song_snapshot import from_bytes
+from bandstand.study.next_song import ArmCache
+from bandstand.study.records import from_bytes
+from bandstand.study.service import StudyService
 from tests.fixtures.study.participants import HOUR, Person, Study, add_songs, served, short_design
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bandstand.store.database.connection import Store
     from bandstand.store.studies import ArmRow
-    from bandstand.study.records import FrozenSongs
+    from bandstand.study.records import SongSnapshot
 
 # Those for which learning one by one ends where learning all at once does.
 ONLINE = ("random", "linucb-c", "linucb-cn", "bayes-ucb-cn-x", "thompson-cn-x")
@@ -33,7 +33,7 @@ LONG = {"ratings_per_arm": 100, "rest_seconds": 0, "gap_hours": 0, "arms_per_day
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Store]:
-    """A store with songs; what is learnt does not depend on the database."""
+    """A store with songs; what is learned does not depend on the database."""
     with open_store(str(tmp_path / "radio.db")) as store:
         add_songs(store)
         yield store
@@ -51,7 +51,7 @@ def arm_of(study: Study, person: Person, algorithm: str) -> str:
     return arm
 
 
-def frozen(study: Study) -> FrozenSongs:
+def frozen(study: Study) -> SongSnapshot:
     with study.store.reading() as connection:
         row = studies.get(connection, study.id)
     assert row is not None
@@ -59,7 +59,7 @@ def frozen(study: Study) -> FrozenSongs:
 
 
 def by_hand(study: Study, person: Person, arm: str) -> Recommender:
-    """Return the plain algorithm that has been told what the store has, one after the other."""
+    """Return the plain algorithm that has learned what the store has, one after the other."""
     row = next(row for row in person.arms if row.id == arm)
     songs = frozen(study)
     plain = Recommender(
@@ -80,8 +80,7 @@ def by_hand(study: Study, person: Person, arm: str) -> Recommender:
 def test_an_arm_plays_what_its_algorithm_would(full: Store, algorithm: str) -> None:
     other = "greedy-cn-x"
     with served(full, short_design(algorithms=(algorithm, other), **LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         arm = arm_of(study, person, algorithm)
         with np.errstate(all="raise"):
             for stars in (5, 1, 3, 5, 2, 4, 5):
@@ -93,80 +92,74 @@ def test_an_arm_plays_what_its_algorithm_would(full: Store, algorithm: str) -> N
 
 
 @pytest.mark.parametrize("algorithm", ONLINE)
-def test_a_process_that_begins_anew_plays_the_same(full: Store, algorithm: str) -> None:
+def test_a_new_process_plays_the_same(full: Store, algorithm: str) -> None:
     with served(full, short_design(algorithms=(algorithm, "greedy-cn-x"), **LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         arm = arm_of(study, person, algorithm)
         for turn in range(12):
             person.hears(arm, 1 + turn % 5)
-        learners = study.desk._offering._learners
+        cache = study.service._chooser._cache
         with study.store.reading() as connection:
             said = studies.songs_of(connection, arm)
         row = next(row for row in person.arms if row.id == arm)
         at = Decimal(study.clock.now + HOUR) / 1_000
         songs = frozen(study)
-        with learners.taken(arm, person.account) as seat, Learners().taken(arm, "") as anew:
-            kept, made = (each.caught_up(row, songs, said) for each in (seat, anew))
-        assert kept is seat.recommender
+        with cache.locked(arm, person.account) as cached, ArmCache().locked(arm, "") as fresh:
+            kept, made = (each.updated(row, songs, said) for each in (cached, fresh))
+        assert kept is cached.recommender
         assert kept.answers == made.answers
         assert kept.recommend(5, at=at) == made.recommend(5, at=at)
 
 
 def test_each_arm_starts_from_nothing(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
+        person = study.participant()
         first, second = arm_of(study, person, "random"), arm_of(study, person, "greedy-cn")
         for _ in range(3):
             person.hears(first)
         person.hears(second)
-        learners = study.desk._offering._learners
-        with learners.taken(first, person.account) as one:
+        cache = study.service._chooser._cache
+        with cache.locked(first, person.account) as one:
             assert one.recommender is not None
-            assert len(one.recommender.history) == 2  # the third is learnt for the fourth song
-        with learners.taken(second, person.account) as other:
+            assert len(one.recommender.history) == 2  # the third is learned for the fourth song
+        with cache.locked(second, person.account) as other:
             assert other.recommender is not None
             assert len(other.recommender.history) == 0
 
 
 def test_a_rating_does_no_work_of_the_model(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         shown = person.asks(arm)
         study.clock.now = shown.may_rate_at
-        learners = study.desk._offering._learners
-        with learners.taken(arm, person.account) as seat:
-            before = seat.recommender
-            person.rates(arm, 1, 5)  # although somebody else holds the model
-            assert seat.recommender is before
+        cache = study.service._chooser._cache
+        with cache.locked(arm, person.account) as cached:
+            before = cached.recommender
+            person.rates(arm, 1, 5)  # although another thread holds the model
+            assert cached.recommender is before
 
 
-def test_a_rescan_changes_nothing_for_anybody(full: Store) -> None:
+def test_a_rescan_changes_nothing(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         before = frozen(study)
         add_songs(study.store, 45)
         study.radio.refresh()
         assert len(study.radio.catalogue) == 45
         assert frozen(study) == before
-        study.desk = StudyDesk(study.store, study.radio, study.clock)
+        study.service = StudyService(study.store, study.radio, study.clock)
         heard = {person.hears(arm).song.id for _ in range(20)}
         assert heard <= set(before.ids)
 
 
-def taken(learners: Learners, row: ArmRow, songs: FrozenSongs) -> int:
-    """Return how much is kept of an arm that nobody has rated in yet."""
-    with learners.taken(row.id, row.account) as seat:
-        seat.caught_up(row, songs, [])
-        return seat.nbytes
+def taken(cache: ArmCache, row: ArmRow, songs: SongSnapshot) -> int:
+    """Return how much is kept of an arm without ratings."""
+    with cache.locked(row.id, row.account) as cached:
+        cached.updated(row, songs, [])
+        return cached.nbytes
 
 
-def test_only_so_many_are_kept(full: Store) -> None:
+def test_the_cache_is_bounded(full: Store) -> None:
     with served(full, short_design(**LONG)) as study:
         songs = frozen(study)
         rows = []
@@ -174,34 +167,32 @@ def test_only_so_many_are_kept(full: Store) -> None:
             person = study.person()
             person.joins()
             rows += person.arms
-        sizes = [size for row in rows if (size := taken(Learners(), row, songs))]
+        sizes = [size for row in rows if (size := taken(ArmCache(), row, songs))]
         assert len(sizes) == len(rows)
-        learners = Learners(most_bytes=sum(sizes[-2:]))
+        cache = ArmCache(max_bytes=sum(sizes[-2:]))
         for row in rows:
-            taken(learners, row, songs)
-        assert len(learners) == 2
-        learners.drop(rows[-1].account)
-        assert len(learners) == 0
+            taken(cache, row, songs)
+        assert len(cache) == 2
+        cache.drop(rows[-1].account)
+        assert len(cache) == 0
 
 
-def test_a_store_that_was_put_back_is_believed(full: Store) -> None:
-    """What was learnt is made anew where the ratings are not those that it was learnt from."""
+def test_a_store_that_was_restored_counts(full: Store) -> None:
+    """A model is made again where the ratings are not those that it has learned."""
     with served(full, short_design(**LONG)) as study:
-        person = study.person()
-        person.joins()
-        arm = person.begins()
+        person, arm = study.listening()
         for _ in range(3):
             person.hears(arm)
         row, said = person.arms[0], person.songs(arm)
-        learners, songs = Learners(), frozen(study)
-        with learners.taken(arm, person.account) as seat:
-            assert len(seat.caught_up(row, songs, said).history) == 3
-            assert len(seat.caught_up(row, songs, said[:2]).history) == 2
-            assert len(seat.caught_up(row, songs, []).history) == 0
+        cache, songs = ArmCache(), frozen(study)
+        with cache.locked(arm, person.account) as cached:
+            assert len(cached.updated(row, songs, said).history) == 3
+            assert len(cached.updated(row, songs, said[:2]).history) == 2
+            assert len(cached.updated(row, songs, []).history) == 0
 
 
 def test_what_fails_is_not_kept() -> None:
-    learners = Learners()
-    with pytest.raises(ZeroDivisionError), learners.taken("arm", "account"):
+    cache = ArmCache()
+    with pytest.raises(ZeroDivisionError), cache.locked("arm", "account"):
         raise ZeroDivisionError
-    assert len(learners) == 0
+    assert len(cache) == 0

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from bandstand.errors import RefusedError
 from bandstand.store.studies import ArmRow, PendingRow
-from bandstand.study.clock_checks import Moments
 from bandstand.study.design import Design
 from bandstand.study.protocol import check_begin, check_offer, check_rating
-from bandstand.study.queries import OpenStudy, arm_state
-from bandstand.study.records import FrozenSongs
+from bandstand.study.queries import ClockCorrections, OpenStudy, arm_state
+from bandstand.study.records import SongSnapshot
 from tests.fixtures.study.participants import HOUR
 
 if TYPE_CHECKING:
@@ -29,8 +28,10 @@ backwards = st.integers(1, 1_000 * DAY)
 
 
 def opened(design: Design | None = None) -> OpenStudy:
-    songs = FrozenSongs.of(("a",), [[1.0]])
-    return OpenStudy(id="0" * 16, design=design or Design(), songs=songs, moments=Moments())
+    songs = SongSnapshot.of(("a",), [[1.0]])
+    return OpenStudy(
+        id="0" * 16, design=design or Design(), songs=songs, moments=ClockCorrections()
+    )
 
 
 def row(place: int = 1, *, rated: int, pending: int | None = None, begun: bool = True) -> ArmRow:
@@ -125,33 +126,31 @@ def test_a_song_that_waits_can_be_rated_once_it_was_heard(back: int) -> None:
 
 @given(backwards, backwards)
 def test_a_clock_that_goes_back_twice_begins_the_wait_again(first: int, second: int) -> None:
-    moments = Moments()
-    assert moments.believed("rated", NOW, NOW - first) == NOW - first
-    assert moments.believed("rated", NOW, NOW - first - second) == NOW - first - second
-    assert moments.believed("rated", NOW, NOW + HOUR) == NOW - first - second
+    moments = ClockCorrections()
+    assert moments.corrected("rated", NOW, NOW - first) == NOW - first
+    assert moments.corrected("rated", NOW, NOW - first - second) == NOW - first - second
+    assert moments.corrected("rated", NOW, NOW + HOUR) == NOW - first - second
 
 
 @given(st.integers(0, 1_000 * DAY))
 def test_a_moment_that_has_passed_is_what_it_is(since: int) -> None:
-    assert Moments().believed("rated", NOW, NOW + since) == NOW
+    assert ClockCorrections().corrected("rated", NOW, NOW + since) == NOW
 
 
 def test_so_many_moments_are_kept_and_no_more() -> None:
-    moments = Moments(most=2)
+    moments = ClockCorrections(limit=2)
     for what in "abc":
-        moments.believed(what, NOW, NOW - HOUR)
-    assert [moments.believed(what, NOW, NOW - 1) for what in "cba"] == [NOW - HOUR] * 2 + [NOW - 1]
+        moments.corrected(what, NOW, NOW - HOUR)
+    assert [moments.corrected(what, NOW, NOW - 1) for what in "cba"] == [NOW - HOUR] * 2 + [NOW - 1]
 
 
 @pytest.mark.parametrize("back", [60 * SECOND, 300 * DAY])
 def test_a_whole_part_goes_on_after_the_clock_was_set_back(study: Study, back: int) -> None:
-    person = study.person()
-    person.joins()
-    arm = person.begins()
+    person, arm = study.listening()
     shown = person.asks(arm)
     study.clock.now -= back
     assert person.status.pending is not None
-    again = person.desk.next(person.account, arm)
+    again = person.service.next(person.account, arm)
     assert (again.number, again.song.id) == (shown.number, shown.song.id)
     assert again.may_rate_at <= study.clock.now + 30 * SECOND
     study.clock.now = again.may_rate_at
