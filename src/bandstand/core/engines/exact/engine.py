@@ -19,11 +19,11 @@ from scipy.special import gammaln
 from bandstand.core.engines.engine import Summary
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.belief import ExactBelief, Thought
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
+from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
 from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
 from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
 from bandstand.core.engines.exact.prediction import ExactPrediction
-from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError

@@ -25,7 +25,7 @@ from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.songs import Songs
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.model.candidates import Choice
     from bandstand.core.model.factors import Factor
     from bandstand.types import Indices, Matrix, Vector

@@ -22,7 +22,7 @@ from bandstand.core.engines.exact.search.screen import Screen
 from bandstand.core.engines.variational.best_first import Best, Look
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.engines.variational.prediction import FactorPrediction
     from bandstand.core.model.candidates import CandidateSet
     from bandstand.core.model.quantile_envelope import Envelope

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.exact.search import candidate_list, screen, top_k
-from bandstand.core.engines.exact.search.cache import SearchCache
-from bandstand.core.engines.exact.search.candidate_list import CandidateList
+from bandstand.core.engines.exact.search.candidate_list import CandidateList, SearchCache
 from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.exact.search.top_k import TightBounds

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.core.engines.exact.posterior.spiky_mixture import FINEST
+from bandstand.core.engines.exact.posterior.song_mixtures import FINEST
 from bandstand.core.model.interpolation import stencil
 from bandstand.types import Matrix, Vector, frozen
 
