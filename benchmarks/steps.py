@@ -107,9 +107,9 @@ class BackgroundRecommender(Recommender):
 
     def work_behind_answer(self) -> None:
         """Prepare the belief for the next rating."""
-        prepared = getattr(self.engine, "prepared", lambda _: None)(self.belief)
-        if prepared is not None:
-            self.belief = prepared
+        rebuilt = getattr(self.engine, "rebuilt", lambda _: None)(self.belief)
+        if rebuilt is not None:
+            self.belief = rebuilt
 
 
 class Session:

@@ -156,7 +156,7 @@ class Learner:
     @property
     def is_worn(self) -> bool:
         """Whether `prepared` has something to do; to find out takes no time."""
-        is_worn = getattr(self.engine, "is_worn", None)
+        is_worn = getattr(self.engine, "needs_rebuild", None)
         return is_worn is not None and bool(is_worn(self.belief))
 
     def prepared(self) -> Learner | None:
@@ -164,7 +164,7 @@ class Learner:
 
         It may take a while, and can be done at any time: what is believed stays the same.
         """
-        prepare = getattr(self.engine, "prepared", None)
+        prepare = getattr(self.engine, "rebuilt", None)
         belief = None if prepare is None else prepare(self.belief)
         return None if belief is None else replace(self, belief=belief)
 
@@ -197,7 +197,7 @@ class Learner:
             return _fitted(self.engine, history, self.seed)
         belief = self.belief
         for count in range(known + 1, len(history) + 1):
-            if count < len(history) and not getattr(belief, "resolved", True):
+            if count < len(history) and not getattr(belief, "is_converged", True):
                 # Each answer would place the grid anew, which once for all of them does as well.
                 return _fitted(self.engine, history, self.seed)
             rng = randomness(self.seed, count, "learn")
@@ -213,7 +213,7 @@ def _share_most(belief: Any, earlier: Any) -> bool:
     """Return whether two beliefs together take hardly more room than one."""
     if not isinstance(belief, ExactBelief):
         return True  # they are small
-    same: bool = belief.learnt.base is earlier.learnt.base
+    same: bool = belief.learned.base is earlier.learned.base
     return same
 
 

@@ -304,7 +304,7 @@ def followed(
         if updated.grid is not belief.grid:
             late.append(count)
         belief = updated
-        fresh = engine.prepared(belief) if prepares else None
+        fresh = engine.rebuilt(belief) if prepares else None
         if fresh is not None:
             early.append(count)
             belief = fresh
@@ -317,13 +317,13 @@ def test_a_belief_that_was_prepared_is_the_same_and_seldom_has_to_wait(columns: 
     whole = simulated_history(rng, count=700, columns=columns, weighted=True, share_unheard=0.4)
     engine = Exact(prior=proper_prior(columns))
     waiting, often, never = followed(engine, whole, prepares=False)
-    prepared, late, early = followed(engine, whole, prepares=True)
+    rebuilt, late, early = followed(engine, whole, prepares=True)
     assert never == []
     assert len(early) >= 5
     assert len(late) < len(often)
     assert [count for count in late if count > 200] == []
     songs = Songs.of(features=rng.normal(size=(20, columns)), elapsed=rng.uniform(0.1, MONTH, 20))
-    one, other = engine.predict(prepared, songs), engine.predict(waiting, songs)
+    one, other = engine.predict(rebuilt, songs), engine.predict(waiting, songs)
     batch = engine.predict(engine.fit(whole), songs)
     for prediction in (one, other):
         assert prediction.mean() == pytest.approx(batch.mean(), rel=1e-8)
@@ -334,10 +334,10 @@ def test_a_belief_that_is_fresh_or_planned_needs_no_preparation() -> None:
     engine = Exact(prior=paper_prior(3))
     whole = simulated_history(np.random.default_rng(2), count=40, columns=3)
     fresh = engine.fit(whole)
-    assert engine.prepared(fresh) is None
+    assert engine.rebuilt(fresh) is None
     belief, _, _ = followed(engine, whole, prepares=True)
     song = Songs.of(features=[[1.0, 2.0, 0.5]], elapsed=MONTH)
-    assert engine.prepared(engine.plan(belief, song)) is None
+    assert engine.rebuilt(engine.plan(belief, song)) is None
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 19, 20, 21])
@@ -366,7 +366,7 @@ def test_songs_that_were_all_heard_once_take_few_nodes_and_little_memory(count: 
     ratings = np.clip(np.round(3 + features[:, :11] @ rng.normal(0, 0.3, 11)), 1, 5)
     history = History.of(features=features, elapsed=131_072.0, ratings=ratings)
     belief = Exact(prior=radio_prior(12)).fit(history)
-    assert belief.resolved
+    assert belief.is_converged
     assert len(belief.grid) <= 161
     assert belief.nbytes < 50_000
 

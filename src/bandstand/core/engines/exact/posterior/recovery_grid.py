@@ -3,7 +3,7 @@
     y = centre + scale · sinh(v),    v evenly spaced
 
 Nodes crowd around the peak and thin out towards the tails, so that a narrow peak with long
-tails (few ratings, hardly any noise) is resolved as well as a broad one. The trapezoid sum
+tails (few ratings, hardly any noise) is is_converged as well as a broad one. The trapezoid sum
 over v of a smooth, peaked function converges exponentially: halving the spacing squares the
 relative error. So the sum over every other node tells how good the sum over all nodes
 is, at no cost, and the grid can follow the posterior as it narrows.
@@ -144,7 +144,7 @@ def place(
         grid = _proposal(seen, size)
         values = log_density(grid.log_nodes)
         density = values + grid.log_stretch
-        if strain(grid, density) <= _NEW or len(grid) == _SIZES[-1]:
+        if grid_error(grid, density) <= _NEW or len(grid) == _SIZES[-1]:
             break
         seen.add(grid.log_nodes, values)
         size = _next_size(len(grid), _coarseness(grid, _shares(grid, density)))
@@ -153,10 +153,10 @@ def place(
 
 def serves(grid: RecoveryGrid, log_density: Vector) -> bool:
     """Return whether the grid resolves a density of v and reaches far enough on both sides."""
-    return strain(grid, log_density) <= 1
+    return grid_error(grid, log_density) <= 1
 
 
-def strain(grid: RecoveryGrid, log_density: Vector) -> float:
+def grid_error(grid: RecoveryGrid, log_density: Vector) -> float:
     """Return how much of what is allowed a density of v uses up; above 1 the grid fails."""
     shares = _shares(grid, log_density)
     ends = np.maximum(shares[:, 0], shares[:, -1])

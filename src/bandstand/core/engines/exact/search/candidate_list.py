@@ -234,7 +234,7 @@ class CandidateList:
 
 # Fewer songs are read again for every question: a list would save nothing.
 _LISTED_FROM: Final = 4_096
-_LIST_SIZE: Final = 65_536
+_LIST_SIZE: Final = 49_152
 _LIST_SHARE: Final = 1 / 8
 
 

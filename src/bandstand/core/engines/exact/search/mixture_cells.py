@@ -52,19 +52,24 @@ class Metric:
     root: Matrix  # lower triangle L, LL' = F
 
     @classmethod
-    def of(cls, belief: ExactBelief, node: int) -> Metric | None:
-        """Return the metric of a node; None where its covariance has no root."""
-        form = belief.learned_at(node) * (1 + _ROUNDING)
+    def of(cls, belief: ExactBelief, node: int, *, planned: bool = False) -> Metric | None:
+        """Return the metric of a node; None where its covariance has no root.
+
+        With `planned` plays it is closer, but says nothing of beliefs without them.
+        """
+        form = belief.covariances_of([node])[0] if planned else belief.learned_at(node)
+        form = form * (1 + _ROUNDING)
         diagonal = form.reshape(-1)[:: len(form) + 1]
         diagonal += _LEAST * float(diagonal.max())
         root, failed = dpotrf(form, lower=1, clean=1)
         if failed or not np.isfinite(root).all():
             return None
+        elapsed = belief.history.elapsed
         return cls(
             prior=belief.prior,
             history=belief.history,
             log_time=float(belief.log_recovery_times[node]),
-            shortest=float(belief.history.elapsed.min(initial=np.inf)),
+            shortest=belief.shortest if planned else float(elapsed.min(initial=np.inf)),
             form=form,
             root=root,
         )
@@ -257,19 +262,29 @@ class MixtureCells:
         most = np.minimum(np.maximum(logs[:-1], logs[1:]) + bends, logs.max() + 0.5)
         return np.asarray(np.exp(most) / np.sqrt(self.belief.shape) * (1 + 1e-12))
 
-    @cached_property
+    @property
     def shares(self) -> Vector:
-        """What the nodes within each cell weigh together at most, on any finer grid: (C,).
+        """What the nodes within each cell weigh together at most, on any finer grid: (C,)."""
+        notes, density = self.belief.grid.notes, self.belief.log_density
+        known = notes.get(MixtureCells)
+        if known is None or known[0] is not density:
+            known = notes[MixtureCells] = density, _shares(self.belief)
+        shares: Vector = known[1]
+        return shares
 
-        A node between two cells counts as one of the later cell; the last one of all is added.
-        """
-        grid, log_density = self.belief.grid, self.belief.log_density
-        most = np.zeros(len(grid) - 1)
-        for before in _cumulative_weights(grid, log_density):
-            edges = before[: -1 : (len(before) - 2) // len(most)]
-            np.maximum(most, np.diff(edges) / before[-1], out=most)
-        most[-1] += float(self.belief.weights[-1])
-        return np.asarray(most * (1 + 1e-9))
+
+def _shares(belief: ExactBelief) -> Vector:
+    """Return what the nodes within each cell weigh together at most, on any finer grid: (C,).
+
+    A node between two cells counts as one of the later cell; the last one of all is added.
+    """
+    grid = belief.grid
+    most = np.zeros(len(grid) - 1)
+    for before in _cumulative_weights(grid, belief.log_density):
+        edges = before[: -1 : (len(before) - 2) // len(most)]
+        np.maximum(most, np.diff(edges) / before[-1], out=most)
+    most[-1] += float(belief.weights[-1])
+    return np.asarray(most * (1 + 1e-9))
 
 
 def _cumulative_weights(grid: RecoveryGrid, log_density: Vector) -> list[Vector]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SingleMatrix, SingleVector, SongTable
     from bandstand.types import Indices, Matrix, Vector
 
-_MAX_GROUPS: Final = 9
+_MAX_GROUPS: Final = 8
 # Groups of much weight are narrower than others, which have this least say.
 _LEAST_SAY: Final = 0.02
 _HALF_UNIT: Final = 2.0**-24
@@ -236,7 +236,7 @@ def product_rounding(columns: int) -> float:
 # of each as make the sum over all directions least.
 
 
-_MAX_KEPT: Final = 12
+_MAX_KEPT: Final = 11
 # A bound that is off by this share in the mean needs no closer one.
 _TIGHT: Final = 0.02
 # Directions without spread get this share of the largest.

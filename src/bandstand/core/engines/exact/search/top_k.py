@@ -118,7 +118,7 @@ class _Query:
         self._take_first(candidates.rows, upper)
         if not candidates.outside(drift) < self.threshold:
             return False
-        close = TightBounds.of(cells, self.songs, self._typical(None), self.tail)
+        close = self._tight_bounds(cells, self._typical(None))
         if close is None:
             return False
         self._take(candidates.rows, upper, close)
@@ -135,7 +135,7 @@ class _Query:
             return False
         cells = MixtureCells(self.belief, longest, metric)
         groups = Groups.of(cells, typical, self.tail)
-        close = TightBounds.of(cells, self.songs, typical, self.tail)
+        close = self._tight_bounds(cells, typical)
         if groups is None or close is None:
             return False
         screen = Screen.of(groups.knots, groups.reaches, metric.form, Push.room(self._noise))
@@ -158,6 +158,15 @@ class _Query:
                 cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
             )
         return True
+
+    def _tight_bounds(self, cells: MixtureCells, typical: Vector) -> TightBounds | None:
+        """Return bounds of single songs; planned plays make them closer."""
+        if self.belief.has_planned_plays:
+            times, here = self.belief.log_recovery_times, cells.metric.log_time
+            node = min(int(np.searchsorted(times, here)), len(times) - 1)
+            metric = Metric.of(self.belief, node, planned=True)
+            cells = cells if metric is None else MixtureCells(self.belief, cells.longest, metric)
+        return TightBounds.of(cells, self.songs, typical, self.tail)
 
     def _near(self, screen: Screen, bounds: Bounded) -> Indices:
         """Return the places of songs that could be returned."""
@@ -205,13 +214,14 @@ class _Query:
         return float(np.sqrt(self.belief.rates[self._heaviest] / self.belief.shape))
 
     @cached_property
-    def _learned(self) -> SingleMatrix:
-        return self.belief.learned_at(self._heaviest).astype(np.float32)
+    def _covariance(self) -> SingleMatrix:
+        stack = self.belief.covariances_of([self._heaviest])
+        return np.asarray(stack[0], dtype=np.float32)
 
     def _estimates(self, rows: Indices) -> Vector:
         """Return about the quantile of each song; only the order of computing depends on it."""
         belief, features = self.belief, self.cache.table.single[rows]
-        variances = np.einsum("np,np->n", features @ self._learned, features)
+        variances = np.einsum("np,np->n", features @ self._covariance, features)
         mean = (belief.weights @ belief.means).astype(np.float32)
         reach = np.float32(self.reach * self._noise)
         estimates = features @ mean + reach * np.sqrt(np.maximum(variances, 0))
