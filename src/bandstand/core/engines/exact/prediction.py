@@ -12,14 +12,13 @@ from scipy.linalg.lapack import dpotrf
 from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
+from bandstand.core.engines.song_blocks import blocks, row_blocks
 from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
 from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.model.candidates import Choice
@@ -54,7 +53,7 @@ class ExactPrediction:
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
         means = self._product(share @ self.belief.means)
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -68,9 +67,9 @@ class ExactPrediction:
         deviations = np.empty(len(self))
         longest = self.songs.longest
         pooled = self._pooled_covariance(longest)
-        for rows in _chunks(np.arange(len(self))):
+        for rows in row_blocks(np.arange(len(self)), _CHUNK):
             deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             deviations[rows] = self._deviation_of(rows)
         return deviations
 
@@ -141,8 +140,7 @@ class ExactPrediction:
     def _quantiles(self, rows: Indices, level: float) -> Vector | None:
         """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
         values = np.full(len(self), -np.inf)
-        for start in range(0, len(rows), _CHUNK):
-            some = rows[start : start + _CHUNK]
+        for some in row_blocks(rows, _CHUNK):
             found = self.quantile_of(some, level)
             if found is None:
                 return None
@@ -152,15 +150,14 @@ class ExactPrediction:
     def _product(self, preference: Vector) -> Vector:
         """Return x'θ of each song, in double precision some songs at a time: (S,)."""
         products = np.empty(len(self))
-        for start in range(0, len(self), _BLOCK):
-            some = slice(start, min(start + _BLOCK, len(self)))
+        for some in blocks(len(self), _BLOCK):
             products[some] = self.songs.features_of(some) @ preference
         return products
 
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
         curves = np.full(len(self), float(novelty(self.songs.longest, recovery_times) @ weights))
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
             curves[rows] = novelty(elapsed, recovery_times) @ weights
         return curves
@@ -207,11 +204,6 @@ class ExactPrediction:
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
         )
-
-
-def _chunks(rows: Indices) -> Iterator[Indices]:
-    for start in range(0, len(rows), _CHUNK):
-        yield rows[start : start + _CHUNK]
 
 
 def _root(covariance: Matrix) -> Matrix:

@@ -83,7 +83,7 @@ def test_a_grid_that_is_too_coarse_or_too_short_is_noticed() -> None:
     good = RecoveryGrid(centre=5.0, scale=3.0, places=np.linspace(-2.0, 2.2, 65))
     for grid, verdict in ((coarse, False), (short, False), (good, True)):
         density = -0.5 * (grid.log_times(grid.places) - 5) ** 2 + grid.log_stretch
-        assert recovery_grid.serves(grid, density) is verdict
+        assert (recovery_grid.grid_error(grid, density) <= 1) is verdict
 
 
 def test_a_density_without_end_is_refused() -> None:

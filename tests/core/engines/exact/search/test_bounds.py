@@ -198,6 +198,15 @@ def test_centres_that_have_not_moved_would_be_noticed(monkeypatch: pytest.Monkey
         check_some_lists()
 
 
+def check_single_answers() -> None:
+    for seed in range(60):
+        check_list(Listener.drawn(seed, ratings=30, columns=1), 0.9, 1, 0.9)
+
+
+def test_lists_hold_after_a_single_answer() -> None:
+    check_single_answers()
+
+
 def test_a_push_beyond_its_room_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = CandidateList.drift
 
@@ -207,7 +216,7 @@ def test_a_push_beyond_its_room_would_be_noticed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(CandidateList, "drift", as_if_pushed)
     with pytest.raises(AssertionError):
-        check_some_lists()
+        check_single_answers()
 
 
 def test_lengths_of_another_metric_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

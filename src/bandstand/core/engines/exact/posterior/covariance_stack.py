@@ -13,7 +13,7 @@ code        maths  shape      meaning
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,48 +25,11 @@ if TYPE_CHECKING:
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 
-class CovarianceBase(Protocol):
-    """One symmetric matrix for each node."""
-
-    def __len__(self) -> int:
-        """Return the number of nodes: G."""
-        ...
-
-    @property
-    def columns(self) -> int:
-        """The size of each matrix: p."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        ...
-
-    def at(self, nodes: Indices | slice) -> Stack:
-        """Return the matrices of some nodes: (n, p, p)."""
-        ...
-
-    def times(self, features: Vector) -> Matrix:
-        """Return each matrix times a vector: (G, p)."""
-        ...
-
-    def variances_of(self, features: Matrix) -> Matrix:
-        """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
-        ...
-
-    def pooled(self, share: Vector) -> Matrix:
-        """Return the sum of all matrices, each times its share: (p, p)."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenOut:
     """Every matrix for itself."""
 
     matrices: Stack
-
-    def __len__(self) -> int:
-        return len(self.matrices)
 
     @property
     def columns(self) -> int:
@@ -105,9 +68,6 @@ class Diagonal:
 
     modes: Matrix
     levels: Matrix
-
-    def __len__(self) -> int:
-        return len(self.levels)
 
     @property
     def columns(self) -> int:
@@ -170,7 +130,7 @@ class CovarianceStack:
     ([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0])
     """
 
-    base: CovarianceBase
+    base: WrittenOut | Diagonal
     taken: Stack
 
     @classmethod

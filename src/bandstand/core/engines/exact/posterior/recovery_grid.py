@@ -148,12 +148,7 @@ def place(
             break
         seen.add(grid.log_nodes, values)
         size = _next_size(len(grid), _coarseness(grid, _shares(grid, density)))
-    return grid, serves(grid, density)
-
-
-def serves(grid: RecoveryGrid, log_density: Vector) -> bool:
-    """Return whether the grid resolves a density of v and reaches far enough on both sides."""
-    return grid_error(grid, log_density) <= 1
+    return grid, grid_error(grid, density) <= 1
 
 
 def grid_error(grid: RecoveryGrid, log_density: Vector) -> float:

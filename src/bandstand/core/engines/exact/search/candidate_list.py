@@ -6,7 +6,8 @@ songs of the smallest margins
 
     margin(x) = (reference − U(x)) / √(x'Fx)
 
-and of all others it knows the smallest, `limit`. A song outside then has at most
+and of all others it knows the smallest, `limit`. Most of the songs whose bounds are below the limit
+fall out again when √(x'Fx) is computed in full. A song outside then has at most
 
     U(x) + drift·√(x'Fx) = reference − (margin(x) − drift)·√(x'Fx)
                          ≤ reference − (limit − drift)·√(x'Fx)
@@ -19,6 +20,10 @@ knots of the screen, and its scale is at most width_c·√(x'Fx). With the reach
     location + reach_c·scale ≤ U(x) + (ρ_c + bend_c − ω + reach_c·width_c)·√(x'Fx)
 
 so the drift is the quantile, by its tail budget, of a mixture with these locations and widths.
+
+The push. The song that was chosen is rated next, and the rating of a song z moves every centre
+almost exactly along d = Fz/√(z'Fz). So margins leave room for U(x) + δ·d'x with any δ between two
+ends, and only what a centre has moved by beside that counts as drift.
 
 The list can be thrown away at any time: the next pass makes another.
 """
@@ -136,11 +141,8 @@ class CandidateList:
         along = push.along(table, rows, screen.width)
         reference = (threshold - _FALL * abs(threshold)) / screen.unit
         margins = _margins(bounds, along, screen, push, reference)
-        sample, share = (
-            margins[:: max(count // _SAMPLE, 1)],
-            min(cache.list_size / count, cache.list_share),
-        )
-        limit = float(np.quantile(sample, share)) if share < 1 else np.inf
+        share, sample = min(cache.list_size / count, _MAX_SHARE), margins[:: -(-count // _SAMPLE)]
+        limit = float(np.quantile(sample, share, method="lower"))
         chosen = np.flatnonzero(margins <= np.float32(limit))
         # With closer bounds most of them are no better than songs outside.
         here = chosen if rows is None else rows[chosen]
@@ -161,7 +163,7 @@ class CandidateList:
             bounds=closer.at(left),
             along=along[chosen[left]],
             reference=reference + _ROUNDING * abs(reference),
-            limit=limit - _ROUNDING * abs(limit) if limit < np.inf else np.inf,
+            limit=limit - _ROUNDING * abs(limit),
             narrowest=float(min(bounds.widths.min(), closer.widths.min(initial=np.inf))),
             widest=float(bounds.widths.max()),
         )
@@ -204,8 +206,8 @@ class CandidateList:
     def outside(self, drift: Drift) -> float:
         """Return what no song outside exceeds, if it was never heard."""
         screen = self.screen
-        if self.limit == np.inf:
-            return -np.inf
+        if not drift.beyond < np.inf:
+            return np.inf
         margin = self.limit - drift.beyond * screen.width / screen.unit
         most = self.reference - margin * (self.narrowest if margin > 0 else self.widest)
         return screen.unit * (most + _ROUNDING * abs(most))
@@ -235,7 +237,7 @@ class CandidateList:
 # Fewer songs are read again for every question: a list would save nothing.
 _LISTED_FROM: Final = 4_096
 _LIST_SIZE: Final = 49_152
-_LIST_SHARE: Final = 1 / 8
+_MAX_SHARE: Final = 1 / 8
 
 
 class SearchCache:
@@ -246,7 +248,6 @@ class SearchCache:
     ) -> None:
         """Keep a list of about `list_size` songs, where there are `listed_from` or more."""
         self.table, self.listed_from, self.list_size = table, listed_from, list_size
-        self.list_share = _LIST_SHARE if listed_from >= _LISTED_FROM else 1.0
         self.candidates: CandidateList | None = None  # can be dropped at any time
         self.passes = 0  # over all songs, or all of a filter
         self.evaluated = 0  # exact quantiles

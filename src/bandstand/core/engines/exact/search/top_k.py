@@ -129,6 +129,8 @@ class _Query:
         allowed, longest = self.allowed, self.songs.longest
         is_whole = allowed.mask is None and allowed.listed is None
         rows = None if is_whole else _base_rows(allowed)
+        if rows is not None and not len(rows):
+            return False
         typical = self._typical(rows)
         metric = _metric(self, typical)
         if metric is None:
