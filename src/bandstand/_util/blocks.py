@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bandstand.types import Indices
+
 
 def blocks(count: int, size: int) -> Iterator[slice]:
     """Yield slices of `size` that together are the range from 0 to `count`; the last may be less.
@@ -16,3 +18,9 @@ def blocks(count: int, size: int) -> Iterator[slice]:
     """
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
+
+
+def row_blocks(rows: Indices, size: int) -> Iterator[Indices]:
+    """Yield `rows`, at most `size` of them at a time."""
+    for some in blocks(len(rows), size):
+        yield rows[some]

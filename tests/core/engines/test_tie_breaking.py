@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.core.engines import tie_breaking as equal_songs
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model.candidates import CandidateSet

@@ -39,7 +39,7 @@ def one_node() -> tuple[Exact, ExactBelief]:
         shape=3.0,
         grid=RecoveryGrid(centre=math.log(100.0), scale=1.0, places=frozen([0.0])),
         means=frozen([[0.5, -0.2, 3.0]]),
-        learnt=CovarianceStack.of(np.eye(3)[np.newaxis]),
+        learned=CovarianceStack.of(np.eye(3)[np.newaxis]),
         log_determinants=frozen([0.0]),
         rates=frozen([1.0]),
     )

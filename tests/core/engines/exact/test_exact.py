@@ -316,13 +316,13 @@ def test_a_belief_that_was_prepared_is_the_same_and_seldom_has_to_wait(columns: 
     whole = simulated_history(rng, count=700, columns=columns, weighted=True, share_unheard=0.4)
     engine = Exact(prior=proper_prior(columns))
     waiting, often, never = followed(engine, whole, prepares=False)
-    prepared, late, early = followed(engine, whole, prepares=True)
+    rebuilt, late, early = followed(engine, whole, prepares=True)
     assert never == []
     assert len(early) >= 5
     assert len(late) < len(often)
     assert [count for count in late if count > 200] == []
     songs = Songs.of(features=rng.normal(size=(20, columns)), elapsed=rng.uniform(0.1, MONTH, 20))
-    one, other = engine.predict(prepared, songs), engine.predict(waiting, songs)
+    one, other = engine.predict(rebuilt, songs), engine.predict(waiting, songs)
     batch = engine.predict(engine.fit(whole), songs)
     for prediction in (one, other):
         assert prediction.mean() == pytest.approx(batch.mean(), rel=1e-8)
@@ -366,7 +366,7 @@ def test_songs_that_were_all_heard_once_take_few_nodes_and_little_memory(count: 
     ratings = np.clip(np.round(3 + features[:, :11] @ rng.normal(0, 0.3, 11)), 1, 5)
     history = History.of(features=features, elapsed=131_072.0, ratings=ratings)
     belief = Exact(prior=radio_prior(12)).fit(history)
-    assert belief.resolved
+    assert belief.is_converged
     assert len(belief.grid) <= 161
     assert belief.nbytes < 50_000
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
-from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.exact.search.screen import Screen
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.variational import factor_prediction

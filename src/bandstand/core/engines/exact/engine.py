@@ -18,12 +18,12 @@ from scipy.special import gammaln
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
-from bandstand.core.engines.exact.posterior.belief import ExactBelief, Thought
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
+from bandstand.core.engines.exact.posterior.belief import ExactBelief, PlannedPlay
+from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
 from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
 from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
 from bandstand.core.engines.exact.prediction import ExactPrediction
-from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
@@ -41,17 +41,17 @@ __all__ = ["Exact", "ExactBelief"]
 # What is smaller than any number is zero, here and below.
 _tiny_is_zero: Final = np.errstate(under="ignore")
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it.
-_MOST_UPDATES: Final = 512
+_MAX_UPDATES: Final = 512
 # With these shares used up the grid will soon have to move: how well it must resolve the
 # posterior, which one answer may change a good deal, and how many answers it may take.
-_SOON_STRAINED: Final = 0.2
-_SOON_LONG: Final = 0.5
+_REBUILD_ERROR: Final = 0.2
+_REBUILD_LENGTH: Final = 0.5
 # Where matrices are not written out each answer since makes every look at a song dearer, and a
 # fresh grid is cheap.
-_MOST_UPDATES_OF_SMALL: Final = 6
-_SOON_MANY: Final = 1
+_MAX_UPDATES_OF_SMALL: Final = 6
+_REBUILD_UPDATES: Final = 1
 # A grid that is off by this much tells nothing about where the posterior is.
-_LOST: Final = 100.0
+_MAX_KNOWN_ERROR: Final = 100.0
 # An answer that shrinks a variance by more than this factor loses too many digits online.
 _LARGEST_SHRINKAGE: Final = 1e6
 
@@ -84,21 +84,21 @@ class Exact(Engine[ExactBelief]):
         self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
-        if len(history) != len(belief.history) + 1 or belief.is_in_thought:
+        if len(history) != len(belief.history) + 1 or belief.has_planned_plays:
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
         if updated is None:
             return _place(belief.prior, history)
-        return updated if max(_strain(updated), _length(updated)) <= 1 else _replaced(updated)
+        return updated if max(_grid_error(updated), _length(updated)) <= 1 else _replaced(updated)
 
     @_tiny_is_zero
     def needs_rebuild(self, belief: ExactBelief) -> bool:
         """Return whether the grid will soon not serve; this takes microseconds."""
-        if belief.is_in_thought or not belief.updates:
+        if belief.has_planned_plays or not belief.updates:
             return False
-        if isinstance(belief.learnt.base, Diagonal) and belief.updates >= _SOON_MANY:
+        if isinstance(belief.learned.base, Diagonal) and belief.updates >= _REBUILD_UPDATES:
             return True
-        return _strain(belief) > _SOON_STRAINED or _length(belief) > _SOON_LONG
+        return _grid_error(belief) > _REBUILD_ERROR or _length(belief) > _REBUILD_LENGTH
 
     @_tiny_is_zero
     def rebuilt(self, belief: ExactBelief) -> ExactBelief:
@@ -111,11 +111,11 @@ class Exact(Engine[ExactBelief]):
 
     def is_converged(self, belief: ExactBelief) -> bool:
         """Return whether the grid holds the posterior to the promised digits."""
-        return belief.resolved
+        return belief.is_converged
 
     def shares_arrays(self, belief: ExactBelief, earlier: ExactBelief) -> bool:
         """Return whether both differ by rank-one updates of the same matrices."""
-        same: bool = belief.learnt.base is earlier.learnt.base
+        same: bool = belief.learned.base is earlier.learned.base
         return same
 
     def nbytes(self, belief: ExactBelief) -> int:
@@ -137,7 +137,9 @@ class Exact(Engine[ExactBelief]):
     def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
         """Return the belief as if `song` had been heard: only Λ grows, what is expected stays."""
         features = np.asarray(song.features[0], dtype=np.float64)
-        return belief.thought_of(Thought(features=features, elapsed=float(song.elapsed[0])))
+        return belief.with_planned_play(
+            PlannedPlay(features=features, elapsed=float(song.elapsed[0]))
+        )
 
     def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
         """Return an empty cache for searches of one catalogue."""
@@ -169,7 +171,7 @@ class Exact(Engine[ExactBelief]):
 def _replaced(belief: ExactBelief) -> ExactBelief:
     """Return the same belief on a fresh grid; where it lies is mostly known by the old one."""
     known = None
-    if _strain(belief) < _LOST:
+    if _grid_error(belief) < _MAX_KNOWN_ERROR:
         known = (belief.grid.log_nodes, belief.log_density - belief.grid.log_stretch)
     return _place(belief.prior, belief.history, known)
 
@@ -180,7 +182,7 @@ def _place(
     """Return the belief after `history` on a grid that fits it."""
     shape = conjugate.shape(prior, len(history))
     density = _Density(prior, _solver(prior, history), shape)
-    grid, resolved = recovery_grid.place(density, prior.recovery.interval(), known)
+    grid, is_converged = recovery_grid.place(density, prior.recovery.interval(), known)
     means, spread = density.found.beliefs()
     return ExactBelief(
         prior=prior,
@@ -188,10 +190,10 @@ def _place(
         shape=shape,
         grid=grid,
         means=means,
-        learnt=spread,
+        learned=spread,
         log_determinants=frozen(density.found.log_determinants),
         rates=frozen(density.found.rates),
-        resolved=resolved,
+        is_converged=is_converged,
     )
 
 
@@ -220,15 +222,15 @@ class _Density:
         return self._prior.recovery.log_density(nodes) + self.found.log_evidence(self._shape)
 
 
-def _strain(belief: ExactBelief) -> float:
+def _grid_error(belief: ExactBelief) -> float:
     """Return how badly the grid resolves the posterior; above 1 it has to be placed anew."""
-    return recovery_grid.strain(belief.grid, belief.log_density)
+    return recovery_grid.grid_error(belief.grid, belief.log_density)
 
 
 def _length(belief: ExactBelief) -> float:
     """Return how many answers the grid has taken, as a share of all that it may take."""
-    is_small = isinstance(belief.learnt.base, Diagonal)
-    return belief.updates / (_MOST_UPDATES_OF_SMALL if is_small else _MOST_UPDATES)
+    is_small = isinstance(belief.learned.base, Diagonal)
+    return belief.updates / (_MAX_UPDATES_OF_SMALL if is_small else _MAX_UPDATES)
 
 
 def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
@@ -246,7 +248,7 @@ def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
         history=history,
         shape=belief.shape + 0.5,
         means=frozen(belief.means + towards * step[:, np.newaxis]),
-        learnt=belief.learnt.without(towards * np.sqrt(weight / growth)[:, np.newaxis]),
+        learned=belief.learned.without(towards * np.sqrt(weight / growth)[:, np.newaxis]),
         log_determinants=frozen(belief.log_determinants + np.log(growth)),
         rates=frozen(belief.rates + 0.5 * step * error),
         updates=belief.updates + 1,
@@ -258,5 +260,5 @@ def _direction(
 ) -> tuple[Vector, Matrix, Vector]:
     """Return u, a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node, with z = ux."""
     curve: Vector = novelty(elapsed, belief.grid.nodes)
-    towards = curve[:, np.newaxis] * belief.learnt.times(features)
+    towards = curve[:, np.newaxis] * belief.learned.times(features)
     return curve, towards, 1 + weight * curve * (towards @ features)

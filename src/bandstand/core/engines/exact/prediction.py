@@ -1,15 +1,4 @@
-"""The exact engine's prediction: one mixture of Student t distributions per song (13).
-
-code         maths              shape   meaning
-`content`    x'm_g              (S, G)  expected liking of the content given s_g
-`variance`   x'Λ_g⁻¹x           (S, G)  its variance in units of the noise variance
-`location`   u_g x'm_g          (S, G)  centre of each component
-`scale`      u_g √(B_g/A · …)   (S, G)  width of each component
-
-Where the data fix the preferences but not the recovery time, the components are narrower
-than their distance and the mixture would be a comb. The functions of s between the nodes
-are smooth, so such songs are predicted on a finer grid by interpolation.
-"""
+"""The exact engine's prediction: one mixture of Student t distributions per song (13)."""
 
 from __future__ import annotations
 
@@ -20,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand.core.engines.exact.posterior import recovery_grid
-from bandstand.core.engines.exact.posterior import spiky_mixture as comb
+from bandstand._util.blocks import blocks, row_blocks
+from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
+from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
 from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
@@ -29,32 +19,19 @@ from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.novelty import novelty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.core.engines.exact.engine import ExactBelief
-    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.engines.exact.posterior.belief import ExactBelief
+    from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.model.candidates import Choice
     from bandstand.core.model.history import Songs
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
 # So few songs are looked at one by one sooner than what they have in common is worked out.
 _FEW: Final = 64
-# What a tail may be off by, and more.
-_HAIR: Final = 1e-7
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
 _BLOCK: Final = 16_384
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Components:
-    """The mixtures of some songs: (S, G) each, weights (G,)."""
-
-    locations: Matrix
-    scales: Matrix
-    weights: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +53,7 @@ class ExactPrediction:
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
         means = self._product(share @ self.belief.means)
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -90,9 +67,9 @@ class ExactPrediction:
         deviations = np.empty(len(self))
         longest = self.songs.longest
         pooled = self._pooled_covariance(longest)
-        for rows in _chunks(np.arange(len(self))):
+        for rows in row_blocks(np.arange(len(self)), _CHUNK):
             deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             deviations[rows] = self._deviation_of(rows)
         return deviations
 
@@ -109,49 +86,7 @@ class ExactPrediction:
         """
         if self.belief.freedom <= 1:
             return None
-        return self.quantile_given(*self._given_recovery(rows), self.songs.elapsed_of(rows), level)
-
-    @_tiny_is_zero
-    def quantile_given(
-        self, content: Matrix, variance: Matrix, elapsed: Vector, level: float
-    ) -> Vector | None:
-        """Return the quantiles of songs of which x'm and x'Λ⁻¹x are known at all nodes: (n, G)."""
-        values = np.empty(len(elapsed))
-        for part, some in self._mixtures(content, variance, elapsed):
-            found = student_mixture.quantile(
-                level, some.locations, some.scales, some.weights, self.belief.freedom
-            )
-            if found is None:
-                return None
-            values[part] = found
-        return values
-
-    @_tiny_is_zero
-    def may_reach(
-        self, value: float, content: Matrix, variance: Matrix, elapsed: Vector, level: float
-    ) -> AnyArray:
-        """Return which of such songs have a quantile that is not below `value`, to a hair: (n,)."""
-        reached = np.ones(len(elapsed), dtype=np.bool_)
-        below = float(np.nextafter(value, -np.inf))  # a point mass at the value has reached it
-        for part, some in self._mixtures(content, variance, elapsed):
-            above = student_mixture.survival(
-                below, some.locations, some.scales, some.weights, self.belief.freedom
-            )
-            reached[part] = above >= (1 - level) * (1 - _HAIR)
-        return reached
-
-    def _mixtures(
-        self, content: Matrix, variance: Matrix, elapsed: Vector
-    ) -> Iterator[tuple[AnyArray | slice, Components]]:
-        """Yield which songs share a grid that is fine enough for them, and their mixtures."""
-        base = self._components(content, variance, elapsed, 1)
-        factors = self._refinements(base)
-        if (factors == 1).all():
-            yield slice(None), base
-            return
-        for factor in np.unique(factors):
-            part = factors == factor
-            yield part, self._components(content[part], variance[part], elapsed[part], int(factor))
+        return song_mixtures.quantiles(self.belief, self._given(rows), level)
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
@@ -193,7 +128,7 @@ class ExactPrediction:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
         if self.memory is not None:
-            found = search(self, self.memory, level, count, some)
+            found = search(self.belief, self.songs, self.memory, level, count, some)
             if found is not None:
                 return found
         rows = some.rows()
@@ -205,8 +140,7 @@ class ExactPrediction:
     def _quantiles(self, rows: Indices, level: float) -> Vector | None:
         """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
         values = np.full(len(self), -np.inf)
-        for start in range(0, len(rows), _CHUNK):
-            some = rows[start : start + _CHUNK]
+        for some in row_blocks(rows, _CHUNK):
             found = self.quantile_of(some, level)
             if found is None:
                 return None
@@ -216,15 +150,14 @@ class ExactPrediction:
     def _product(self, preference: Vector) -> Vector:
         """Return x'θ of each song, in double precision some songs at a time: (S,)."""
         products = np.empty(len(self))
-        for start in range(0, len(self), _BLOCK):
-            some = slice(start, min(start + _BLOCK, len(self)))
+        for some in blocks(len(self), _BLOCK):
             products[some] = self.songs.features_of(some) @ preference
         return products
 
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
         curves = np.full(len(self), float(novelty(self.songs.longest, recovery_times) @ weights))
-        for rows in _chunks(self.songs.heard):
+        for rows in row_blocks(self.songs.heard, _CHUNK):
             elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
             curves[rows] = novelty(elapsed, recovery_times) @ weights
         return curves
@@ -235,8 +168,7 @@ class ExactPrediction:
         return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
-        content, variance = self._given_recovery(rows)
-        base = self._components(content, variance, self.songs.elapsed_of(rows), 1)
+        base = song_mixtures.components(self.belief, self._given(rows))
         total = student_mixture.variance(
             base.locations, base.scales, base.weights, self.belief.freedom
         )
@@ -260,42 +192,8 @@ class ExactPrediction:
         within = np.einsum("sp,sp->s", features @ pooled, features)
         return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
 
-    def _given_recovery(self, rows: Indices) -> tuple[Matrix, Matrix]:
-        """Return x'm_g and x'Λ_g⁻¹x of the songs in `rows`: (S, G) each."""
-        features = self.songs.features_of(rows)
-        return features @ self.belief.means.T, self.belief.variances_of(features)
-
-    def _components(
-        self, content: Matrix, variance: Matrix, elapsed: Vector, factor: int
-    ) -> Components:
-        """Return the mixtures on a grid `factor` times as fine as the belief's."""
-        belief = self.belief
-        nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
-        if factor > 1:
-            finer = interpolation.refinement(len(nodes), factor)
-            content, variance = content @ finer.T, _between(variance, variance @ finer.T)
-            nodes, density = belief.grid.refined(belief.log_density, factor)
-            rates = rates_between(finer, np.log(rates))
-            weights = recovery_grid.weights(density)
-        curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
-        scales = curves * np.sqrt(rates / belief.shape * variance)
-        locations = curves * content
-        if factor >= comb.finest(len(belief.weights)):
-            scales = np.maximum(scales, comb.WIDENED * comb.steps(locations))
-        return Components(locations=locations, scales=scales, weights=weights)
-
-    def _refinements(self, base: Components) -> AnyArray:
-        """Return for each song how much finer a grid it needs: a power of two."""
-        matter = base.weights > comb.LIGHT
-        steps, scales = comb.steps(base.locations)[:, matter], base.scales[:, matter]
-        if not (steps > comb.WIDEST_STEP * scales).any():
-            return np.ones(len(scales), dtype=np.intp)
-        with np.errstate(over="ignore"):
-            ratio = np.divide(steps, scales, out=np.zeros_like(steps), where=scales > 0)
-        ratio[(scales == 0) & (steps > 0)] = np.inf
-        most = comb.finest(len(base.weights))
-        widest = np.clip(ratio.max(axis=1) / comb.WIDEST_STEP, 1, most)
-        return np.asarray(2 ** np.ceil(np.log2(widest)), dtype=np.intp)
+    def _given(self, rows: Indices) -> Given:
+        return Given.of(self.belief, self.songs, rows)
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""
@@ -306,32 +204,6 @@ class ExactPrediction:
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
         )
-
-
-def _between(nodes: Matrix, fine: Matrix) -> Matrix:
-    """Return variances on a finer grid, nowhere beyond those at the two nodes around.
-
-    x'Λ⁻¹x rises with s, so that what an interpolant has beyond is wrong.
-    """
-    factor = (fine.shape[1] - 1) // (nodes.shape[1] - 1)
-    ends = np.stack([nodes[:, :-1], nodes[:, 1:]])
-    low, high = ends.min(axis=0), ends.max(axis=0)
-    inner = np.clip(fine[:, :-1], low.repeat(factor, axis=1), high.repeat(factor, axis=1))
-    return np.append(inner, nodes[:, -1:], axis=1)
-
-
-def rates_between(finer: Matrix, logs: Vector) -> Vector:
-    """Return the rates on a finer grid; nowhere is one far beyond all that are known.
-
-    Where weights of any size make neighbours differ by hundreds of powers of ten, a polynomial
-    through them has no number.
-    """
-    return np.asarray(np.exp(np.clip(finer @ logs, logs.min() - 1, logs.max() + 1)))
-
-
-def _chunks(rows: Indices) -> Iterator[Indices]:
-    for start in range(0, len(rows), _CHUNK):
-        yield rows[start : start + _CHUNK]
 
 
 def _root(covariance: Matrix) -> Matrix:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.engines.exact.search.cache import SearchCache
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.variational.ascent import Ascent, State, row_moments, search
 from bandstand.core.engines.variational.equations import (

@@ -38,7 +38,7 @@ from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.engines.variational.quantile_bounds import Envelope
     from bandstand.core.model.candidates import CandidateSet, Choice
     from bandstand.core.model.factors import Factor

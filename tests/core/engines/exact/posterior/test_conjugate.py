@@ -93,7 +93,7 @@ def test_where_cholesky_would_fail_the_rows_are_decomposed_instead() -> None:
     )
     found = conjugate.condition_on(paper_prior(2), twins, 300.0)
     assert conjugate.is_ill_conditioned(found.factor)
-    # Along (1, −1) nothing was learnt: the prior variance is left.
+    # Along (1, −1) nothing was learned: the prior variance is left.
     difference = np.array([1.0, -1.0])
     spread = np.linalg.solve(found.factor, difference)
     assert spread @ spread == pytest.approx(20.0, rel=1e-6)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
-from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
+from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack, Diagonal
 
 
 def drawn_stack(

@@ -17,8 +17,8 @@ Density = Callable[[Any], Any]
 
 def placed(density: Density, interval: tuple[float, float]) -> tuple[RecoveryGrid, Any]:
     """Return the grid that serves, with the share of each node."""
-    grid, resolved = recovery_grid.place(density, interval)
-    assert resolved
+    grid, is_converged = recovery_grid.place(density, interval)
+    assert is_converged
     return grid, recovery_grid.weights(density(grid.log_nodes) + grid.log_stretch)
 
 
@@ -83,7 +83,7 @@ def test_a_grid_that_is_too_coarse_or_too_short_is_noticed() -> None:
     good = RecoveryGrid(centre=5.0, scale=3.0, places=np.linspace(-2.0, 2.2, 65))
     for grid, verdict in ((coarse, False), (short, False), (good, True)):
         density = -0.5 * (grid.log_times(grid.places) - 5) ** 2 + grid.log_stretch
-        assert recovery_grid.serves(grid, density) is verdict
+        assert (recovery_grid.grid_error(grid, density) <= 1) is verdict
 
 
 def test_a_density_without_end_is_refused() -> None:
@@ -111,28 +111,30 @@ def test_what_is_known_already_is_not_looked_at_again() -> None:
 
     first, _ = recovery_grid.place(lambda y: density(y, 0), (-9.0, 9.0))
     values = -0.5 * ((first.log_nodes - 4.0) / 0.1) ** 2
-    again, resolved = recovery_grid.place(
+    again, is_converged = recovery_grid.place(
         lambda y: density(y, 1), (-9.0, 9.0), (first.log_nodes, values)
     )
-    assert resolved
+    assert is_converged
     assert seen[1] == len(again) < seen[0]
 
 
 def test_what_is_known_of_half_a_density_is_completed() -> None:
     y = np.linspace(3.9, 4.6, 30)
-    grid, resolved = recovery_grid.place(
+    grid, is_converged = recovery_grid.place(
         lambda y: -0.5 * ((y - 4.0) / 0.1) ** 2, (-9.0, 9.0), (y, -0.5 * ((y - 4.0) / 0.1) ** 2)
     )
-    assert resolved
+    assert is_converged
     assert grid.log_nodes[0] < 3.4
 
 
 def test_a_grid_in_use_is_strained_more_and_more_as_the_density_narrows() -> None:
     grid, _ = recovery_grid.place(lambda y: -0.5 * ((y - 4.0) / 0.1) ** 2, (-9.0, 9.0))
-    strains = [
-        recovery_grid.strain(grid, -0.5 * ((grid.log_nodes - 4.0) / spread) ** 2 + grid.log_stretch)
+    errors = [
+        recovery_grid.grid_error(
+            grid, -0.5 * ((grid.log_nodes - 4.0) / spread) ** 2 + grid.log_stretch
+        )
         for spread in (0.1, 0.08, 0.06, 0.03)
     ]
-    assert strains == sorted(strains)
-    assert strains[0] < 0.1
-    assert strains[-1] > 1
+    assert errors == sorted(errors)
+    assert errors[0] < 0.1
+    assert errors[-1] > 1

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
+from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
 from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
 from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
 from bandstand.core.model.history import History

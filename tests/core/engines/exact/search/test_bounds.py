@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.exact.search.candidate_list import CandidateList
-from bandstand.core.engines.exact.search.metric import Metric
-from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
+from bandstand.core.engines.exact.search import candidate_list
+from bandstand.core.engines.exact.search.candidate_list import (
+    CandidateList,
+    Drift,
+    Push,
+    SearchCache,
+)
+from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
 from bandstand.core.engines.exact.search.screen import Groups, Screen
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.exact.search.top_k import TightBounds
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 LONGEST = 43_200.0
 SONGS = 200
 LISTED = 40
+NOISE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +75,8 @@ class Listener:
         """Return the same listener after more answers, with a planned play."""
         rng, history, belief = np.random.default_rng(seed), self.belief.history, self.belief
         for _ in range(answers):
-            song = self.songs.features_of([int(rng.integers(SONGS))])[0]
+            rows = [self.typical, int(rng.integers(SONGS))]
+            song = self.songs.features_of([int(rng.choice(rows))])[0]
             elapsed = float(rng.choice([LONGEST, 100.0]))
             history = history.append(features=song, elapsed=elapsed, rating=float(rng.normal(3, 2)))
             belief = self.engine.update(belief, history)
@@ -124,11 +131,14 @@ def listed(listener: Listener, level: float) -> tuple[Any, CandidateList] | None
     groups = Groups.of(cells, listener.features(), 1 - level)
     if groups is None:
         return None
-    screen = Screen.of(groups.knots, groups.reaches, cells.metric.form)
+    screen = Screen.of(groups.knots, groups.reaches, cells.metric.form, Push.room(NOISE))
     assert screen is not None
-    table = SongTable.of(listener.songs.features)
+    cache = SearchCache(SongTable.of(listener.songs.features), listed_from=SONGS, list_size=LISTED)
+    table = cache.table
     bounds, allowed = screen.bounds(table), CandidateSet.everything(SONGS)
-    made = CandidateList.of(cells, groups, screen, allowed, None, bounds, LISTED)
+    push = Push.of(cells.metric, listener.features(), NOISE)
+    best = float(listener.quantiles(listener.never, level).max())
+    made = CandidateList.of(cells, groups, screen, push, allowed, None, bounds, best, cache)
     return (screen, bounds, screen.bounds(table, closer=True)), made
 
 
@@ -157,8 +167,8 @@ def check_list(listener: Listener, level: float, answers: int, later_level: floa
     if found is None or not found[1].metric.suits(later.belief):
         return
     candidates = found[1]
-    drift = max(candidates.drift(later.cells(candidates.metric), 1 - later_level), 0.0)
-    if drift < np.inf:
+    drift = candidates.drift(later.cells(candidates.metric), 1 - later_level)
+    if drift.beyond < np.inf:
         quantiles = later.quantiles(later.never, later_level)
         assert_above(candidates.upper(drift), quantiles[candidates.rows])
         outside = np.delete(quantiles, candidates.rows)
@@ -182,17 +192,35 @@ def test_some_lists_hold() -> None:
 
 
 def test_centres_that_have_not_moved_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "bandstand.core.engines.exact.search.candidate_list.distances",
-        lambda _, points, *__: 0 * points[:, 0],
-    )
+    monkeypatch.setattr(candidate_list, "from_line", lambda points, *_: 0 * points)
     with pytest.raises(AssertionError):
         check_some_lists()
 
 
+def check_single_answers() -> None:
+    for seed in range(60):
+        check_list(Listener.drawn(seed, ratings=30, columns=1), 0.9, 1, 0.9)
+
+
+def test_lists_hold_after_a_single_answer() -> None:
+    check_single_answers()
+
+
+def test_a_push_beyond_its_room_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = CandidateList.drift
+
+    def as_if_pushed(self: CandidateList, cells: MixtureCells, tail: float) -> Drift:
+        wide = replace(self, push=self.push._replace(low=-np.inf, high=np.inf))
+        return Drift(honest(wide, cells, tail).beyond, self.push.low, self.push.high)
+
+    monkeypatch.setattr(CandidateList, "drift", as_if_pushed)
+    with pytest.raises(AssertionError):
+        check_single_answers()
+
+
 def test_lengths_of_another_metric_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Metric.lengths
-    monkeypatch.setattr(Metric, "lengths", lambda self, vectors: 0.1 * honest(self, vectors))
+    honest = Metric.whitened
+    monkeypatch.setattr(Metric, "whitened", lambda self, vectors: 0.1 * honest(self, vectors))
     with pytest.raises(AssertionError):
         check_some_lists()
 

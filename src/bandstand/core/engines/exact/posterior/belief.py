@@ -3,13 +3,13 @@
 code                    maths   shape      meaning, for each node g of a grid in y = log s
 `grid`                  y_g     (G,)       the nodes, in rising order
 `means`                 m_g     (G, p)     expected preference given s_g
-`learnt`                Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
+`learned`               Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
 `log_determinants`              (G,)       log|Λ_g|
 `rates`                 B_g     (G,)       rate of the noise precision given s_g
 `shape`                 A                  its shape, the same for all nodes
 
-Songs may be heard in thought only (`thought_of`): they make Λ larger, and nothing else changes.
-`spread` is Λ⁻¹ with them.
+A planned play (`with_planned_play`) makes Λ larger, and nothing else changes.
+`spread` is Λ⁻¹ with planned plays.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Thought:
-    """A song that is heard in thought, so many minutes after it was heard before."""
+class PlannedPlay:
+    """A song that is going to be heard, `elapsed` minutes after its last play."""
 
     features: Vector
     elapsed: float
@@ -50,51 +50,51 @@ class ExactBelief:
     shape: float
     grid: RecoveryGrid
     means: Matrix
-    learnt: CovarianceStack
+    learned: CovarianceStack
     log_determinants: Vector
     rates: Vector
-    resolved: bool = True  # whether the grid holds the posterior to the promised digits
+    is_converged: bool = True  # whether the grid holds the posterior to the promised digits
     updates: int = 0  # rank-one updates since the last factorisation
-    before: ExactBelief | None = None  # without the last song that was heard in thought
-    thoughts: tuple[Thought, ...] = ()
+    before: ExactBelief | None = None  # without the last planned play
+    planned: tuple[PlannedPlay, ...] = ()
 
-    def thought_of(self, thought: Thought) -> ExactBelief:
+    def with_planned_play(self, play: PlannedPlay) -> ExactBelief:
         """Return the belief as if a song had been heard: only Λ grows, what is expected stays."""
-        after = replace(self, before=self, thoughts=(*self.thoughts, thought))
+        after = replace(self, before=self, planned=(*self.planned, play))
         # The evidence is the same, so is what follows from it.
         after.__dict__.update(log_density=self.log_density, weights=self.weights)
         return after
 
     @property
-    def is_in_thought(self) -> bool:
-        """Whether songs are counted that have not been heard in fact."""
+    def has_planned_plays(self) -> bool:
+        """Whether plays are counted that have not happened."""
         return self.before is not None
 
     @cached_property
     def spread(self) -> CovarianceStack:
-        """Λ⁻¹ of every node, with the songs that were heard in thought."""
+        """Λ⁻¹ of every node, with planned plays."""
         steps = [self]
         while steps[-1].before is not None and "spread" not in steps[-1].__dict__:
             steps.append(steps[-1].before)
         last = steps.pop()
-        spread = last.spread if last.before is not None else last.learnt
+        spread = last.spread if last.before is not None else last.learned
         for belief in reversed(steps):
-            thought = belief.thoughts[-1]
-            curve = novelty(thought.elapsed, self.grid.nodes)[:, np.newaxis]
-            towards = curve * spread.times(thought.features)
-            growth = 1 + curve * (towards @ thought.features)[:, np.newaxis]
+            play = belief.planned[-1]
+            curve = novelty(play.elapsed, self.grid.nodes)[:, np.newaxis]
+            towards = curve * spread.times(play.features)
+            growth = 1 + curve * (towards @ play.features)[:, np.newaxis]
             spread = spread.without(towards / np.sqrt(growth))
         return spread
 
     @cached_property
     def shortest(self) -> float:
         """The shortest time after which a song was heard again, or is planned to be; or ∞."""
-        planned = min((each.elapsed for each in self.thoughts), default=np.inf)
+        planned = min((each.elapsed for each in self.planned), default=np.inf)
         return min(float(self.history.elapsed.min(initial=np.inf)), planned)
 
     def learned_at(self, node: int) -> Matrix:
         """Return Λ⁻¹ of one node without planned plays: (p, p)."""
-        return np.array(self.learnt.at([node])[0])
+        return np.array(self.learned.at([node])[0])
 
     @cached_property
     def log_density(self) -> Vector:
@@ -142,5 +142,5 @@ class ExactBelief:
     @property
     def nbytes(self) -> int:
         """The size of what grows with the features; the history is not counted."""
-        thoughts = sum(each.features.nbytes for each in self.thoughts)
-        return self.learnt.nbytes + self.means.nbytes + thoughts
+        planned = sum(each.features.nbytes for each in self.planned)
+        return self.learned.nbytes + self.means.nbytes + planned

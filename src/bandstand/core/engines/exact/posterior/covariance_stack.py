@@ -1,14 +1,13 @@
-"""One covariance matrix for each node of a grid, kept so that an answer costs hardly anything.
+"""Two ways to keep one covariance matrix for each node of a grid.
 
-    Λ_g⁻¹ = base_g − Σ_k d_kg d_kg'
+`WrittenOut`  every matrix for itself: any history
+`Diagonal`    T diag(d_g) T' with one T for all nodes: a history in which all songs had been heard
+              equally long before, such as never, needs no more (8): Λ_g = V0⁻¹ + u_g² Σ w xx'
 
-An answer takes one dyad from every matrix (14). Writing them all would cost more than anything
-else in an update, so the directions are kept beside matrices that successive beliefs share,
-and are taken off only when there are many.
-
-code       maths  shape      meaning
-`base`            (G, p, p)  the covariances some answers ago, or before the first of them
-`taken`    d      (K, G, p)  what the answers since have taken from them
+code        maths  shape      meaning
+`matrices`         (G, p, p)
+`modes`     T      (p, p)     T'V0⁻¹T = I, and T'(Σ w xx')T is diagonal
+`levels`    d_g    (G, p)     1 where nothing is known beyond the prior
 """
 
 from __future__ import annotations
@@ -18,14 +17,103 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal, WrittenOut
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bandstand.core.engines.exact.posterior.covariance_base import CovarianceBase
     from bandstand.types import Indices, Matrix, Stack, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenOut:
+    """Every matrix for itself."""
+
+    matrices: Stack
+
+    @property
+    def columns(self) -> int:
+        """The size of each matrix: p."""
+        return int(self.matrices.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept."""
+        return int(self.matrices.nbytes)
+
+    def at(self, nodes: Indices | slice) -> Stack:
+        """Return the matrices of some nodes: (n, p, p)."""
+        return self.matrices[nodes]
+
+    def times(self, features: Vector) -> Matrix:
+        """Return each matrix times a vector: (G, p)."""
+        # All of them one below the other are one product.
+        flat: Matrix = self.matrices.reshape(-1, self.columns)
+        return np.asarray(flat @ features).reshape(-1, self.columns)
+
+    def variances_of(self, features: Matrix) -> Matrix:
+        """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
+        variances: Matrix = np.einsum("gsp,sp->sg", np.matmul(features, self.matrices), features)
+        return variances
+
+    def pooled(self, share: Vector) -> Matrix:
+        """Return the sum of all matrices, each times its share: (p, p)."""
+        total: Matrix = np.tensordot(share, self.matrices, axes=1)
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagonal:
+    """T diag(d_g) T' with one T for all nodes."""
+
+    modes: Matrix
+    levels: Matrix
+
+    @property
+    def columns(self) -> int:
+        """The size of each matrix: p."""
+        return len(self.modes)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept."""
+        return int(self.modes.nbytes + self.levels.nbytes)
+
+    def at(self, nodes: Indices | slice) -> Stack:
+        """Return the matrices of some nodes: (n, p, p)."""
+        halves = self.modes * np.sqrt(self.levels[nodes])[:, np.newaxis]
+        # A matrix times its own transpose is computed once and mirrored.
+        products: Stack = np.matmul(halves, halves.transpose(0, 2, 1))
+        return products
+
+    def times(self, features: Vector) -> Matrix:
+        """Return each matrix times a vector: (G, p)."""
+        product: Matrix = (self.levels * (features @ self.modes)) @ self.modes.T
+        return product
+
+    def variances_of(self, features: Matrix) -> Matrix:
+        """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
+        product: Matrix = (features @ self.modes) ** 2 @ self.levels.T
+        return product
+
+    def pooled(self, share: Vector) -> Matrix:
+        """Return the sum of all matrices, each times its share: (p, p)."""
+        total: Matrix = (self.modes * (share @ self.levels)) @ self.modes.T
+        return total
+
+
+# One covariance matrix for each node of a grid, kept so that an answer costs hardly anything.
+#
+#     Λ_g⁻¹ = base_g − Σ_k d_kg d_kg'
+#
+# An answer takes one dyad from every matrix (14). Writing them all would cost more than anything
+# else in an update, so the directions are kept beside matrices that successive beliefs share,
+# and are taken off only when there are many.
+#
+# code       maths  shape      meaning
+# `base`            (G, p, p)  the covariances some answers ago, or before the first of them
+# `taken`    d      (K, G, p)  what the answers since have taken from them
+
 
 # What is smaller than any number is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
@@ -42,7 +130,7 @@ class CovarianceStack:
     ([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0])
     """
 
-    base: CovarianceBase
+    base: WrittenOut | Diagonal
     taken: Stack
 
     @classmethod

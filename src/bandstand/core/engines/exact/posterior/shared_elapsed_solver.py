@@ -26,8 +26,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri, dtrtrs
 
 from bandstand.core.engines.exact.posterior import conjugate
-from bandstand.core.engines.exact.posterior.covariance_base import Diagonal
-from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
+from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack, Diagonal
 from bandstand.core.model.novelty import novelty
 from bandstand.types import frozen
 

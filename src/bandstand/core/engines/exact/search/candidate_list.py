@@ -6,7 +6,8 @@ songs of the smallest margins
 
     margin(x) = (reference − U(x)) / √(x'Fx)
 
-and of all others it knows the smallest, `limit`. A song outside then has at most
+and of all others it knows the smallest, `limit`. Most of the songs whose bounds are below the limit
+fall out again when √(x'Fx) is computed in full. A song outside then has at most
 
     U(x) + drift·√(x'Fx) = reference − (margin(x) − drift)·√(x'Fx)
                          ≤ reference − (limit − drift)·√(x'Fx)
@@ -20,34 +21,85 @@ knots of the screen, and its scale is at most width_c·√(x'Fx). With the reach
 
 so the drift is the quantile, by its tail budget, of a mixture with these locations and widths.
 
+The push. The song that was chosen is rated next, and the rating of a song z moves every centre
+almost exactly along d = Fz/√(z'Fz). So margins leave room for U(x) + δ·d'x with any δ between two
+ends, and only what a centre has moved by beside that counts as drift.
+
 The list can be thrown away at any time: the next pass makes another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.engines.exact.search.screen import distances
+from bandstand._util.blocks import blocks
+from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
+from bandstand.core.engines.exact.search.screen import Bounded, from_line
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
+from bandstand.core.model.history import SONGS_PER_BLOCK
 from bandstand.types import read_only
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.engines.exact.search.metric import Metric
-    from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
-    from bandstand.core.engines.exact.search.screen import Bounded, Groups, Screen
+    from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
+    from bandstand.core.engines.exact.search.screen import Groups, Screen
+    from bandstand.core.engines.song_table import SingleVector, SongTable
     from bandstand.core.model.candidates import CandidateSet
     from bandstand.types import AnyArray, Indices, Vector
 
-# The reference is the bound of about the best eighth of those kept.
-_BEST: Final = 8
+# A rating moves the centre along its song by this many of its standard deviations: mostly down,
+# since the song was chosen for what was hoped of it.
+_MOST_DOWN: Final = -1.2
+_MOST_UP: Final = 0.2
+# The reference lies below the value to beat by this share, since that mostly falls.
+_FALL: Final = 0.03
 # Songs that tell about how small a margin the list needs.
 _SAMPLE: Final = 16_384
 # Differences and quotients in single precision.
 _ROUNDING: Final = 1e-6
+_DOUBLE_ROUNDING: Final = 1e-9
+
+
+class Push(NamedTuple):
+    """Where the rating of one song moves the centres: along d = Fz/√(z'Fz), of length 1."""
+
+    direction: Vector
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, metric: Metric, song: Vector, noise: float) -> Push:
+        """Return the room for a rating of `song`, whose error has the scale noise·√(1 + z'Fz)."""
+        towards = metric.form @ song
+        variance = float(song @ towards)
+        if not variance > 0:
+            return cls(towards, 0.0, 0.0)
+        scale = noise * (variance / (1 + variance)) ** 0.5
+        return cls(towards / variance**0.5, _MOST_DOWN * scale, _MOST_UP * scale)
+
+    @staticmethod
+    def room(noise: float) -> float:
+        """Return how long a push is at most."""
+        return noise * max(-_MOST_DOWN, _MOST_UP)
+
+    def along(self, table: SongTable, rows: Indices | None, unit: float) -> SingleVector:
+        """Return d'x in a unit, of all songs or of those in `rows`: (n,)."""
+        count = len(table) if rows is None else len(rows)
+        direction, along = (self.direction / unit).astype(np.float32), np.empty(count, np.float32)
+        for some in blocks(count, SONGS_PER_BLOCK):
+            along[some] = table.single[some if rows is None else rows[some]] @ direction
+        return along
+
+
+class Drift(NamedTuple):
+    """What centres have moved by along the push, and beyond that, in lengths of the metric."""
+
+    beyond: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,6 +114,8 @@ class CandidateList:
     listed: Indices | None
     rows: Indices  # rising
     bounds: Bounded
+    push: Push
+    along: SingleVector  # d'x
     reference: float
     limit: float
     narrowest: float  # √(x'Fx) outside
@@ -73,37 +127,46 @@ class CandidateList:
         cells: MixtureCells,
         groups: Groups,
         screen: Screen,
+        push: Push,
         allowed: CandidateSet,
         rows: Indices | None,
         bounds: Bounded,
-        size: int,
+        threshold: float,
+        cache: SearchCache,
     ) -> CandidateList:
-        """Return the list of about `size` songs of smallest margins; `rows` are those bounded.
+        """Return the list of the songs of smallest margins; `rows` are those bounded.
 
         How small a margin must be comes from a sample.
         """
-        upper, widths = bounds
-        sample = slice(None, None, max(len(upper) // _SAMPLE, 1))
-        place = min(size / len(upper), 1.0)
-        reference = float(np.quantile(upper[sample], 1 - place / _BEST))
-        with np.errstate(over="ignore", under="ignore"):
-            margins = (np.float32(reference) - upper) / widths
-        is_inside = margins <= np.quantile(margins[sample], place)
-        chosen, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
-        limit = float(margins[outside].min(initial=np.inf))
+        table, count = cache.table, len(bounds.upper)
+        along = push.along(table, rows, screen.width)
+        reference = (threshold - _FALL * abs(threshold)) / screen.unit
+        margins = _margins(bounds, along, screen, push, reference)
+        share, sample = min(cache.list_size / count, _MAX_SHARE), margins[:: -(-count // _SAMPLE)]
+        limit = float(np.quantile(sample, share, method="lower"))
+        chosen = np.flatnonzero(margins <= np.float32(limit))
+        # With closer bounds most of them are no better than songs outside.
+        here = chosen if rows is None else rows[chosen]
+        closer = bounds.at(chosen)
+        if not screen.form.is_tight:
+            closer = closer.least(screen.bounds(table, here, closer=True))
+        margins = _margins(closer, along[chosen], screen, push, reference)
+        left = np.flatnonzero(margins <= np.float32(limit))
         return cls(
             metric=cells.metric,
             groups=groups,
             screen=screen,
+            push=push,
             longest=cells.longest,
             mask=allowed.mask,
             listed=allowed.listed,
-            rows=read_only(chosen.astype(np.int32) if rows is None else rows[chosen]),
-            bounds=type(bounds)(read_only(upper[chosen]), read_only(widths[chosen])),
+            rows=read_only(here[left].astype(np.int32)),
+            bounds=closer.at(left),
+            along=along[chosen[left]],
             reference=reference + _ROUNDING * abs(reference),
-            limit=limit - _ROUNDING * abs(limit) if len(outside) else np.inf,
-            narrowest=float(widths[outside].min(initial=np.inf)),
-            widest=float(widths[outside].max(initial=0.0)),
+            limit=limit - _ROUNDING * abs(limit),
+            narrowest=float(min(bounds.widths.min(), closer.widths.min(initial=np.inf))),
+            widest=float(bounds.widths.max()),
         )
 
     def suits(self, belief: ExactBelief, longest: float, allowed: CandidateSet) -> bool:
@@ -113,8 +176,8 @@ class CandidateList:
         is_covering = (is_same or is_for_all) and longest == self.longest
         return is_covering and self.metric.suits(belief)
 
-    def drift(self, cells: MixtureCells, tail: float) -> float:
-        """Return by which multiple of √(x'Fx) a later belief may exceed the bounds; or ∞.
+    def drift(self, cells: MixtureCells, tail: float) -> Drift:
+        """Return how far a later belief may exceed the bounds.
 
         `cells` are those of the belief in the list's metric.
         """
@@ -123,32 +186,39 @@ class CandidateList:
         group = np.minimum(group, len(groups.reaches) - 1)
         is_live = groups.reaches[group] > -np.inf
         if not is_live.any():
-            return np.inf
-        first, last = groups.knots[group], groups.knots[group + 1]
-        far = np.maximum(
-            distances(self.metric, cells.centres[:-1], first, last),
-            distances(self.metric, cells.centres[1:], first, last),
-        )
+            return Drift(np.inf, 0.0, 0.0)
+        knots, centres = self.metric.whitened(groups.knots), self.metric.whitened(cells.centres)
+        push, ends_of = self.push, (knots[group], knots[group + 1])
+        across = self.metric.whitened(push.direction[np.newaxis])[0]
+        rest = np.stack([from_line(each, *ends_of, across) for each in (centres[:-1], centres[1:])])
+        shifts = np.clip(rest @ across, push.low, push.high)
+        rest -= shifts[:, :, np.newaxis] * across
+        far = rounded_lengths(rest.reshape(-1, len(across))).reshape(2, -1).max(axis=0)
+        far += _DOUBLE_ROUNDING * float(rounded_lengths(centres).max())
         # A component of a group that was left out counts as a whole.
         left_out = float(cells.shares[~is_live].sum())
         locations = (far + cells.bends - groups.reaches[group])[is_live]
         shares, widths = cells.shares[is_live], cells.widths[is_live]
         budget = tail_budget(shares, locations, widths, tail - left_out, cells.belief.freedom)
-        return np.inf if budget is None else budget.value
+        beyond = np.inf if budget is None else max(budget.value, 0.0)
+        shifts = shifts[:, is_live]
+        return Drift(beyond, min(float(shifts.min()), 0.0), max(float(shifts.max()), 0.0))
 
-    def outside(self, drift: float) -> float:
+    def outside(self, drift: Drift) -> float:
         """Return what no song outside exceeds, if it was never heard."""
         screen = self.screen
-        if self.limit == np.inf:
-            return -np.inf
-        margin = self.limit - drift * screen.width / screen.unit
+        if not drift.beyond < np.inf:
+            return np.inf
+        margin = self.limit - drift.beyond * screen.width / screen.unit
         most = self.reference - margin * (self.narrowest if margin > 0 else self.widest)
         return screen.unit * (most + _ROUNDING * abs(most))
 
-    def upper(self, drift: float) -> Vector:
+    def upper(self, drift: Drift) -> Vector:
         """Return what none of its songs exceeds, as if it were never heard: (n,)."""
-        wider = drift * self.screen.width / self.screen.unit
-        most = self.bounds.upper + wider * self.bounds.widths.astype(np.float64)
+        beyond = drift.beyond if drift.beyond < np.inf else 0.0  # it then is no bound
+        wider = beyond * self.screen.width / self.screen.unit
+        pushed = _pushed(self.bounds.upper, self.along, self.screen, drift.low, drift.high)
+        most = pushed + wider * self.bounds.widths.astype(np.float64)
         return np.asarray(self.screen.unit * (most + _ROUNDING * np.abs(most)))
 
     @property
@@ -156,7 +226,56 @@ class CandidateList:
         """The size of what is kept."""
         return int(
             self.rows.nbytes
-            + 2 * self.bounds.upper.nbytes
+            + 3 * self.bounds.upper.nbytes
             + self.screen.nbytes
             + self.metric.nbytes
         )
+
+
+# What one listener's searches share between two questions.
+
+
+# Fewer songs are read again for every question: a list would save nothing.
+_LISTED_FROM: Final = 4_096
+_LIST_SIZE: Final = 49_152
+_MAX_SHARE: Final = 1 / 8
+
+
+class SearchCache:
+    """The songs, and at most one list of candidates; used by one thread at a time."""
+
+    def __init__(
+        self, table: SongTable, *, listed_from: int = _LISTED_FROM, list_size: int = _LIST_SIZE
+    ) -> None:
+        """Keep a list of about `list_size` songs, where there are `listed_from` or more."""
+        self.table, self.listed_from, self.list_size = table, listed_from, list_size
+        self.candidates: CandidateList | None = None  # can be dropped at any time
+        self.passes = 0  # over all songs, or all of a filter
+        self.evaluated = 0  # exact quantiles
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept for this listener alone."""
+        return 0 if self.candidates is None else self.candidates.nbytes
+
+
+def _margins(
+    bounds: Bounded, along: SingleVector, screen: Screen, push: Push, reference: float
+) -> SingleVector:
+    """Return what is left below the reference after the push, per √(x'Fx): (n,)."""
+    with np.errstate(over="ignore", under="ignore"):
+        margins = _pushed(bounds.upper, along, screen, push.low, push.high)
+        np.subtract(np.float32(reference), margins, out=margins)
+        margins /= bounds.widths
+    return margins
+
+
+def _pushed(
+    upper: SingleVector, along: SingleVector, screen: Screen, low: float, high: float
+) -> SingleVector:
+    """Return the bounds of songs after a push between `low` and `high`: (n,)."""
+    unit = screen.width / screen.unit
+    down, up = np.float32(low * unit), np.float32(high * unit)
+    most: SingleVector = np.maximum(down * along, up * along)
+    most += upper
+    return most

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from bandstand.core.engines.exact.posterior.spiky_mixture import FINEST
+from bandstand.core.engines.exact.posterior.song_mixtures import FINEST
 from bandstand.core.model.interpolation import stencil
 from bandstand.types import Matrix, Vector, frozen
 
@@ -42,24 +42,6 @@ def bend(size: int) -> Matrix:
 def slope(size: int) -> Matrix:
     """Return D for each cell: (size − 1, size − 1)."""
     return _by_cell(size, size - 1, _slopes)
-
-
-@cache
-def remainder(size: int) -> tuple[Vector, Matrix, int]:
-    """Return what bounds the error of interpolating a smooth function f in each cell.
-
-    It is |Π_j (v − v_j)| f⁽ⁿ⁾/n! at some place among the neighbours: the largest |Π_j| in units of
-    the spacing, (size − 1,), the first and the last neighbour, (size − 1, 2), and n.
-    """
-    points = len(stencil(size, 0.5)[1])
-    starts = np.array([stencil(size, cell + 0.5)[0] for cell in range(size - 1)])
-    share, neighbours = np.arange(FINEST + 1) / FINEST, np.arange(points)[:, np.newaxis]
-    by_place = [
-        np.abs(place + share - neighbours).prod(axis=0).max() for place in range(points - 1)
-    ]
-    # Between two of the places looked at it may be a little larger.
-    products = np.array(by_place)[np.arange(size - 1) - starts] * (1 + 1e-2)
-    return frozen(products), np.column_stack([starts, starts + points - 1]), points
 
 
 def between(values: Vector, factor: int) -> Matrix:

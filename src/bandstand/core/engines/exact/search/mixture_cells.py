@@ -1,45 +1,190 @@
-"""Bounds of a song's mixture (13) cell by cell, where a cell lies between two nodes of the grid.
+"""Lengths of vectors in units in which any song's √(x'Fx) bounds their product with it.
 
-Where a song's mixture is a comb it is computed on a finer grid by interpolation. So that a bound
-holds for every grid, it is made for the cells between neighbouring nodes, not for the nodes. In a
-metric (`metric.py`) every component within a cell has
+F is the covariance Λ⁻¹ of one node of a belief, so that for every vector d
 
-    location ≤ the larger u x'm at the ends + bend·√(x'Fx)
-    scale    ≤ width·√(x'Fx)
+    |d'x| ≤ length(d)·√(x'Fx),    length(d)² = d'F⁻¹d
 
-since u falls as s grows, x'Λ⁻¹x rises, and m is a straight line plus what `interpolation_bounds`
-allows; with θ from 0 to 1 along the cell, the product of two straight lines is that of its ends
-plus θ(1−θ) Δu Δm.
+and the covariances of all other nodes, and of all later beliefs, are multiples of F at most:
 
-code       maths  shape
-`curves`   u      (G,)    novelty of a song never heard
-`centres`  u m    (G, p)
-`shares`          (C,)    what the components of each cell weigh together at most, on any grid
-`bends`           (C,)
-`widths`          (C,)
+* Λ_s = V₀⁻¹ + Σ w u(t; s)² xx' falls as s grows, so that x'Λ_s⁻¹x grows with s;
+* but not faster than u² falls: u(t; s)/u(t; s') ≤ r(s, s') = the same at the shortest t of all
+  answers, for s < s', hence x'Λ_s'⁻¹x ≤ r² x'Λ_s⁻¹x;
+* more answers, and planned plays, only make Λ larger.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from bandstand.core.engines.exact.posterior.recovery_grid import _normal
-from bandstand.core.engines.exact.posterior.spiky_mixture import WIDENED, finest
+from bandstand.core.engines.exact.posterior.song_mixtures import WIDENED, finest
 from bandstand.core.engines.exact.search import interpolation_bounds
-from bandstand.core.engines.exact.search.grid_constants import constants_of
+from bandstand.core.model.novelty import novelty
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
-    from bandstand.core.engines.exact.search.metric import Metric
+    from bandstand.core.model.history import History
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Matrix, Vector
 
-# Of covariances, which rank-one updates have rounded many times.
+# Added in every direction, as a share of the largest: F then has an inverse of some digits.
+_LEAST: Final = 1e-10
+# Of covariances, which rank-one updates have rounded many times, and of lengths.
 _ROUNDING: Final = 1e-6
 _LARGEST_LOGARITHM: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Metric:
+    """The metric of one node of a belief."""
+
+    prior: ListenerPrior
+    history: History
+    log_time: float  # y of the node
+    shortest: float  # elapsed time of all answers
+    form: Matrix  # F
+    root: Matrix  # lower triangle L, LL' = F
+
+    @classmethod
+    def of(cls, belief: ExactBelief, node: int, *, planned: bool = False) -> Metric | None:
+        """Return the metric of a node; None where its covariance has no root.
+
+        With `planned` plays it is closer, but says nothing of beliefs without them.
+        """
+        form = belief.covariances_of([node])[0] if planned else belief.learned_at(node)
+        form = form * (1 + _ROUNDING)
+        diagonal = form.reshape(-1)[:: len(form) + 1]
+        diagonal += _LEAST * float(diagonal.max())
+        root, failed = dpotrf(form, lower=1, clean=1)
+        if failed or not np.isfinite(root).all():
+            return None
+        elapsed = belief.history.elapsed
+        return cls(
+            prior=belief.prior,
+            history=belief.history,
+            log_time=float(belief.log_recovery_times[node]),
+            shortest=belief.shortest if planned else float(elapsed.min(initial=np.inf)),
+            form=form,
+            root=root,
+        )
+
+    def suits(self, belief: ExactBelief) -> bool:
+        """Return whether it bounds the covariances of a belief: one of the same or more answers."""
+        return belief.prior is self.prior and belief.history.continues(self.history)
+
+    def whitened(self, vectors: Matrix) -> Matrix:
+        """Return L⁻¹d of each row d, whose length is √(d'F⁻¹d): (n, p)."""
+        whitened, _ = dtrtrs(self.root, vectors.T, lower=1)
+        rows: Matrix = whitened.T
+        return rows
+
+    def lengths(self, vectors: Matrix) -> Vector:
+        """Return √(d'F⁻¹d) of each row d, rounded up: (n,)."""
+        return rounded_lengths(self.whitened(vectors))
+
+    def growth(self, log_times: Vector) -> Vector:
+        """Return how many times √(x'Fx) a covariance at y has at most: 1 before the node."""
+        here, there = np.array([self.log_time]), log_times
+        fall = log_novelty(self.shortest, here) - log_novelty(self.shortest, there)
+        return np.asarray(np.exp(np.clip(fall, 0.0, _LARGEST_LOGARITHM)))
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept beside the history."""
+        return int(self.form.nbytes + self.root.nbytes)
+
+
+# Constants of a grid that bounds need, whatever has been learned: the same after every answer.
+#
+# code               maths          shape
+# `curves`           u(T; s_g)      (G,)    novelty of a song never heard
+# `bends_of_curves`                 (G−1,)  how far u is from the straight line in each cell at most
+# `step_ratios`                     (G−1,)  of u at neighbours on the finest grid, at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridConstants:
+    """The constants of one grid for songs never heard."""
+
+    curves: Vector
+    bends_of_curves: Vector
+    step_ratios: Vector
+
+
+def constants_of(grid: RecoveryGrid, longest: float) -> GridConstants:
+    """Return the constants, where `longest` minutes stand for never."""
+    known: dict[float, GridConstants] = grid.notes.setdefault(GridConstants, {})
+    found = known.get(longest)
+    if found is None:
+        found = known[longest] = GridConstants(
+            curves=np.asarray(novelty(longest, grid.nodes)),
+            bends_of_curves=_bends_of_curves(grid),
+            step_ratios=_step_ratios(grid),
+        )
+    return found
+
+
+def _bends_of_curves(grid: RecoveryGrid) -> Vector:
+    """Return h²/8 times the second derivative of u by v at most, where y = centre + scale·sinh v.
+
+    As functions of y, with T/s = w, |u'| = w·e⁻ʷ ≤ 0.37 and |u''| = w·e⁻ʷ·|1 − w| ≤ 0.31.
+    """
+    places, scale = grid.places, grid.scale
+    slopes, bends = scale * np.cosh(places), scale * np.abs(np.sinh(places))
+    second = 0.31 * np.maximum(slopes[:-1], slopes[1:]) ** 2
+    second = second + 0.37 * np.maximum(bends[:-1], bends[1:])
+    return np.asarray(np.minimum((places[1] - places[0]) ** 2 / 8 * second, 1.0))
+
+
+def _step_ratios(grid: RecoveryGrid) -> Vector:
+    """Return s/s' of neighbours on the finest grid: in logarithms at most scale·cosh(v)·Δv."""
+    ends = np.cosh(grid.places)
+    spacing = grid.scale * (grid.places[1] - grid.places[0]) / finest(len(grid))
+    return np.asarray(np.exp(np.minimum(spacing * np.maximum(ends[:-1], ends[1:]), 50.0)))
+
+
+def rounded_lengths(whitened: Matrix) -> Vector:
+    """Return the length of each row, rounded up: (n,)."""
+    return np.asarray(np.sqrt(np.einsum("np,np->n", whitened, whitened)) * (1 + _ROUNDING))
+
+
+def log_novelty(elapsed: float, log_times: Vector) -> Vector:
+    """Return log u(t; s) at each y = log s; as t → 0, up to a constant, −y."""
+    if elapsed <= 0:
+        return -log_times
+    small = np.log(elapsed) - log_times if elapsed < np.inf else np.full_like(log_times, np.inf)
+    ratio = np.exp(np.clip(small, -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM))
+    # u is about t/s where that is small.
+    return np.where(small < -30, small, np.log(-np.expm1(-ratio)))
+
+
+# Bounds of a song's mixture (13) cell by cell, where a cell lies between two nodes of the grid.
+#
+# Where a song's mixture is a comb it is computed on a finer grid by interpolation. So that a bound
+# holds for every grid, it is made for the cells between neighbouring nodes, not for the nodes. In a
+# metric (`metric.py`) every component within a cell has
+#
+#     location ≤ the larger u x'm at the ends + bend·√(x'Fx)
+#     scale    ≤ width·√(x'Fx)
+#
+# since u falls as s grows, x'Λ⁻¹x rises, and m is a straight line plus what `interpolation_bounds`
+# allows; with θ from 0 to 1 along the cell, the product of two straight lines is that of its ends
+# plus θ(1−θ) Δu Δm.
+#
+# code       maths  shape
+# `curves`   u      (G,)    novelty of a song never heard
+# `centres`  u m    (G, p)
+# `shares`          (C,)    what the components of each cell weigh together at most, on any grid
+# `bends`           (C,)
+# `widths`          (C,)
+
+
 # Cells at both ends that together have this share of the tail are left out.
 _LEFT_OUT: Final = 0.02
 
@@ -117,19 +262,29 @@ class MixtureCells:
         most = np.minimum(np.maximum(logs[:-1], logs[1:]) + bends, logs.max() + 0.5)
         return np.asarray(np.exp(most) / np.sqrt(self.belief.shape) * (1 + 1e-12))
 
-    @cached_property
+    @property
     def shares(self) -> Vector:
-        """What the nodes within each cell weigh together at most, on any finer grid: (C,).
+        """What the nodes within each cell weigh together at most, on any finer grid: (C,)."""
+        notes, density = self.belief.grid.notes, self.belief.log_density
+        known = notes.get(MixtureCells)
+        if known is None or known[0] is not density:
+            known = notes[MixtureCells] = density, _shares(self.belief)
+        shares: Vector = known[1]
+        return shares
 
-        A node between two cells counts as one of the later cell; the last one of all is added.
-        """
-        grid, log_density = self.belief.grid, self.belief.log_density
-        most = np.zeros(len(grid) - 1)
-        for before in _cumulative_weights(grid, log_density):
-            edges = before[: -1 : (len(before) - 2) // len(most)]
-            np.maximum(most, np.diff(edges) / before[-1], out=most)
-        most[-1] += float(self.belief.weights[-1])
-        return np.asarray(most * (1 + 1e-9))
+
+def _shares(belief: ExactBelief) -> Vector:
+    """Return what the nodes within each cell weigh together at most, on any finer grid: (C,).
+
+    A node between two cells counts as one of the later cell; the last one of all is added.
+    """
+    grid = belief.grid
+    most = np.zeros(len(grid) - 1)
+    for before in _cumulative_weights(grid, belief.log_density):
+        edges = before[: -1 : (len(before) - 2) // len(most)]
+        np.maximum(most, np.diff(edges) / before[-1], out=most)
+    most[-1] += float(belief.weights[-1])
+    return np.asarray(most * (1 + 1e-9))
 
 
 def _cumulative_weights(grid: RecoveryGrid, log_density: Vector) -> list[Vector]:

@@ -28,18 +28,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.engines.exact.search.quadratic_bound import QuadraticBound
+from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.song_table import BLOCK
 from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.exact.search.metric import Metric
-    from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
+    from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
     from bandstand.core.engines.song_table import SingleMatrix, SingleVector, SongTable
     from bandstand.types import Indices, Matrix, Vector
 
-_MAX_GROUPS: Final = 10
+_MAX_GROUPS: Final = 8
 # Groups of much weight are narrower than others, which have this least say.
 _LEAST_SAY: Final = 0.02
 _HALF_UNIT: Final = 2.0**-24
@@ -60,6 +59,10 @@ class Bounded(NamedTuple):
         """Return some of them."""
         return Bounded(self.upper[places], self.widths[places])
 
+    def least(self, other: Bounded) -> Bounded:
+        """Return the lower of both, song by song."""
+        return Bounded(*map(np.minimum, self, other))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Screen:
@@ -78,17 +81,20 @@ class Screen:
 
     @classmethod
     @_tiny_is_zero
-    def of(cls, knots: Matrix, reaches: Vector, form: Matrix) -> Screen | None:
-        """Return the screen of these parts; None where single precision has no room for them."""
+    def of(cls, knots: Matrix, reaches: Vector, form: Matrix, room: float = 0.0) -> Screen | None:
+        """Return the screen of these parts; None where single precision has no room for them.
+
+        Bounds leave `room` for the rounding of a vector of that length in the metric.
+        """
         longest = float(np.sqrt(np.einsum("kp,kp->k", knots, knots).max()))
         width = float(np.abs(form).max()) ** 0.5
-        farthest = float(reaches.max()) * width
+        farthest = max(float(reaches.max()), room) * width
         unit = max(longest, farthest)
         if not (1 / _LARGEST < unit < _LARGEST and 1 / _LARGEST < width < _LARGEST):
             return None
         bound = QuadraticBound.of(form / width**2)
         basis = np.concatenate([knots / unit, bound.kept.T])
-        roots = (2 + len(bound.root)) * bound.largest**0.5 * max(farthest / unit, 1.0)
+        roots = (3 + len(bound.root)) * bound.largest**0.5 * max(farthest / unit, 1.0)
         return cls(
             unit=unit,
             width=width,
@@ -107,30 +113,31 @@ class Screen:
         They are `closer` with the whole of x'Fx, which takes p products per song.
         """
         count = len(table) if rows is None else len(rows)
-        upper, widths = np.empty(count, np.float32), np.empty(count, np.float32)
+        result = Bounded(*np.empty((2, count), np.float32))
         for start in range(0, count, BLOCK):
             some = slice(start, start + BLOCK)
             part = some if rows is None else rows[some]
             found = self._bounds(table.single[part], table.norms[part], closer=closer)
-            upper[some], widths[some] = found
-        return Bounded(upper, widths)
+            for whole, each in zip(result, found, strict=True):
+                whole[some] = each
+        return result
 
     @_tiny_is_zero
     def _bounds(self, features: SingleMatrix, norms: SingleVector, *, closer: bool) -> Bounded:
         split = len(self.knots)
         if closer:
-            along = self.basis[:split] @ features.T
+            products = self.basis[:split] @ features.T
             halves = features @ self.form.root
             squares = np.einsum("np,np->n", halves, halves)
         else:
             products = self.basis @ features.T
-            along, rounding = products[:split], product_rounding(features.shape[1])
+            rounding = product_rounding(features.shape[1])
             squares = self.form.upper(products[split:], norms, rounding)
         widths: SingleVector = np.sqrt(squares, out=squares)
         upper: SingleVector = np.full(len(norms), -np.inf, dtype=np.float32)
         for group, reach in enumerate(self.reaches * (self.width / self.unit)):
             if reach > -np.inf:
-                highest = np.maximum(along[group], along[group + 1])
+                highest = np.maximum(products[group], products[group + 1])
                 highest += np.float32(reach) * widths
                 np.maximum(upper, highest, out=upper)
         rounded = np.float32(self.slack) * norms
@@ -189,18 +196,22 @@ def _farthest(metric: Metric, centres: Matrix) -> float:
     """Return how far some centres are from the line between the first and the last of them."""
     if len(centres) <= 2:
         return 0.0
-    ends = centres[[0, -1], np.newaxis].repeat(len(centres) - 2, axis=1)
-    return float(distances(metric, centres[1:-1], *ends).max())
+    whitened = metric.whitened(centres - centres[0])
+    ends = whitened[[0, -1], np.newaxis].repeat(len(centres) - 2, axis=1)
+    return float(rounded_lengths(from_line(whitened[1:-1], *ends)).max())
 
 
-def distances(metric: Metric, points: Matrix, first: Matrix, last: Matrix) -> Vector:
-    """Return how far each point is from the line between its two ends, row by row: (n,)."""
-    step = last - first
-    squares = np.einsum("np,np->n", step, step)
-    along = np.einsum("np,np->n", points - first, step)
-    share = np.divide(along, squares, out=np.zeros_like(along), where=squares > 0)
-    share = np.clip(share, 0.0, 1.0)[:, np.newaxis]
-    return metric.lengths(points - first - share * step)
+def from_line(points: Matrix, first: Matrix, last: Matrix, across: Vector | None = None) -> Matrix:
+    """Return what is between each point and the nearest of the line between its two ends: (n, p).
+
+    The nearest if what lies along the unit vector `across` does not count.
+    """
+    step, away = last - first, points - first
+    seen = step if across is None else step - np.outer(step @ across, across)
+    squares = np.einsum("np,np->n", seen, seen)
+    share = np.einsum("np,np->n", away, seen)
+    share = np.divide(share, squares, out=np.zeros_like(share), where=squares > 0)
+    return np.asarray(away - np.clip(share, 0.0, 1.0)[:, np.newaxis] * step)
 
 
 def _edges(shares: Vector) -> Indices:
@@ -213,3 +224,103 @@ def _edges(shares: Vector) -> Indices:
 def product_rounding(columns: int) -> float:
     """Return what a product in single precision is off by at most, per |x||b|."""
     return _ROOM * (columns + _OTHER_ROUNDINGS) * _HALF_UNIT
+
+
+# A quadratic form x'Fx bounded from a few products.
+#
+# With eigenvalues λ_i and eigenvectors e_i of F, some of them kept, λ* ≥ all that are not:
+#
+#     x'Fx = Σ_i λ_i (e_i'x)² ≤ λ*|x|² + Σ_kept (λ_i − λ*)(e_i'x)²
+#
+# Kept are some of the largest, or for a listener of few answers some of the smallest: as many
+# of each as make the sum over all directions least.
+
+
+_MAX_KEPT: Final = 11
+# A bound that is off by this share in the mean needs no closer one.
+_TIGHT: Final = 0.02
+# Directions without spread get this share of the largest.
+_LEAST: Final = 1e-12
+# A difference of sums of squares is off by at most so much of λ*|x|²: 64 roundings.
+_ROUNDINGS: Final = 64 * 2.0**-24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuadraticBound:
+    """F by its eigenvectors.
+
+    code       maths     shape
+    `level`    λ*
+    `above`    λ_i − λ*  (a,)        of the kept ones above λ*
+    `below`    λ* − λ_i  (b,)        of the kept ones below
+    `kept`     e_i       (p, a + b)
+    `root`     R         (p, p)      F = RR', in single precision
+    `largest`  λ_max
+    """
+
+    level: float
+    above: Vector
+    below: Vector
+    kept: Matrix
+    root: SingleMatrix
+    largest: float
+    is_tight: bool  # whether the whole of F would hardly make a bound closer
+
+    @classmethod
+    def of(cls, form: Matrix) -> QuadraticBound:
+        """Return F for a symmetric, positive semi-definite matrix whose largest entry is near 1."""
+        rising, vectors = np.linalg.eigh(form)
+        # A little more in each direction covers the rounding of the eigenvectors.
+        values = np.maximum(rising, 0.0) + max(float(rising[-1]), _LEAST) * _LEAST
+        values, vectors = values[::-1], vectors[:, ::-1]
+        first, last = _left_out(values)
+        level = float(values[first]) if first < last else 0.0
+        waste = level * (last - first) - float(values[first:last].sum())
+        return cls(
+            level=level,
+            above=frozen(values[:first] - level),
+            below=frozen(level - values[last:]),
+            kept=frozen(np.concatenate([vectors[:, :first], vectors[:, last:]], axis=1)),
+            root=read_only(np.ascontiguousarray(vectors * np.sqrt(values), dtype=np.float32)),
+            largest=float(values[0]),
+            is_tight=waste <= _TIGHT * float(values.sum()),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is kept."""
+        return int(self.kept.nbytes + self.root.nbytes)
+
+    def upper(self, products: SingleMatrix, norms: SingleVector, rounding: float) -> SingleVector:
+        """Return what x'Fx does not exceed but for rounding, from e_i'x (a + b, n).
+
+        Squares that are taken away are made smaller first, by what a product may be off.
+        """
+        squares = np.square(norms)
+        squares *= np.float32(self.level * (1 + _ROUNDINGS if len(self.below) else 1))
+        split = len(self.above)
+        if split:
+            squares += self.above.astype(np.float32) @ np.square(products[:split])
+        if len(self.below):
+            sure = np.abs(products[split:]) - np.float32(rounding) * norms
+            sure = np.square(np.maximum(sure, 0, out=sure), out=sure)
+            squares -= self.below.astype(np.float32) @ sure
+        result: SingleVector = np.maximum(squares, 0, out=squares)
+        return result
+
+
+def _left_out(values: Vector) -> tuple[int, int]:
+    """Return where those that are left out begin and end, in falling order of eigenvalues.
+
+    As few are kept as will do.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    for kept in range(min(_MAX_KEPT, len(values)) + 1):
+        left_out, first = len(values) - kept, np.arange(kept + 1)
+        # What is left out counts with the largest of them: Σ (λ* − λ_i) is to be least.
+        highest = np.append(values, 0.0)[first]
+        waste = left_out * highest - (sums[first + left_out] - sums[first])
+        best = int(np.argmin(waste))
+        if waste[best] <= _TIGHT * sums[-1]:
+            break
+    return best, best + left_out

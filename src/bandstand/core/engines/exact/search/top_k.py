@@ -14,15 +14,15 @@ otherwise all of them are looked at one by one.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.special import stdtrit
 
-from bandstand.core.engines.exact.search.candidate_list import CandidateList
-from bandstand.core.engines.exact.search.grid_constants import log_novelty
-from bandstand.core.engines.exact.search.metric import Metric
-from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
+from bandstand.core.engines.exact.posterior.song_mixtures import Given, may_reach, quantiles
+from bandstand.core.engines.exact.search.candidate_list import CandidateList, Push
+from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, log_novelty
 from bandstand.core.engines.exact.search.screen import Groups, Screen
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.tie_breaking import EQUAL, best_of
@@ -31,9 +31,10 @@ from bandstand.core.model.student_tail import StudentTail
 from bandstand.errors import ConvergenceError
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.exact.prediction import ExactPrediction
-    from bandstand.core.engines.exact.search.cache import SearchCache
+    from bandstand.core.engines.exact.posterior.belief import ExactBelief
+    from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.engines.exact.search.screen import Bounded
+    from bandstand.core.engines.song_table import SingleMatrix
     from bandstand.core.model.candidates import CandidateSet
     from bandstand.core.model.history import Songs
     from bandstand.types import AnyArray, Indices, Matrix, Vector
@@ -44,7 +45,9 @@ _FEW: Final = 64
 _SAMPLE: Final = 1_024
 # Songs computed besides those wanted before others are compared with them, and of how many.
 _FIRST: Final = 3
-_FIRST_BOUNDED: Final = 64
+_FIRST_BOUNDED: Final = 1_024
+# Songs that tell about where the largest values begin.
+_CUT_SAMPLE: Final = 16_384
 # Songs bounded closely at a time, and computed exactly at a time, at first and later.
 _CHUNK: Final = 2_048
 _FIRST_EXACT: Final = 16
@@ -64,18 +67,23 @@ _NO_ROWS: Final = np.empty(0, dtype=np.intp)
 
 @np.errstate(under="ignore")
 def search(
-    prediction: ExactPrediction, cache: SearchCache, level: float, count: int, allowed: CandidateSet
+    belief: ExactBelief,
+    songs: Songs,
+    cache: SearchCache,
+    level: float,
+    count: int,
+    allowed: CandidateSet,
 ) -> Indices | None:
     """Return the rows of the `count` largest quantiles among `allowed`; None if not worth it."""
-    freedom = prediction.belief.freedom
-    if count <= 0 or freedom <= 1 or allowed.upper_count <= max(_FEW, 4 * count):
+    if count <= 0 or belief.freedom <= 1 or allowed.upper_count <= max(_FEW, 4 * count):
         return None
-    if not abs(float(stdtrit(freedom, level))) < _WIDEST:
+    reach = float(stdtrit(belief.freedom, level))
+    if not abs(reach) < _WIDEST:
         return None
-    query = _Query(prediction, cache, level, count, allowed)
+    query = _Query(belief, songs, cache, level, count, allowed, reach)
     if not (query.answer_from_list() or query.answer_from_all()):
         return None
-    return best_of(prediction.songs, query.rows, query.values, count)
+    return best_of(songs, query.rows, query.values, count)
 
 
 class _Query:
@@ -83,37 +91,35 @@ class _Query:
 
     def __init__(
         self,
-        prediction: ExactPrediction,
+        belief: ExactBelief,
+        songs: Songs,
         cache: SearchCache,
         level: float,
         count: int,
         allowed: CandidateSet,
+        reach: float,
     ) -> None:
-        self.prediction, self.cache, self.level = prediction, cache, level
-        self.count, self.allowed = count, allowed
-        self.belief, self.songs = prediction.belief, prediction.songs
+        self.belief, self.songs, self.cache, self.level = belief, songs, cache, level
+        self.count, self.allowed, self.reach = count, allowed, reach
         self.tail = (1 - level) * (1 - _ROUNDING)
         self.rows: Indices = _NO_ROWS
         self.values: Vector = np.empty(0)
         self.threshold = -np.inf
 
     def answer_from_list(self) -> bool:
-        """Look at the candidates; return whether no other song could be returned."""
+        """Compare the candidates; return whether no other song could be returned."""
         candidates = self.cache.candidates
         longest = self.songs.longest
         if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
             return False
         cells = MixtureCells(self.belief, longest, candidates.metric)
-        drift = max(candidates.drift(cells, self.tail), 0.0)
-        if not drift < np.inf:
-            return False
+        drift = candidates.drift(cells, self.tail)
         upper = candidates.upper(drift)
-        typical = candidates.rows[int(np.argmax(upper))]
-        close = TightBounds.of(cells, self.songs, self._features(typical), self.tail)
-        if close is None:
-            return False
-        self._take_first(candidates.rows, upper, close)
+        self._take_first(candidates.rows, upper)
         if not candidates.outside(drift) < self.threshold:
+            return False
+        close = self._tight_bounds(cells, self._typical(None))
+        if close is None:
             return False
         self._take(candidates.rows, upper, close)
         return True
@@ -123,34 +129,46 @@ class _Query:
         allowed, longest = self.allowed, self.songs.longest
         is_whole = allowed.mask is None and allowed.listed is None
         rows = None if is_whole else _base_rows(allowed)
-        row = self._typical_row(rows)
-        typical, metric = self._features(row), _metric(self, row)
+        if rows is not None and not len(rows):
+            return False
+        typical = self._typical(rows)
+        metric = _metric(self, typical)
         if metric is None:
             return False
         cells = MixtureCells(self.belief, longest, metric)
         groups = Groups.of(cells, typical, self.tail)
-        close = TightBounds.of(cells, self.songs, typical, self.tail)
+        close = self._tight_bounds(cells, typical)
         if groups is None or close is None:
             return False
-        screen = Screen.of(groups.knots, groups.reaches, metric.form)
+        screen = Screen.of(groups.knots, groups.reaches, metric.form, Push.room(self._noise))
         if screen is None:
             return False
         self.cache.passes += 1
         bounds = screen.bounds(self.cache.table, rows)
         every = np.arange(len(bounds.upper)) if rows is None else rows
-        self._take_first(every, bounds.upper, close)
+        self._take_first(every, bounds.upper)
         near = self._near(screen, bounds)
-        if len(near) > _MANY:
+        if len(near) > _MANY and not screen.form.is_tight:
             self._make_closer(screen, bounds, every, near)
             near = near[self._near(screen, bounds.at(near))]
-        self.cache.candidates = None
-        if len(every) >= self.cache.listed_from:
-            self.cache.candidates = CandidateList.of(
-                cells, groups, screen, allowed, rows, bounds, self.cache.list_size
-            )
         upper = screen.unit * bounds.upper[near].astype(np.float64)
         self._take(every[near], upper * (1 + np.sign(upper) * _ROUNDING), close)
+        self.cache.candidates = None
+        if len(every) >= self.cache.listed_from and self.threshold > -np.inf:
+            push = Push.of(metric, self._typical(rows), self._noise)
+            self.cache.candidates = CandidateList.of(
+                cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
+            )
         return True
+
+    def _tight_bounds(self, cells: MixtureCells, typical: Vector) -> TightBounds | None:
+        """Return bounds of single songs; planned plays make them closer."""
+        if self.belief.has_planned_plays:
+            times, here = self.belief.log_recovery_times, cells.metric.log_time
+            node = min(int(np.searchsorted(times, here)), len(times) - 1)
+            metric = Metric.of(self.belief, node, planned=True)
+            cells = cells if metric is None else MixtureCells(self.belief, cells.longest, metric)
+        return TightBounds.of(cells, self.songs, typical, self.tail)
 
     def _near(self, screen: Screen, bounds: Bounded) -> Indices:
         """Return the places of songs that could be returned."""
@@ -161,40 +179,59 @@ class _Query:
 
     def _make_closer(self, screen: Screen, bounds: Bounded, rows: Indices, places: Indices) -> None:
         """Make bounds closer at some places."""
-        found = screen.bounds(self.cache.table, rows[places], closer=True)
+        found = screen.bounds(self.cache.table, rows[places], closer=True).least(bounds.at(places))
         for known, new in zip(bounds, found, strict=True):
-            known[places] = np.minimum(known[places], new)
+            known[places] = new
 
-    def _typical_row(self, rows: Indices | None) -> int:
-        """Return a song that is about as good as any, of a sample."""
-        count = len(self.songs) if rows is None else len(rows)
-        some = np.linspace(0, count - 1, min(count, _SAMPLE), dtype=np.intp)
-        some = some if rows is None else rows[some]
-        belief, features = self.belief, self.cache.table.single[some]
-        heaviest = int(np.argmax(belief.weights))
-        half = features @ belief.learned_at(heaviest).astype(np.float32)
-        wide = np.sqrt(np.maximum(np.einsum("np,np->n", half, features), 0))
-        noise = float(np.sqrt(belief.rates[heaviest] / belief.shape))
-        mean = (belief.weights @ belief.means).astype(np.float32)
-        reach = float(stdtrit(belief.freedom, self.level))
-        return int(some[np.argmax(features @ mean + np.float32(reach * noise) * wide)])
-
-    def _features(self, row: int) -> Vector:
-        features: Vector = self.songs.features_of([row])[0]
+    def _typical(self, rows: Indices | None) -> Vector:
+        """Return the features of the best song so far, or of a sample."""
+        some, values = self.rows, self.values
+        if not len(some):
+            count = len(self.songs) if rows is None else len(rows)
+            some = np.linspace(0, count - 1, min(count, _SAMPLE), dtype=np.intp)
+            some = some if rows is None else rows[some]
+            values = self._estimates(some)
+        features: Vector = self.songs.features_of([int(some[np.argmax(values)])])[0]
         return features
 
-    def _take_first(self, rows: Indices, upper: AnyArray, close: TightBounds) -> None:
-        """Compute a few of the songs with the highest bounds, so that others need no look."""
-        size = min(_FIRST_BOUNDED + 2 * self.count, len(rows))
-        while True:
-            top = np.argpartition(upper, len(upper) - size)[len(upper) - size :]
+    def _take_first(self, rows: Indices, upper: AnyArray) -> None:
+        """Compute a few of the songs with the highest bounds, so that most others fall below."""
+        size, some = min(_FIRST_BOUNDED + 2 * self.count, len(rows)), rows[:0]
+        while size:
+            top = _highest(upper, size)
             some = rows[top[self.allowed.contains(rows[top])]]
-            if len(some) >= self.count + _FIRST or size == len(rows):
+            if len(some) >= self.count + _FIRST or len(top) == len(rows):
                 break
             size = min(8 * size, len(rows))
-        likely = close.upper(some) * close.recovery(some)
-        first = some[np.argsort(-likely)[: self.count + _FIRST]]
-        self._evaluate(np.sort(first))
+        if len(some):
+            first = np.argsort(-self._estimates(some))[: self.count + _FIRST]
+            self._evaluate(np.sort(some[first]))
+
+    @cached_property
+    def _heaviest(self) -> int:
+        return int(np.argmax(self.belief.weights))
+
+    @cached_property
+    def _noise(self) -> float:
+        return float(np.sqrt(self.belief.rates[self._heaviest] / self.belief.shape))
+
+    @cached_property
+    def _covariance(self) -> SingleMatrix:
+        stack = self.belief.covariances_of([self._heaviest])
+        return np.asarray(stack[0], dtype=np.float32)
+
+    def _estimates(self, rows: Indices) -> Vector:
+        """Return about the quantile of each song; only the order of computing depends on it."""
+        belief, features = self.belief, self.cache.table.single[rows]
+        variances = np.einsum("np,np->n", features @ self._covariance, features)
+        mean = (belief.weights @ belief.means).astype(np.float32)
+        reach = np.float32(self.reach * self._noise)
+        estimates = features @ mean + reach * np.sqrt(np.maximum(variances, 0))
+        elapsed = self.songs.elapsed_of(rows)
+        heard = np.flatnonzero(elapsed < self.songs.longest)
+        curves = novelty(elapsed[heard, np.newaxis], belief.recovery_times)
+        estimates[heard] *= curves @ belief.weights
+        return np.asarray(estimates)
 
     def _take(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
         """Compute those songs that could be returned."""
@@ -225,19 +262,16 @@ class _Query:
         Whether enough of a mixture lies above a value is known at once, and its quantile only
         after several such looks.
         """
-        belief, songs = self.belief, self.songs
         rows = rows[~np.isin(rows, self.rows)]
         if not len(rows):
             return
-        features, elapsed = songs.features_of(rows), songs.elapsed_of(rows)
-        given = (features @ belief.means.T, belief.variances_of(features), elapsed)
+        given = Given.of(self.belief, self.songs, rows)
         if len(rows) > 1 and self.threshold > -np.inf:
-            may = self.prediction.may_reach(self.threshold, *given, self.level)
-            left = np.flatnonzero(may)
+            left = np.flatnonzero(may_reach(self.belief, given, self.level, self.threshold))
             if not len(left):
                 return
-            rows, given = rows[left], (given[0][left], given[1][left], given[2][left])
-        values = self.prediction.quantile_given(*given, self.level)
+            rows, given = rows[left], given.at(left)
+        values = quantiles(self.belief, given, self.level)
         if values is None:
             msg = f"the quantile of level {self.level} must exist, got none"
             raise ConvergenceError(msg)
@@ -296,12 +330,6 @@ class TightBounds:
         upper = most.max(axis=1) + self._rounding * norms
         return np.asarray(upper + _PRODUCT_ROUNDING * np.abs(upper))
 
-    def recovery(self, rows: Indices) -> Vector:
-        """Return about how far songs have recovered; only the order of looking depends on it."""
-        times, weights = self.cells.belief.recovery_times, self.cells.belief.weights
-        curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], times)
-        return np.asarray(curves @ weights)
-
     def _recovered(self, elapsed: Vector) -> Matrix:
         """Return u(t; s)/u(T; s) at most, in each cell: at the node before it (n, C)."""
         nodes = np.maximum(self.live - 1, 0)
@@ -311,21 +339,21 @@ class TightBounds:
         )
 
 
-def _metric(query: _Query, row: int) -> Metric | None:
+def _metric(query: _Query, typical: Vector) -> Metric | None:
     """Return the metric of the node whose covariance bounds the others with the least loss.
 
     The loss is measured on a song that is about as good as any: by what its mixture, with the
     scales that the bound leaves it, has above its quantile.
     """
-    belief, rows = query.belief, np.array([row])
-    features = query.songs.features_of(rows)
+    belief, longest = query.belief, query.songs.longest
+    features = typical[np.newaxis]
     content, variances = features @ belief.means.T, belief.variances_of(features)
-    never = np.array([query.songs.longest])
-    value = query.prediction.quantile_given(content, variances, never, query.level)
+    never = np.array([longest])
+    value = quantiles(belief, Given(content, variances, never), query.level)
     if value is None:
         return None
     weights, deviations = belief.weights, np.sqrt(np.maximum(variances[0], _TINY))
-    curves = novelty(query.songs.longest, belief.recovery_times)
+    curves = novelty(longest, belief.recovery_times)
     beyond = np.cumsum(weights[::-1])[::-1]
     tried = np.unique(np.searchsorted(-beyond, -query.tail * _TRIED))
     recovery = log_novelty(belief.shortest, belief.log_recovery_times)
@@ -335,6 +363,17 @@ def _metric(query: _Query, row: int) -> Metric | None:
     away = np.maximum(value - curves * content, 0.0) / scales
     mass = StudentTail.of(belief.freedom).above(away) @ weights
     return Metric.of(belief, int(tried[int(np.argmin(mass))]))
+
+
+def _highest(values: AnyArray, size: int) -> Indices:
+    """Return the places of at least `size` of the largest values; of many, a sample tells where."""
+    sample = values[:: max(len(values) // _CUT_SAMPLE, 1)]
+    place = 2 * size * len(sample) // len(values) + 4
+    if place < len(sample) // 4:
+        found = np.flatnonzero(values >= np.partition(sample, -place)[-place])
+        if size <= len(found) <= 64 * size:
+            return found[np.argpartition(values[found], -size)[-size:]]
+    return np.argpartition(values, len(values) - size)[len(values) - size :]
 
 
 def _base_rows(allowed: CandidateSet) -> Indices:
