@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreFailedError
-from bandstand.web.http.page_files import FOLDER_MARK, MEDIA_TYPES, PRELOAD_MARK, read_page_files
-from bandstand.web.routes.page import PAGE
+from bandstand.web.routes.page import FOLDER_MARK, MEDIA_TYPES, PAGE, PRELOAD_MARK, read_page_files
 from tests.conftest import ROOT
 from tests.fixtures.web.worlds import make_world
 

@@ -34,7 +34,7 @@ def opened_for(ctx: click.Context, settings: Settings, design: Design) -> str:
 
 def _check_server(settings: Settings) -> None:
     """Refuse a port or an address that the server could not use later."""
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
+    from bandstand.web.security.access import check_public_url, listening_socket  # noqa: PLC0415
 
     check_public_url(settings)
     with closing(listening_socket(settings.listen, settings.port)):

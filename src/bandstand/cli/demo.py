@@ -74,7 +74,7 @@ def demo(*, port: int, no_browser: bool) -> None:
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
     from bandstand.errors import BandstandError  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import listening_socket  # noqa: PLC0415
+    from bandstand.web.security.access import listening_socket  # noqa: PLC0415
 
     try:
         return listening_socket(settings.listen, settings.port)
@@ -88,8 +88,8 @@ def _play(
     from bandstand._util.clock import system_clock  # noqa: PLC0415
     from bandstand.cli._demo_music import DemoMusic  # noqa: PLC0415
     from bandstand.store.database.connection import open_store  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air, serve  # noqa: PLC0415
+    from bandstand.web.security.access import shown_address  # noqa: PLC0415
+    from bandstand.web.server import serve, server_context  # noqa: PLC0415
 
     address = shown_address(listening)
     with ExitStack() as open_parts:
@@ -97,7 +97,7 @@ def _play(
         music = DemoMusic(folder)
         music.prepare(store, clock=system_clock)
         context = open_parts.enter_context(
-            on_air(store, settings, clock=system_clock, guest=_listener(store))
+            server_context(store, settings, clock=system_clock, guest=_listener(store))
         )
         open_parts.callback(music.stop)
 

@@ -73,7 +73,7 @@ def run_server(settings: Settings) -> None:
     # Imported here, so that `bandstand --help` and a wrong option answer at once.
     from bandstand.store.database.location import parse_location  # noqa: PLC0415
     from bandstand.store.database.serving_lock import serving_lock  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket  # noqa: PLC0415
+    from bandstand.web.security.access import check_public_url, listening_socket  # noqa: PLC0415
 
     check_public_url(settings)
     location = parse_location(settings.store)
@@ -87,9 +87,9 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
     from bandstand.cli._scan_display import showing  # noqa: PLC0415
     from bandstand.store.database.connection import open_store  # noqa: PLC0415
     from bandstand.web.logs import set_up_logging  # noqa: PLC0415
-    from bandstand.web.security.bind_checks import check_exposure, shown_address  # noqa: PLC0415
-    from bandstand.web.server import on_air  # noqa: PLC0415
+    from bandstand.web.security.access import check_exposure, shown_address  # noqa: PLC0415
     from bandstand.web.server import serve as serve_app  # noqa: PLC0415
+    from bandstand.web.server import server_context  # noqa: PLC0415
 
     with open_store(settings.store) as store:
         check_exposure(settings, store)
@@ -97,7 +97,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         _warn(settings)
         set_up_logging(settings)
         with (
-            on_air(store, settings, clock=system_clock) as context,
+            server_context(store, settings, clock=system_clock) as context,
             showing(context.scanner),
         ):
             address = shown_address(listening)
@@ -126,7 +126,7 @@ def _check_folders(settings: Settings, store: Store) -> None:
 
 
 def _warn(settings: Settings) -> None:
-    from bandstand.web.security.bind_checks import is_loopback  # noqa: PLC0415
+    from bandstand.web.security.access import is_loopback  # noqa: PLC0415
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(

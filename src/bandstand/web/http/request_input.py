@@ -1,8 +1,8 @@
-"""Bodies of requests: strict JSON, read by us, checked by pydantic without any goodwill.
+"""Strict reading of requests: JSON bodies, and the values of queries.
 
     body: Annotated[NewPlaylist, JsonBody(NewPlaylist)]
 
-Only `application/json`, UTF-8 without a byte order mark, at most 64 kB and 32 levels deep; no
+A body is `application/json`, UTF-8 without a byte order mark, at most 64 kB and 32 levels deep; no
 NaN or Infinity, no key twice, no lone surrogates, no NUL. A number that Python would round to
 infinity, or that has more digits than any of ours, is refused too.
 """
@@ -13,28 +13,36 @@ import asyncio
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 from fastapi import Depends
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
 
+from bandstand.music.catalogue.years import FIRST_YEAR, LAST_YEAR
 from bandstand.store.database.values import is_unicode
 from bandstand.web.http.problems import Problem, invalid_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DEEPEST: Final = 32
-SLOWEST: Final = 10.0  # seconds for a whole body
-_MOST_DIGITS: Final = 20
-# A text that never ends is one match too, and is gone through once: to begin anew at each of its
-# quotes would take the square of its length.
+MAX_DEPTH: Final = 32
+BODY_SECONDS: Final = 10.0  # seconds for a whole body
+_MAX_DIGITS: Final = 20
+# An unterminated text is one match too: to start again at each of its quotes would take time
+# quadratic in its length.
 _BRACKETS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
 class Body(BaseModel):
-    """What the models of all bodies share: nothing is converted, nothing unknown is let in."""
+    """Base of the models of all bodies: nothing is converted, unknown fields are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -48,8 +56,8 @@ class BodyReader:
     async def __call__(self, request: Request) -> Any:
         """Return the model; Problem if the body is not one."""
         _check_type(request)
-        most = 1_024 * request.app.state.context.settings.max_body_kb
-        value = parse(await _read(request, most=most))
+        limit = 1_024 * request.app.state.context.settings.max_body_kb
+        value = parse(await _read(request, limit=limit))
         try:
             return self.model.model_validate(value)
         except ValidationError as problem:
@@ -57,13 +65,13 @@ class BodyReader:
             raise invalid_fields(errors) from None
 
 
-def JsonBody(model: type[BaseModel]) -> Any:  # noqa: N802  # it stands where FastAPI's Body would
+def JsonBody(model: type[BaseModel]) -> Any:  # noqa: N802  # used like FastAPI's Body
     """Return the dependency that reads a body as `model`."""
     return Depends(BodyReader(model))
 
 
 def parse(body: bytes) -> Any:
-    """Return what strict JSON says; Problem if it is none.
+    """Parse strict JSON; Problem if it is not.
 
     >>> parse(b'{"stars": 5}')
     {'stars': 5}
@@ -74,15 +82,15 @@ def parse(body: bytes) -> Any:
         _malformed("the body must be UTF-8")
     if text.startswith("\ufeff"):
         _malformed("the body must not begin with a byte order mark")
-    if _depth(text) > DEEPEST:
-        _malformed(f"the body must be at most {DEEPEST} levels deep")
+    if _depth(text) > MAX_DEPTH:
+        _malformed(f"the body must be at most {MAX_DEPTH} levels deep")
     try:
         value = json.loads(
             text,
             parse_constant=_no_constant,
             parse_float=_finite,
             parse_int=_short,
-            object_pairs_hook=_no_twins,
+            object_pairs_hook=_no_duplicate_keys,
         )
     except json.JSONDecodeError:
         _malformed("the body must be JSON")
@@ -107,34 +115,34 @@ def _check_type(request: Request) -> None:
         raise Problem(415, "encoded", "the body must not be compressed")
 
 
-async def _read(request: Request, *, most: int) -> bytes:
+async def _read(request: Request, *, limit: int) -> bytes:
     try:
-        async with asyncio.timeout(SLOWEST):
-            return await _read_some(request, most=most)
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read_limited(request, limit=limit)
     except TimeoutError:
         message = "the body must come within some seconds"
         raise Problem(408, "too_slow", message, {"Connection": "close"}) from None
 
 
-async def _read_some(request: Request, *, most: int) -> bytes:
+async def _read_limited(request: Request, *, limit: int) -> bytes:
     length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > most:
-        _too_large(most)
+    if not length.isdecimal() or int(length[:20]) > limit:
+        _too_large(limit)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > most:
-            _too_large(most)
+        if len(body) > limit:
+            _too_large(limit)
     return bytes(body)
 
 
-def _too_large(most: int) -> NoReturn:
-    message = f"the body must have at most {most:,} bytes"
+def _too_large(limit: int) -> NoReturn:
+    message = f"the body must have at most {limit:,} bytes"
     raise Problem(413, "too_large", message, {"Connection": "close"})
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets are nested, found without recursion."""
+    """Return how deep brackets are nested, without recursion."""
     depth = deepest = 0
     for token in _BRACKETS.finditer(text):
         if token[0] in "[{":
@@ -157,12 +165,12 @@ def _finite(text: str) -> float:
 
 
 def _short(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        _unusable(f"whole numbers must have fewer than {_MOST_DIGITS} digits")
+    if len(text) > _MAX_DIGITS:
+        _unusable(f"whole numbers must have fewer than {_MAX_DIGITS} digits")
     return int(text)
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     together = dict(pairs)
     if len(together) != len(pairs):
         _malformed("an object must not have the same key twice")
@@ -186,3 +194,27 @@ def _texts(value: Any) -> Iterable[str]:
         yield from value
         for part in value.values():
             yield from _texts(part)
+
+
+# Pydantic alone would take "5.0", " 5" and "5_0" for whole numbers.
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def _checked_whole(value: Any) -> Any:
+    if isinstance(value, str) and not _WHOLE.fullmatch(value):
+        msg = "must be a whole number"
+        raise ValueError(msg)
+    return value
+
+
+def _checked_text(value: Any) -> Any:
+    if isinstance(value, str) and ("\0" in value or not is_unicode(value)):
+        msg = "must be valid Unicode without NUL"
+        raise ValueError(msg)
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_checked_whole)]
+Year = Annotated[Whole, Field(ge=FIRST_YEAR, le=LAST_YEAR)]
+Text = Annotated[str, BeforeValidator(_checked_text)]
+Id = Annotated[str, StringConstraints(pattern="^[0-9a-f]{16}$")]

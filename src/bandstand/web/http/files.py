@@ -1,37 +1,50 @@
-"""Parts of a file over HTTP: conditional requests and one Range, after RFC 9110.
+"""Files over HTTP: conditional requests and one Range (RFC 9110), streams, download names.
 
     If-Match, If-Unmodified-Since      412 unless the file is the one that is meant     13.2.2
     If-None-Match, If-Modified-Since   304 if the client has it already
     Range, with If-Range               206 with one part, 416 if there is no such part  14
 
 Several ranges at once are answered with the whole file, which the standard allows and which
-cannot be abused: no answer ever needs more than one part. What cannot be understood is ignored.
+cannot be abused. A header that cannot be parsed is ignored.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from urllib.parse import quote
+
+import anyio
+import anyio.to_thread
+from starlette.responses import Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Optional white space around it, and empty elements of the list beside it, mean nothing.
+    from starlette.types import Receive, Scope, Send
+
+# With optional white space and empty elements of the list, as the standard allows.
 _ONE_RANGE: Final = re.compile(r"bytes=[ \t,]*([0-9]*)-([0-9]*)[ \t,]*", re.ASCII | re.IGNORECASE)
-_LONGEST_RANGE: Final = 200
+_MAX_RANGE_CHARS: Final = 200
 _TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e\x80-\xff]*"')
-_LONGEST_CONDITION: Final = 4_000
-_LATEST: Final = 253_402_300_799  # the last second of 9999: a header has four digits for the year
-# A date says which version is meant only if no other can have been made in the same second.
+_MAX_CONDITION_CHARS: Final = 4_000
+_LAST_SECOND: Final = 253_402_300_799  # of 9999: a header has four digits for the year
+# A date identifies a version only if no other can have been made in the same second.
 _SETTLED_SECONDS: Final = 2
+BLOCK_BYTES: Final = 1 << 17
+_MAX_STEM_CHARS: Final = 120
+# Characters that some system forbids in a name, or takes for a folder or a device.
+_UNSAFE: Final = re.compile(r'[\\/:*?"<>|]+')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """What is sent: its size, and how versions of it are told apart."""
+    """The size and the version of a file."""
 
     size: int  # bytes
     tag: str  # without quotes; another for other bytes
@@ -46,13 +59,13 @@ class Entity:
     def last_modified(self) -> str:
         """The date as the header has it."""
         return format_datetime(
-            datetime.fromtimestamp(min(self.modified, _LATEST), UTC), usegmt=True
+            datetime.fromtimestamp(min(self.modified, _LAST_SECOND), UTC), usegmt=True
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Which part is sent, with which status and headers; `length` is 0 where there is no body."""
+    """The part to send, its status and headers; `length` is 0 where there is no body."""
 
     status: int
     start: int
@@ -100,13 +113,13 @@ def wanted_part(header: str | None, size: int) -> tuple[int, int] | None:
     >>> wanted_part("bytes=-3", 10), wanted_part("bytes=5-99", 10), wanted_part("bytes=1-0", 10)
     ((7, 9), (5, 9), None)
     """
-    match = _ONE_RANGE.fullmatch(header) if header and len(header) <= _LONGEST_RANGE else None
+    match = _ONE_RANGE.fullmatch(header) if header and len(header) <= _MAX_RANGE_CHARS else None
     if match is None or match[1] == match[2] == "":
         return None
     if match[1] == "":
         length = min(int(match[2]), size)
         if size == 0 and int(match[2]) > 0:
-            return None  # all of nothing, which no Content-Range can say
+            return None  # all of an empty file, which no Content-Range can express
         return (size - length, size - 1) if length else _NOWHERE
     first = int(match[1])
     last = int(match[2]) if match[2] else first
@@ -144,7 +157,7 @@ def _names(header: str, entity: Entity, *, strongly: bool) -> bool:
     """Return whether a list of tags, or a star, includes this version of the file."""
     if header.strip() == "*":
         return True
-    if len(header) > _LONGEST_CONDITION:
+    if len(header) > _MAX_CONDITION_CHARS:
         return False
     tags = {found[0] for found in _TAG.finditer(header)}
     return entity.etag in tags or (not strongly and f"W/{entity.etag}" in tags)
@@ -158,3 +171,76 @@ def _moment(header: str) -> int | None:
         return int(parsedate_to_datetime(header).timestamp())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
+
+
+class FileResponse(Response):
+    """A part of an open file, read by other threads a block at a time; it closes the file."""
+
+    def __init__(self, file: BinaryIO, plan: Plan, headers: dict[str, str]) -> None:
+        super().__init__(status_code=plan.status, headers={**headers, **plan.headers})
+        self._file = file
+        self._plan = plan
+        # 304 has no length of its own; 412 and 416 have no body.
+        del self.headers["content-length"]
+        if plan.status in {200, 206}:
+            self.headers["content-length"] = str(plan.length)
+        elif plan.status in {412, 416}:
+            self.headers["content-length"] = "0"
+            del self.headers["content-type"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the part, until it is sent or the client is gone."""
+        try:
+            head = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **head})
+            if scope["method"] == "HEAD" or not self._plan.length:
+                await send({"type": "http.response.body", "body": b""})
+                return
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+                await self._send_part(send)
+                tasks.cancel_scope.cancel()
+        finally:
+            self._file.close()
+
+    async def _send_part(self, send: Send) -> None:
+        place, end = self._plan.start, self._plan.start + self._plan.length
+        handle = self._file.fileno()
+        while place < end:
+            wanted = min(BLOCK_BYTES, end - place)
+            block = await anyio.to_thread.run_sync(os.pread, handle, wanted, place)
+            if not block:
+                # The file became shorter: the client sees a body short of its length.
+                break
+            place += len(block)
+            await send({"type": "http.response.body", "body": block, "more_body": place < end})
+
+
+async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def disposition(kind: Literal["inline", "attachment"], stem: str, ending: str) -> str:
+    """Return the Content-Disposition (RFC 6266, RFC 8187) of a file with any text as `stem`.
+
+    >>> disposition("inline", 'AC/DC - "Thunder"', ".mp3")
+    'inline; filename="AC DC - Thunder.mp3"'
+    >>> print(disposition("attachment", "Björk", ".m3u8"))
+    attachment; filename="Bjork.m3u8"; filename*=UTF-8''Bj%C3%B6rk.m3u8
+    """
+    name = safe_name(stem) + ending
+    letters = unicodedata.normalize("NFKD", safe_name(stem)).encode("ascii", "ignore").decode()
+    # Made safe once more: wide forms turn into quotes, slashes and dots.
+    plain = safe_name(letters) + ending
+    if plain == name:
+        return f'{kind}; filename="{name}"'
+    return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def safe_name(text: str) -> str:
+    """Return a text as the name of a file on any system, without an ending."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    words = _UNSAFE.sub(" ", shown).split()
+    return " ".join(words)[:_MAX_STEM_CHARS].strip(" .") or "song"
