@@ -76,7 +76,7 @@ def test_the_page_comes_also_when_the_store_does_not_answer(
     def gone(_: str) -> None:
         raise StoreFailedError
 
-    monkeypatch.setattr(world.context.sessions, "_ask", gone)
+    monkeypatch.setattr(world.context.sessions, "_load", gone)
     answer = ann.ask("GET", "/")
     assert (answer.status, said(answer, "session")) == (200, "ask")
 

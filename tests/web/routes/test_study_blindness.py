@@ -23,7 +23,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.core.registry import ALGORITHMS, algorithm_named
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.study.design import PAPER_ALGORITHMS
-from bandstand.web.http import concurrency as turns
+from bandstand.web.http import concurrency
 from bandstand.web.routes import study as study_routes
 from bandstand.web.routes.study import offer_json
 from tests.fixtures.web.studies import Participant, begin_study, participant
@@ -401,7 +401,7 @@ def is_let_in(world: World, monkeypatch: pytest.MonkeyPatch) -> bool:
             chosen.release()
 
     monkeypatch.setattr(world.context.study, "next", counted)
-    monkeypatch.setattr(turns, "WAITING", 1)
+    monkeypatch.setattr(concurrency, "MAX_WAITING_PER_LISTENER", 1)
 
     async def ask() -> bool:
         def question() -> asyncio.Task[Answer]:
@@ -439,7 +439,7 @@ def test_a_place_that_is_free_once_a_song_is_chosen_is_found_out(
         try:
             return await queue.run(context.study.next, me.id, arm, asked=asked)
         finally:
-            queue.line.length -= 1
+            queue.waiting.length -= 1
 
     monkeypatch.setattr(study_routes, "_chosen", chosen)
     assert is_let_in(world, monkeypatch)

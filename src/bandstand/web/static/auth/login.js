@@ -42,7 +42,7 @@ export function show(main, { onEnter, signal }) {
       h(
         "p.hint",
         {},
-        "No account, or the password forgotten? Whoever looks after this Bandstand can help.",
+        "No account, or the password forgotten? The administrator of this Bandstand can help.",
       ),
     ),
   );

@@ -1,12 +1,12 @@
-// Which way somebody leans: fast or slow, bright or dark. One scale each, from one word to the
-// other, with a bar towards the side that is liked and a whisker for the doubt.
+// Preferences in sound: fast or slow, bright or dark. One scale each, from one word to the other,
+// with a bar towards the side that is liked and a whisker for the uncertainty.
 
 import { h } from "../app/dom.js";
 import { list } from "../app/words.js";
 import { figure, percent } from "./figure.js";
 
 const TITLE = "The sound you like";
-// These stand at the right, so that a scale stays as it is when somebody changes their mind.
+// These stand at the right, so that a scale stays as it is when the preference changes.
 const AT_THE_RIGHT = new Set(["fast", "bright", "dense", "rough", "restless"]);
 const LIKELY = 0.8;
 const SURE = 0.975;
@@ -28,14 +28,14 @@ export function soundYouLike(taste) {
 const isWorthSaying = ({ certainty, stars }) => (certainty ?? 1) >= LIKELY && stars >= WORTH_SAYING;
 
 function sentenceOf(leanings) {
-  const told = leanings.filter(isWorthSaying);
+  const clear = leanings.filter(isWorthSaying);
   const rest = leanings.filter((leaning) => !isWorthSaying(leaning));
-  if (!told.length)
+  if (!clear.length)
     return "Nothing in the sound makes a difference yet that the radio could be sure of.";
-  const [first] = told;
-  const liked = list(told.map((leaning) => leaning.likes));
+  const [first] = clear;
+  const liked = list(clear.map((leaning) => leaning.likes));
   const amount = `a clearly ${first.likes} one gets about ${first.stars.toFixed(1)} stars more than the average song`;
-  const isSure = told.every(({ certainty }) => (certainty ?? 1) >= SURE);
+  const isSure = clear.every(({ certainty }) => (certainty ?? 1) >= SURE);
   const small = whether(rest.filter(isSmall), "hardly counts");
   const open = whether(
     rest.filter((leaning) => !isSmall(leaning)),

@@ -2,7 +2,7 @@
 
 import { h, icon } from "../app/dom.js";
 import { date } from "../app/words.js";
-import { once, takeBack } from "./said.js";
+import { once, takeBack } from "./history_note.js";
 
 // Those of the account's rules that a song falls under.
 function rulesFor(song, rules) {

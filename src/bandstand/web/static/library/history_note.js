@@ -1,12 +1,12 @@
-// What a listener has told the radio, in words, with a way to take it back.
+// A song's events in words, each with an undo.
 
 import { h, icon } from "../app/dom.js";
 import { notice } from "../app/notices.js";
-import { tell } from "../app/outbox.js";
+import { send } from "../app/outbox.js";
 import { moment, skipped, stars } from "../app/words.js";
 import { radio } from "../player/radio.js";
 
-function saidInWords(event) {
+function eventWords(event) {
   const { kind, stars: given, played_seconds: played = null, scope, until } = event;
   const what = scope === "song" || !scope ? "" : ` (${scope})`;
   return {
@@ -20,16 +20,16 @@ function saidInWords(event) {
 }
 
 // A list of events about one song; `onChange` is called when one was taken back.
-export function saidList(events, onChange) {
+export function historyNote(events, onChange) {
   return h(
     "ul.list.said",
     { role: "list" },
-    events.map((event) => saidRow(event, onChange)),
+    events.map((event) => historyRow(event, onChange)),
   );
 }
 
-function saidRow(event, onChange) {
-  const words = saidInWords(event);
+function historyRow(event, onChange) {
+  const words = eventWords(event);
   const name = `Undo: ${words}, ${moment(event.at)}`;
   const run = once(async () => {
     if (await takeBack(event.seq)) onChange();
@@ -63,10 +63,10 @@ export function once(run) {
 
 // Resolves with whether it was taken back.
 export async function takeBack(seq) {
-  const answer = await tell({ kind: "retract", retracts: seq });
+  const answer = await send({ kind: "retract", retracts: seq });
   if (answer === null) return false;
   notice("Undone.");
-  radio.forgetTold(seq);
+  radio.forgetEvent(seq);
   radio.refresh();
   return true;
 }

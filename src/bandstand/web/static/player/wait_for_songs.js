@@ -5,9 +5,9 @@ import { connection } from "./connection.js";
 
 const AGAIN = 2_000; // milliseconds
 
-// Resolves when there are songs, or when nobody waits any more. `onWait` gets what the server says
+// Resolves when there are songs, or when they are no longer wanted. `onWait` gets what the server says
 // of the library, as often as it is asked.
-export async function songsThere({ isWanted, onWait }) {
+export async function waitForSongs({ isWanted, onWait }) {
   while (isWanted()) {
     const library = await ask();
     if (!isWanted() || library?.songs > 0) return;

@@ -1,34 +1,34 @@
-// What a listener does, told to the log with a word about it and a way to take it back.
+// Events that this page has sent to the log, each with a toast and an undo.
 
 import { notice } from "../app/notices.js";
-import { newKey, retract, takeBack, tell } from "../app/outbox.js";
+import { newKey, retract, send, takeBack } from "../app/outbox.js";
 
-const NOT_LEARNT = "Private mode: this is not learnt.";
-const MOST = 100;
-// What says something of taste. In private mode it does not even leave the browser: on its way it
-// could meet a server for which that is over. Wishes, such as a ban, count in private too.
-const JUDGEMENTS = new Set(["rating", "skip", "listen"]);
+const NOT_LEARNED = "Private mode: this is not learned.";
+const MAX_EVENTS = 100;
+// Evidence of taste. In private mode it does not leave the browser: the server may already have left
+// private mode when it arrives. Rules, such as a ban, count in private too.
+const EVIDENCE = new Set(["rating", "skip", "listen"]);
 
-export class Told {
+export class SentEvents {
   #list = []; // {key, event, words, answer: Promise}, the latest at the end
   #elsewhere = new Map(); // {stars, seq} by song: before the page was loaded, or in another tab
   #unsay = () => {}; // takes away the latest toast
 
-  // Resolves with the log's answer, null if it was refused. The toast comes at once: what is told
-  // is kept and delivered whatever happens. A quiet event has none, but can be taken back too.
-  async tell(event, words, { isQuiet = false, isPrivate = false, onUndo } = {}) {
-    const entry = told(event, words, isPrivate);
+  // Resolves with the log's answer, null if it was refused. The toast comes at once: an event is
+  // kept until it is delivered. A quiet event has no toast, but can be undone too.
+  async send(event, words, { isQuiet = false, isPrivate = false, onUndo } = {}) {
+    const entry = sent(event, words, isPrivate);
     this.#list.push(entry);
-    if (this.#list.length > MOST) this.#list.shift();
+    if (this.#list.length > MAX_EVENTS) this.#list.shift();
     if (!isQuiet) this.#say(`${capital(words)}.`, { undo: () => onUndo(entry) });
     const answer = await entry.answer;
     if (answer?.seq !== undefined) {
       entry.seq = answer.seq;
       return answer;
     }
-    if (!this.#drop(entry)) return answer; // it was taken back, which has been said
+    if (!this.#drop(entry)) return answer; // it was undone meanwhile
     if (!isQuiet) this.#unsay();
-    if (!isQuiet && answer) this.#say(NOT_LEARNT);
+    if (!isQuiet && answer) this.#say(NOT_LEARNED);
     return answer;
   }
 
@@ -53,11 +53,11 @@ export class Told {
     this.#elsewhere.set(song, rating);
   }
 
-  // Take something back, the latest unless told otherwise. Returns {entry, done}: done resolves
-  // when the log has it; null if there is nothing to take back.
+  // Undo an event, by default the latest. Returns {entry, done}: done resolves when the log has it;
+  // null if there is nothing to undo.
   undo(entry = this.#list.at(-1)) {
     if (!entry || !this.#drop(entry)) {
-      this.#say("There is nothing to take back.");
+      this.#say("There is nothing to undo.");
       return null;
     }
     this.#say(`Undone: ${entry.words}.`);
@@ -67,7 +67,7 @@ export class Told {
     return { entry, done };
   }
 
-  // Somebody else has taken it back.
+  // It was undone elsewhere.
   async forget(seq) {
     for (const [song, rating] of this.#elsewhere)
       if (rating.seq === seq) this.#elsewhere.delete(song);
@@ -87,17 +87,17 @@ export class Told {
     return place >= 0;
   }
 
-  // One toast at a time: the latest is what one wants to take back.
+  // One toast at a time: the latest is the likeliest to be undone.
   #say(text, options) {
     this.#unsay();
     this.#unsay = notice(text, options);
   }
 }
 
-function told(event, words, isPrivate) {
+function sent(event, words, isPrivate) {
   const key = newKey();
-  const isSecret = isPrivate && JUDGEMENTS.has(event.kind);
-  const answer = isSecret ? Promise.resolve({ stored: false }) : tell(event, { key });
+  const isSecret = isPrivate && EVIDENCE.has(event.kind);
+  const answer = isSecret ? Promise.resolve({ stored: false }) : send(event, { key });
   return { key, event, words, answer };
 }
 

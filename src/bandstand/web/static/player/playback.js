@@ -1,17 +1,17 @@
-// From song to song: what plays, what comes next, and how music goes on whatever happens.
+// Playback from song to song: what plays, what is up next, and recovery from failures.
 
 import { Refused, pause } from "../app/api.js";
 import { isGone } from "../app/network.js";
 import { problem } from "../app/notices.js";
 import { nameWindow } from "../app/shell.js";
 import { songName } from "../app/words.js";
-import { Ahead } from "./ahead.js";
+import { UpNext } from "./up_next.js";
 import { connection } from "./connection.js";
 import { keepCovers } from "./cover.js";
-import { songsThere } from "./library.js";
+import { waitForSongs } from "./wait_for_songs.js";
 import { Repairs } from "./repairs.js";
 import { sound } from "./sound.js";
-import { noticeStillness } from "./stillness.js";
+import { watchForStalls } from "./stall_watch.js";
 
 const PATIENCE = 1_500; // milliseconds until music does not wait for an answer any more
 const SETTLED = 3_000; // milliseconds until the next song is taken to be the next song
@@ -24,14 +24,14 @@ const WAITING = "Waiting for the server …";
 const EMPTY = "There is no music at the moment.";
 export const NOTHING = "Nothing may be played: everything is banned or put off.";
 
-export class Deck extends EventTarget {
+export class Playback extends EventTarget {
   phase = "off"; // "waiting" for songs, then "on"
   current = null; // the offer that plays
   stars = 0; // what it was given
   note = ""; // what there is to say about it
   needsPress = false; // the browser wants a first click before there is sound
 
-  ahead = new Ahead();
+  upNext = new UpNext();
   past = []; // the offers before it
   turn = 0; // the number of the latest change of song; older answers are dropped
   isLeaving = false; // the song is over or left, and the next one is not there yet
@@ -62,7 +62,7 @@ export class Deck extends EventTarget {
     sound.addEventListener("pause", () => this.#hasPaused());
     sound.addEventListener("play", () => this.#hasBegun());
     connection.addEventListener("back", () => this.phase === "on" && this.lookAhead());
-    noticeStillness({ isDue: () => this.#isDue(), onStill: () => this.#repairStill() });
+    watchForStalls({ isDue: () => this.#isDue(), onStall: () => this.#repairStalled() });
   }
 
   emit(name) {
@@ -80,7 +80,7 @@ export class Deck extends EventTarget {
     this.stopLooking();
     this.#repairs.stop();
     sound.stop();
-    this.ahead.clear();
+    this.upNext.clear();
     Object.assign(this, {
       current: null,
       stars: 0,
@@ -102,7 +102,7 @@ export class Deck extends EventTarget {
     this.#repairs.stop();
     if (this.current && !isBack) this.past = [...this.past, this.current].slice(-MOST_PAST);
     Object.assign(this, { current: offer, stars: this.starsOf(offer.song), note: "" });
-    if (this.ahead.chosen?.song.id === offer.song.id) this.ahead.takeChosen();
+    if (this.upNext.chosen?.song.id === offer.song.id) this.upNext.takeChosen();
     sound.play(offer.song, { from, played, isPaused });
     nameWindow({ song: songName(offer.song) });
     for (const name of ["song", "upcoming", "queue"]) this.emit(name);
@@ -110,19 +110,19 @@ export class Deck extends EventTarget {
     this.lookAhead();
   }
 
-  // Play what comes next, as it is chosen after `telling`; but music waits for nobody long.
-  async goOn(telling = null, { isPaused = false } = {}) {
+  // Play what comes next, chosen after the event that is being sent; but music does not wait long.
+  async goOn(sending = null, { isPaused = false } = {}) {
     const turn = ++this.turn;
     Object.assign(this, { isLeaving: true, staysPaused: isPaused });
     this.stopLooking();
     this.#repairs.stop();
     sound.pause();
-    if (!this.ahead.pinned.length) {
-      const offer = await this.#askInTime(telling);
+    if (!this.upNext.pinned.length) {
+      const offer = await this.#askInTime(sending);
       if (turn !== this.turn) return;
       if (offer) return this.play(offer);
     }
-    if (this.#canTake()) return this.play(this.ahead.take());
+    if (this.#canTake()) return this.play(this.upNext.take());
     if (this.hasNothing) await this.#waitForSongs(() => turn === this.turn);
     else await this.#waitForServer();
     if (turn === this.turn) this.goOn(null, { isPaused: this.staysPaused });
@@ -136,7 +136,7 @@ export class Deck extends EventTarget {
   // All songs are gone, and come back; or the rules leave none of them, which `lookAhead` hears of
   // when they change, and else the clock.
   async #waitForSongs(isWanted) {
-    await songsThere({ isWanted, onWait: () => this.say(EMPTY) }).catch(problem);
+    await waitForSongs({ isWanted, onWait: () => this.say(EMPTY) }).catch(problem);
     if (!isWanted() || this.note === EMPTY) return;
     this.say(NOTHING);
     await pause(LONG_PAUSE);
@@ -144,7 +144,7 @@ export class Deck extends EventTarget {
 
   // The song has come to its end: what was prepared plays at once.
   goOnAtOnce() {
-    if (this.#canTake()) this.play(this.ahead.take());
+    if (this.#canTake()) this.play(this.upNext.take());
     else this.goOn();
   }
 
@@ -159,21 +159,21 @@ export class Deck extends EventTarget {
 
   // While the network is gone, only what is here already can be played.
   #canTake() {
-    const offer = this.ahead.upcoming;
+    const offer = this.upNext.upcoming;
     return offer !== null && (!(isGone() || connection.isAway) || sound.holds(offer.song));
   }
 
-  async #askInTime(telling) {
+  async #askInTime(sending) {
     if (isGone()) {
       connection.lose();
       return null;
     }
     const ask = async () => {
-      await telling;
+      await sending;
       return this.#ask([]);
     };
     const asking = ask().catch((error) => this.#complain(error));
-    return Promise.race([asking, pause(this.ahead.upcoming ? PATIENCE : 4 * PATIENCE)]);
+    return Promise.race([asking, pause(this.upNext.upcoming ? PATIENCE : 4 * PATIENCE)]);
   }
 
   // Some files are converted before they can be played, which takes seconds.
@@ -183,7 +183,7 @@ export class Deck extends EventTarget {
   }
 
   #giveUp(song) {
-    this.ahead.passOver(song);
+    this.upNext.passOver(song);
     if (this.current?.song.id === song.id) this.goOn(null, { isPaused: sound.isHeld });
     else this.lookAhead();
   }
@@ -193,8 +193,8 @@ export class Deck extends EventTarget {
     return isMeantToPlay && !this.#repairs.isBusy && !isGone() && !connection.isAway;
   }
 
-  #repairStill() {
-    this.#repairs.repair({ song: this.current.song, time: sound.time, isStill: true });
+  #repairStalled() {
+    this.#repairs.repair({ song: this.current.song, time: sound.time, isStalled: true });
   }
 
   // A song that was left as it began may say so late: what is waited for still is.
@@ -225,18 +225,18 @@ export class Deck extends EventTarget {
   // ── What comes ──
 
   get upcoming() {
-    return this.ahead.upcoming;
+    return this.upNext.upcoming;
   }
 
   get coming() {
-    return this.ahead.coming;
+    return this.upNext.coming;
   }
 
   heard() {
     return this.current ? [this.current.song.id] : [];
   }
 
-  // The longer list is only asked for while somebody looks at it.
+  // The longer list is only asked for while it is shown.
   watchQueue(signal) {
     this.#queueWatchers += 1;
     signal.addEventListener("abort", () => (this.#queueWatchers -= 1), { once: true });
@@ -254,7 +254,7 @@ export class Deck extends EventTarget {
       const offer = await this.#ask(this.heard(), { signal });
       if (signal.aborted) return;
       this.hasNothing = false;
-      this.ahead.choose(offer);
+      this.upNext.choose(offer);
     } catch (error) {
       if (signal.aborted) return;
       this.noteLooking(false);
@@ -275,14 +275,14 @@ export class Deck extends EventTarget {
   // Where nothing is left of what was asked for, the radio goes on from anywhere.
   async #ask(heard, options) {
     try {
-      return await this.ahead.ask(heard, options);
+      return await this.upNext.ask(heard, options);
     } catch (error) {
-      const { station, years } = this.ahead;
+      const { station, years } = this.upNext;
       if (error.status !== 404 || !(station || years)) throw error;
-      this.ahead.widen();
+      this.upNext.widen();
       this.emit("state");
       problem(error);
-      return this.ahead.ask(heard, options);
+      return this.upNext.ask(heard, options);
     }
   }
 
@@ -301,11 +301,11 @@ export class Deck extends EventTarget {
     const { signal } = this.#look;
     await pause(CALM);
     if (signal.aborted) return;
-    if (!this.#queueWatchers || !this.ahead.chosen) return this.noteLooking(false);
+    if (!this.#queueWatchers || !this.upNext.chosen) return this.noteLooking(false);
     try {
-      const later = await this.ahead.askLater(this.heard(), { signal });
+      const later = await this.upNext.askLater(this.heard(), { signal });
       if (signal.aborted) return;
-      this.ahead.later = later;
+      this.upNext.later = later;
       this.emit("queue");
     } catch (error) {
       if (signal.aborted) return;
@@ -314,7 +314,7 @@ export class Deck extends EventTarget {
     this.noteLooking(false);
   }
 
-  // Whoever shows what comes says so as long as it may be so no longer.
+  // The list is shown as busy while it may be out of date.
   noteLooking(isLooking) {
     if (this.isLooking === isLooking) return;
     this.isLooking = isLooking;
@@ -335,9 +335,9 @@ export class Deck extends EventTarget {
     else connection.lose();
   }
 
-  // Said by whoever shows what comes; it is no fault.
+  // The list shows it; it is no error.
   #noteNothing() {
-    Object.assign(this.ahead, { chosen: null, later: [] });
+    Object.assign(this.upNext, { chosen: null, later: [] });
     for (const name of ["upcoming", "queue"]) this.emit(name);
   }
 }

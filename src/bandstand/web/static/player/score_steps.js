@@ -1,6 +1,6 @@
-// The sums of a choice: from what any song gets to what this one was chosen by. Pure functions.
+// The steps from an average song's rating to the score of a choice. Pure functions.
 
-const SMALL = 0.05; // stars; what is less than this is told together
+const SMALL = 0.05; // stars; smaller steps are shown together
 const GROUPS = {
   tempo: "Its tempo",
   brightness: "How bright it is",

@@ -3,11 +3,11 @@
 import { call } from "../app/api.js";
 import { h } from "../app/dom.js";
 import { ask, problem } from "../app/notices.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { announce } from "../app/tabs.js";
 
-// A note for pages that show the history or what was learnt from it; null where it is one's own.
-export function madeUp(person) {
+// A note for pages that show a made-up history or its results; null for a listener's own.
+export function demoNote(person) {
   if (!person.made_up) return null;
   return h(
     "aside.card.row.apart",
@@ -31,7 +31,7 @@ async function begin(person) {
     body: h(
       "p.faint",
       {},
-      "The history is removed, yours as well as what was made up, with all that was learnt from " +
+      "The history is removed, yours as well as what was made up, with all that was learned from " +
         "it, playlists and settings. The music stays. This cannot be undone.",
     ),
     yes: "Start afresh",
@@ -45,7 +45,7 @@ async function begin(person) {
     problem(error);
     return;
   }
-  preferences.namesBelow(`outbox.${person.id}.`).forEach(preferences.remove);
+  storage.namesBelow(`outbox.${person.id}.`).forEach(storage.remove);
   announce("session");
   location.reload();
 }

@@ -86,6 +86,6 @@ function inWords(problem) {
   if (problem.code === "wrong_token")
     return "This is not the token that the server has shown. After a restart there is a new one.";
   if (problem.status === 404)
-    return "Somebody has made the first account meanwhile. Reload the page to log in.";
+    return "The first account has been made meanwhile. Reload the page to log in.";
   return sayPassword(problem);
 }

@@ -2,8 +2,8 @@
 
 const COME_BACK_AFTER = 5_000; // milliseconds
 
-// Call `onProgress` with every step until the signal ends it. Returns a function that asks anew
-// at once: between two scans the stream rests for some seconds.
+// Call `onProgress` with every step until the signal ends it. Returns a function that reconnects
+// at once: between two scans the stream pauses for some seconds.
 export function followScan(onProgress, onState, signal) {
   let source = null;
   let timer = null;

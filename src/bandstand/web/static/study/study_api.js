@@ -1,4 +1,4 @@
-// What is asked of the study and told to it.
+// Requests to the study.
 //
 // A rating lies in the browser's storage until the server has it, and since the server takes one
 // rating for a song, it counts once however often it is sent. So do the seconds that were heard of
@@ -6,7 +6,7 @@
 
 import { call, isPassing } from "../app/api.js";
 import { worthTrying } from "../app/network.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { connection } from "../player/connection.js";
 
 const FIRST_WAIT = 500; // milliseconds between two attempts
@@ -39,9 +39,9 @@ const armAddress = (arm, what) => `/api/study/arms/${encodeURIComponent(arm)}/${
 
 // ── Ratings ─────────────────────────────────────────────────────────────────────────────
 
-// Send a rating until somebody answers. `onDelay` is called when it takes longer.
+// Send a rating until the server answers. `onDelay` is called when it takes longer.
 export async function rate(account, rating, { onDelay }) {
-  preferences.set(placeOf(account, "rating"), rating);
+  storage.set(placeOf(account, "rating"), rating);
   for (let delay = FIRST_WAIT; ; delay = Math.min(2 * delay, LONGEST_WAIT)) {
     try {
       return await deliver(account, rating);
@@ -56,7 +56,7 @@ export async function rate(account, rating, { onDelay }) {
 
 // Send what an earlier visit could not deliver. Resolves with the problem if it was refused.
 export async function deliverKept(account) {
-  const kept = preferences.get(placeOf(account, "rating"));
+  const kept = storage.get(placeOf(account, "rating"));
   if (typeof kept?.arm !== "string") return null;
   try {
     await deliver(account, kept);
@@ -80,8 +80,8 @@ async function deliver(account, { arm, ...body }) {
 
 // A later rating may lie there by now, if this one was delivered from two places.
 function settle(account, { arm, number }) {
-  const kept = preferences.get(placeOf(account, "rating"));
-  if (kept?.arm === arm && kept.number === number) preferences.remove(placeOf(account, "rating"));
+  const kept = storage.get(placeOf(account, "rating"));
+  if (kept?.arm === arm && kept.number === number) storage.remove(placeOf(account, "rating"));
 }
 
 // Who is logged out comes back; for everything else that is refused, waiting is of no use.
@@ -92,17 +92,17 @@ const isKept = (problem) => isPassing(problem) || problem.status === 401;
 // Returns {seconds, time}: how much was heard of this song before, and where it was left.
 // A song whose file has gone may have been replaced under the same number.
 export function heardOf(account, { arm, number, song }) {
-  const found = preferences.get(placeOf(account, "heard"));
+  const found = storage.get(placeOf(account, "heard"));
   const isThis = found?.arm === arm && found.number === number && found.song === song.id;
   const isWhole = [found?.seconds, found?.time].every(Number.isFinite);
   return isThis && isWhole ? found : { seconds: 0, time: 0 };
 }
 
 export function noteHeard(account, { arm, number, song }, { seconds, time }) {
-  preferences.set(placeOf(account, "heard"), { arm, number, song: song.id, seconds, time });
+  storage.set(placeOf(account, "heard"), { arm, number, song: song.id, seconds, time });
 }
 
 // Nothing of an account stays in this browser.
 export function forget(account) {
-  preferences.namesBelow(placeOf(account, "")).forEach(preferences.remove);
+  storage.namesBelow(placeOf(account, "")).forEach(storage.remove);
 }

@@ -58,7 +58,7 @@ function wrong(password, name) {
 export function sayPassword(problem) {
   if (problem.status !== 422 || !problem.message.includes("tried first")) return null;
   return (
-    "This password is one of the first that somebody would try. Take another one, such as a" +
+    "This password is one of the first that an attacker would try. Take another one, such as a" +
     " few words that make you smile."
   );
 }

@@ -5,23 +5,23 @@ import { isGone } from "../app/network.js";
 import { connection } from "../player/connection.js";
 import { Repairs } from "../player/repairs.js";
 import { sound } from "../player/sound.js";
-import { noticeStillness } from "../player/stillness.js";
-import * as desk from "./desk.js";
+import { watchForStalls } from "../player/stall_watch.js";
+import * as studyApi from "./study_api.js";
 import { momentIn } from "./countdown.js";
 
-const MARGIN = 0.2; // seconds: whoever rates on the dot may be refused
+const MARGIN = 0.2; // seconds: a rating at the exact moment may be refused
 const PATIENCE = 1_500; // milliseconds until it is said that a song is being made ready
 const KEEP_EVERY = 1; // seconds heard between two notes of how many there are
 
 let current = null; // the hearing that has the sound
 
-noticeStillness({
+watchForStalls({
   isDue: () => current?.isDue ?? false,
-  onStill: () => current.repair({ song: current.song, time: sound.time, isStill: true }),
+  onStall: () => current.repair({ song: current.song, time: sound.time, isStalled: true }),
 });
 
 // Event: "change", whenever something of it may be shown in another way.
-export class Hearing extends EventTarget {
+export class SongPlayback extends EventTarget {
   isBroken = false; // it cannot be played here
   needsPress = false; // the browser wants a click before there is sound
   isSlow = false; // it is being made ready
@@ -39,7 +39,7 @@ export class Hearing extends EventTarget {
     onGiveUp: () => this.#giveUp(),
   });
 
-  // `onStuck()` is asked for the song anew where it cannot be played: it may have been replaced.
+  // `onStuck()` fetches the song again where it cannot be played: it may have been replaced.
   constructor(offer, { account, rules, signal, onStuck }) {
     super();
     this.#offer = offer;
@@ -70,7 +70,7 @@ export class Hearing extends EventTarget {
     sound.addEventListener("error", ({ detail }) => this.repair(detail), { signal });
     window.addEventListener("pagehide", () => this.#keep(), { signal });
     signal.addEventListener("abort", () => this.#leave(), { once: true });
-    const { seconds, time } = desk.heardOf(this.#account, this.#offer);
+    const { seconds, time } = studyApi.heardOf(this.#account, this.#offer);
     this.#kept = seconds;
     sound.play(this.song, { from: time, played: seconds });
     this.#sayIfSlow();
@@ -132,7 +132,7 @@ export class Hearing extends EventTarget {
     this.#change({ needsPress: false, isBroken: false, isSlow: false });
   }
 
-  // Nobody can jump within it, so what has come to its end was heard from its beginning.
+  // There is no seeking within it, so a song that has ended was heard from its beginning.
   #end() {
     this.#isWhole = true;
     this.#change();
@@ -182,7 +182,7 @@ export class Hearing extends EventTarget {
   #keep() {
     if (current !== this || this.#isRated) return;
     this.#kept = this.heard;
-    desk.noteHeard(this.#account, this.#offer, { seconds: this.#kept, time: sound.time });
+    studyApi.noteHeard(this.#account, this.#offer, { seconds: this.#kept, time: sound.time });
   }
 
   #change(what = {}) {

@@ -1,4 +1,4 @@
-// What comes next: songs queued by hand, then what the radio chooses.
+// The songs up next: those queued by hand, then the radio's own choices.
 
 import { address, call } from "../app/api.js";
 
@@ -6,7 +6,7 @@ const COUNT = 8; // songs of the coming playlist that are shown
 const MOST_AFTER = 50; // as many as the server takes
 const MOST_KEPT = 20;
 
-export class Ahead {
+export class UpNext {
   station = null; // {song | artist | genre, name}: where to start from
   years = null; // {year_from, year_to}: nothing else is chosen
   pinned = []; // songs queued by hand
@@ -46,7 +46,7 @@ export class Ahead {
     this.chosen = this.later.shift() ?? null;
   }
 
-  // The radio has thought again. What was to come later stays until that is known anew: a list
+  // The radio has chosen again. The songs after that one stay until they are known, too: a list
   // that shrinks and grows with every star is hard to read.
   choose(offer) {
     this.later = this.later.filter(({ song }) => song.id !== offer.song.id);

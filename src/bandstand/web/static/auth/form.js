@@ -1,4 +1,4 @@
-// Forms that say beside themselves what went wrong, and that wait when they are told to.
+// Forms that show what went wrong, and that wait as long as the server asks.
 
 import { h } from "../app/dom.js";
 import { plural } from "../app/words.js";
@@ -14,7 +14,7 @@ export function complain(place, text) {
 }
 
 // Let a form be sent by `send()`; what it throws is said in `place`, by `say(problem)` where it
-// has words of its own. While the server wants nobody to try, the button waits and says so.
+// has words of its own. While the server accepts no attempts, the button waits and says so.
 export function guard(form, { place, button, send, say = () => null }) {
   let isBusy = false;
   form.addEventListener("submit", async (event) => {

@@ -1,18 +1,18 @@
-// How much of what was learnt may be said: what is hardly known is called so.
+// Limits of what the page may claim: what is hardly known is called so.
 
 // Beyond this many stars of doubt about a new song a number would pretend to know something; the
 // server's sentences draw the line there too.
 export const TOO_UNSURE = 1.5;
-// Stars between the worst and the best rating: whoever is that unsure knows next to nothing.
+// Stars between the worst and the best rating: with that much uncertainty nothing is known.
 export const SCALE = 4;
 const DOUBTFUL = 0.1; // of freshness, from 0 to 1; again as in the server's sentences
 
 // The doubt about a new song, in stars.
-export const doubtOf = ({ uncertainty }) => uncertainty.at(-1)?.stars ?? Infinity;
+export const uncertaintyOf = ({ uncertainty }) => uncertainty.at(-1)?.stars ?? Infinity;
 
-export const isTooUnsure = (taste) => doubtOf(taste) >= TOO_UNSURE;
+export const isTooUnsure = (taste) => uncertaintyOf(taste) >= TOO_UNSURE;
 
-// Nobody can tell how songs recover before one was heard again.
+// How songs recover is unknown until one was heard again.
 export const isGuess = ({ repeats }) => !repeats?.share;
 
 // Whether the curve of freshness is known where it comes to nine tenths, or at its end.
