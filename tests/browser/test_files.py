@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from bandstand.web.routes.page import PAGE
-from bandstand.web.security.cookies import NAME
+from bandstand.web.security.browser_sessions import NAME
 from tests.fixtures.browser.visit import visit
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def test_counts_that_overlap_count_nothing_twice(listener: Watched, quiet_server
     for route in held:
         route.continue_()
     page.unroute("**/api/history?kind=*")
-    expect(dialog).to_contain_text(f"In this time: {len(standing)} things you told the radio.")
+    expect(dialog).to_contain_text(f"In this period: {len(standing)} ratings, skips and listens.")
     dialog.get_by_role("button", name="Cancel").click()
 
 

@@ -66,7 +66,7 @@ def test_a_person_is_added_changed_and_removed(ann: Watched) -> None:
 
 def test_a_name_that_is_taken_is_refused_in_words(ann: Watched) -> None:
     dialog = add(ann.open("people"), "BEN")
-    expect(dialog.get_by_role("alert")).to_have_text("Somebody has this name already.")
+    expect(dialog.get_by_role("alert")).to_have_text("Another account has this name already.")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
     assert len(ann.complaints) == 1  # a browser notes every refusal

@@ -45,7 +45,7 @@ def test_without_music_the_page_says_what_to_do(chromium: Browser, tmp_path: Pat
     with serving(tmp_path, folders=[tmp_path / "music"]) as server:
         for name, words in (
             ("ann", "There is no music yet. Put some into"),
-            ("ben", "Ask whoever runs"),
+            ("ben", "Ask the administrator"),
         ):
             with visit(chromium, server, name) as watched:
                 page = watched.open()
@@ -172,10 +172,10 @@ def test_private_mode_is_seen_and_nothing_is_learnt(ann: Watched, server: Server
     client.patch("/api/settings", json={"private": True})
     try:
         page, before = listen(ann), ann.last_event()
-        expect(page.get_by_text("Private mode: nothing is learnt")).to_be_visible()
+        expect(page.get_by_text("Private mode: nothing is learned")).to_be_visible()
         heard = title(page).inner_text()
         page.get_by_role("button", name="3 stars").click()
-        expect(toast(page)).to_have_text("Private mode: this is not learnt.")
+        expect(toast(page)).to_have_text("Private mode: this is not learned.")
         page.keyboard.press("n")
         expect(title(page)).not_to_have_text(heard)
         assert ann.last_event() == before

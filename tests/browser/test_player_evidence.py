@@ -185,11 +185,11 @@ def test_what_was_said_in_private_is_never_stored(chromium: Browser, people: Ser
     client.patch("/api/settings", json={"private": True})
     with visit(chromium, people, "d") as watched:
         page = listen(watched)
-        expect(page.get_by_text("Private mode: nothing is learnt")).to_be_visible()
+        expect(page.get_by_text("Private mode: nothing is learned")).to_be_visible()
         cut_off(page)
         song = title(page).inner_text()
         page.keyboard.press("1")
-        expect(toast(page)).to_have_text("Private mode: this is not learnt.")
+        expect(toast(page)).to_have_text("Private mode: this is not learned.")
         page.keyboard.press("n")
         expect(title(page)).not_to_have_text(song)
         assert page.evaluate(KEPT) == 0

@@ -24,7 +24,7 @@ CASES = 2_000
 GROUPS = ("tempo", "brightness", "harmony", "timbre", "movement", "other")
 IMPORT = """
   const root = document.querySelector("script[type=module]").src.replace("app/main.js", "");
-  const { inTenths, steps } = await import(`${root}player/sums.js`);
+  const { inTenths, steps } = await import(`${root}player/score_steps.js`);
   const { expectedInWords } = await import(`${root}player/why.js`);
 """
 

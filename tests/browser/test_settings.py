@@ -81,7 +81,7 @@ def test_an_algorithm_is_chosen_by_its_description(ben: Watched) -> None:
     assert ben.ask("/api/settings")["algorithm"] == "thompson-cn-x"
     page.get_by_role("radio", name="Bayes-UCB, exact").click()
     expect(page.locator("#dial-words")).to_contain_text("In balance")
-    intercept = page.get_by_role("switch", name="Learn how much you like music as such")
+    intercept = page.get_by_role("switch", name="Learn how generous you are with stars")
     intercept.click()
     expect(intercept).not_to_be_checked()
     intercept.click()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from bandstand.web.app import create_app
-from bandstand.web.requests import middleware as gate
+from bandstand.web.requests import middleware
 from bandstand.web.routes.page import PAGE
 from tests.fixtures.browser.script_trap import Trap
 from tests.fixtures.browser.visit import log_in, until_so
@@ -115,16 +115,16 @@ def test_an_exception_is_found_out(
     world: World, monkeypatch: pytest.MonkeyPatch, word: str
 ) -> None:
     """The twin: one more word in the policy, and the same walk finds it on the first answer."""
-    policy = gate.SECURITY_HEADERS["Content-Security-Policy"]
+    policy = middleware.SECURITY_HEADERS["Content-Security-Policy"]
     relaxed = policy.replace("script-src 'self'", f"script-src 'self' {word}")
-    monkeypatch.setitem(gate.SECURITY_HEADERS, "Content-Security-Policy", relaxed)
+    monkeypatch.setitem(middleware.SECURITY_HEADERS, "Content-Security-Policy", relaxed)
     answer = Client(create_app(world.context), world.runner).ask("GET", "/")
     assert faults(answer.header("content-security-policy")) == [f"script-src {word}"]
 
 
 @pytest.mark.parametrize("name", ["base-uri", "form-action", "frame-ancestors", "object-src"])
 def test_a_missing_word_is_found_out(name: str) -> None:
-    policy = gate.SECURITY_HEADERS["Content-Security-Policy"]
+    policy = middleware.SECURITY_HEADERS["Content-Security-Policy"]
     assert faults(re.sub(rf"{name} '\w+'(; )?", "", policy)) == [name]
 
 

@@ -210,7 +210,7 @@ def test_leanings_and_favourites_are_told_and_lead_to_the_songs(ann: Watched) ->
     strongest = taste["leanings"][0]
     expect(scales.first).to_contain_text(f"{strongest['likes']} rather than")
     best, worst = taste["artists"]["most"][0], taste["artists"]["least"][0]
-    assert f"{best['name']} should please you best" in caption(page, "artists")
+    assert f"{best['name']} is probably your favourite" in caption(page, "artists")
     assert f"{worst['name']} least" in caption(page, "artists")
     for kind in ("artist", "genre"):
         for each in (*taste[f"{kind}s"]["most"], *taste[f"{kind}s"]["least"]):

@@ -95,7 +95,7 @@ def test_names_that_hardly_differ_are_not_ranked(told: Any) -> None:
             each["expected"] += 9  # all of them beyond the end of the scale
 
     page = told(close)
-    assert caption(page, "artists").startswith("So far all artists should please you about equally")
+    assert caption(page, "artists").startswith("So far all artists are about equal for you")
     assert "5.0 to 5.0 stars" in caption(page, "genres")
     assert page.locator(".favourite").count() == 0
 

@@ -16,7 +16,7 @@ from bandstand.cli import demo as demo_command
 from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
-from bandstand.web.security.bind_checks import listening_socket
+from bandstand.web.security.access import listening_socket
 from bandstand_demo import PIECES
 from tests.fixtures.child_processes import started
 from tests.fixtures.cli.run_command import environment, run_apart

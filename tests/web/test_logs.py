@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.web.security.cookies import NAME
+from bandstand.web.security.browser_sessions import NAME
 from tests.fixtures.web.walking import operations
 
 if TYPE_CHECKING:

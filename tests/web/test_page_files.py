@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import StoreFailedError
-from bandstand.web.http.page_files import FOLDER_MARK, MEDIA_TYPES, PRELOAD_MARK, read_page_files
-from bandstand.web.routes.page import PAGE
+from bandstand.web.routes.page import FOLDER_MARK, MEDIA_TYPES, PAGE, PRELOAD_MARK, read_page_files
 from tests.conftest import ROOT
 from tests.fixtures.web.worlds import make_world
 
@@ -77,7 +76,7 @@ def test_the_page_comes_also_when_the_store_does_not_answer(
     def gone(_: str) -> None:
         raise StoreFailedError
 
-    monkeypatch.setattr(world.context.sessions, "_ask", gone)
+    monkeypatch.setattr(world.context.sessions, "_load", gone)
     answer = ann.ask("GET", "/")
     assert (answer.status, said(answer, "session")) == (200, "ask")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bandstand.web.http.http_timeouts import SECONDS
+from bandstand.web.http.timeouts import HEAD_SECONDS
 from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 if TYPE_CHECKING:
@@ -146,13 +146,13 @@ def test_slow_connections_are_closed_and_others_wait_for_less_than_a_second(serv
         slow = []
         for number in range(SLOW):
             connection = held.enter_context(
-                socket.create_connection(("127.0.0.1", int(server.port)), timeout=2 * SECONDS)
+                socket.create_connection(("127.0.0.1", int(server.port)), timeout=2 * HEAD_SECONDS)
             )
             if number % 2:
                 connection.sendall(request("GET /health HTTP/1.1", server=server)[:-2])
             slow.append(connection)
         ben = server.client("ben", timeout=30)
-        until = time.monotonic() + SECONDS / 2
+        until = time.monotonic() + HEAD_SECONDS / 2
         while time.monotonic() < until:
             began = time.monotonic()
             assert ben.get("/api/next").status_code == 200
@@ -174,7 +174,9 @@ def whole_answer(connection: socket.socket) -> bytes:
 
 @pytest.mark.long
 def test_a_slow_second_request_on_one_connection_is_closed_too(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=4 * SECONDS) as held:
+    with socket.create_connection(
+        ("127.0.0.1", int(server.port)), timeout=4 * HEAD_SECONDS
+    ) as held:
         whole = request("GET /health HTTP/1.1", server=server).replace(b"close", b"keep-alive")
         held.sendall(whole)
         assert b"200 OK" in whole_answer(held)

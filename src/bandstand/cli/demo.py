@@ -77,7 +77,7 @@ def demo(*, port: int, no_browser: bool) -> None:
 
 def _listening(settings: Settings) -> socket.socket:
     """Return a socket on the chosen port of this computer, or on another one."""
-    from bandstand.web.security.bind_checks import listening_socket
+    from bandstand.web.security.access import listening_socket
 
     try:
         return listening_socket(settings.listen, settings.port)
@@ -90,8 +90,8 @@ def _play(
 ) -> None:
     from bandstand._util.clock import system_clock
     from bandstand.store.database.connection import open_store
-    from bandstand.web.security.bind_checks import shown_address
-    from bandstand.web.server import on_air, serve
+    from bandstand.web.security.access import shown_address
+    from bandstand.web.server import serve, server_context
 
     address = shown_address(listening)
     with ExitStack() as open_parts:
@@ -99,7 +99,7 @@ def _play(
         music = _DemoMusic(folder)
         music.prepare(store, clock=system_clock)
         context = open_parts.enter_context(
-            on_air(store, settings, clock=system_clock, guest=_listener(store))
+            server_context(store, settings, clock=system_clock, guest=_listener(store))
         )
         open_parts.callback(music.stop)
 

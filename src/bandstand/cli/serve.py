@@ -75,7 +75,7 @@ def run_server(settings: Settings) -> None:
     """Serve until stopped."""
     from bandstand.store.database.location import parse_location
     from bandstand.store.database.serving_lock import serving_lock
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket
+    from bandstand.web.security.access import check_public_url, listening_socket
 
     check_public_url(settings)
     location = parse_location(settings.store)
@@ -88,9 +88,9 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
     from bandstand._util.clock import system_clock
     from bandstand.store.database.connection import open_store
     from bandstand.web.logs import set_up_logging
-    from bandstand.web.security.bind_checks import check_exposure, shown_address
-    from bandstand.web.server import on_air
+    from bandstand.web.security.access import check_exposure, shown_address
     from bandstand.web.server import serve as serve_app
+    from bandstand.web.server import server_context
 
     with open_store(settings.store) as store:
         check_exposure(settings, store)
@@ -98,7 +98,7 @@ def _serve(settings: Settings, listening: socket.socket) -> None:
         _warn(settings)
         set_up_logging(settings)
         with (
-            on_air(store, settings, clock=system_clock) as context,
+            server_context(store, settings, clock=system_clock) as context,
             showing(context.scanner),
         ):
             address = shown_address(listening)
@@ -127,7 +127,7 @@ def _check_folders(settings: Settings, store: Store) -> None:
 
 
 def _warn(settings: Settings) -> None:
-    from bandstand.web.security.bind_checks import is_loopback
+    from bandstand.web.security.access import is_loopback
 
     if settings.public_url is None and not is_loopback(settings.listen):
         click.echo(

@@ -185,7 +185,7 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
 
 def _check_server(settings: Settings) -> None:
     """Refuse a port or an address that the server could not use later."""
-    from bandstand.web.security.bind_checks import check_public_url, listening_socket
+    from bandstand.web.security.access import check_public_url, listening_socket
 
     check_public_url(settings)
     with closing(listening_socket(settings.listen, settings.port)):

@@ -1,4 +1,4 @@
-"""The app: one context, every router in `routes`, and the gate before them."""
+"""The app: one context, every router in `routes`, and the middleware around them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from fastapi import APIRouter, FastAPI
 
 from bandstand.web import openapi, routes
 from bandstand.web.http import problems
-from bandstand.web.requests import middleware as gate
-from bandstand.web.requests.guards import check_policies
+from bandstand.web.requests.authentication import check_policies
+from bandstand.web.requests.middleware import SecurityMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> FastAPI:
-    """Return the app that serves a context; ValueError if a route does not say whom it is for."""
+    """Return the app that serves a context; ValueError if a route declares no policy."""
     app = FastAPI(
         title="Bandstand",
-        summary="A radio that learns you.",
+        summary="A radio that learns your taste.",
         version="1",
         docs_url=None,
         redoc_url=None,
-        openapi_url=None,  # served by a route of ours, which has a policy like every other
+        openapi_url=None,  # served by a route of `status`, which has a policy like every other
         redirect_slashes=False,
     )
     app.state.context = context
@@ -38,7 +38,7 @@ def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> 
     problems.install(app)
     app.state.routes = [route for router in chosen for route in router.routes]
     openapi.install(app, app.state.routes)
-    app.add_middleware(gate.Gate, context=context)
+    app.add_middleware(SecurityMiddleware, context=context)
     return app
 
 

@@ -1,4 +1,4 @@
-"""The description of the API, with what FastAPI cannot know: policies, bodies, the error shape."""
+"""The OpenAPI description, completed by policies, bodies and the shape of errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from bandstand.web.http.strict_json import BodyReader
-from bandstand.web.requests.guards import policy_of
-from bandstand.web.security import cookies
+from bandstand.web.http.request_input import BodyReader
+from bandstand.web.requests.authentication import policy_of
+from bandstand.web.security import browser_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ _MEANINGS: Final = {
     400: "The request is malformed, or for another host.",
     401: "Log in first; or the name, password or token is wrong.",
     403: "Not allowed: for administrators only, or sent by another site's page.",
-    404: "There is no such thing, or it is somebody else's.",
+    404: "There is no such thing, or it belongs to another account.",
     408: "The body came too slowly.",
     409: "It does not go with what is already there, or with a rule of the study.",
     413: "The body is too large.",
@@ -63,12 +63,12 @@ _CHANGING: Final = (403, 409, 507)
 
 
 def install(app: FastAPI, routes: list[BaseRoute]) -> None:
-    """Let an app describe itself when it is first asked; `routes` are those of all its routers."""
+    """Install the description, made at the first request; `routes` are those of all routers."""
 
     @cache
     def describe() -> dict[str, Any]:
         with warnings.catch_warnings():
-            # FastAPI gives GET and HEAD of one route the same id; `_complete` tells them apart.
+            # FastAPI gives GET and HEAD of one route the same id; `_complete` renames them.
             warnings.filterwarnings("ignore", "Duplicate Operation ID")
             return _described(app, routes)
 
@@ -81,7 +81,7 @@ def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
     )
     components = schema.setdefault("components", {})
     components["schemas"] = {**_own_schemas(components), "Problem": _PROBLEM}
-    name = cookies.name_of(app.state.context.access)
+    name = browser_sessions.cookie_name(app.state.context.access)
     components["securitySchemes"] = {
         "session": {"type": "apiKey", "in": "cookie", "name": name},
     }
@@ -132,7 +132,7 @@ def _complete(
 
 
 def _in_words_of_json_schema(schema: Any) -> Any:
-    """Return a schema with the limits of `queries.Whole`, which pydantic calls by its own names."""
+    """Return a schema with the limits of `Whole` under JSON Schema's names, not pydantic's."""
     if isinstance(schema, list):
         return [_in_words_of_json_schema(part) for part in schema]
     if not isinstance(schema, dict):
@@ -157,6 +157,6 @@ def _body_model(route: APIRoute) -> Any:
 def _body(model: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(schema.pop("$defs", {}))
-    schemas[model.__name__] = schema
-    reference = {"$ref": f"#/components/schemas/{model.__name__}"}
+    schemas[schema["title"]] = schema
+    reference = {"$ref": f"#/components/schemas/{schema['title']}"}
     return {"required": True, "content": {"application/json": {"schema": reference}}}

@@ -1,7 +1,7 @@
-"""Put the app on the air: all its parts together, and uvicorn until somebody says stop.
+"""The server: all parts of the app together, run by uvicorn until a signal.
 
-Told to stop (SIGTERM, SIGINT), the server takes no more connections, answers what was asked,
-ends streams that have no end of their own, lets the scan go, and is gone within ten seconds.
+On SIGTERM or SIGINT the server accepts no more connections, answers pending requests, ends endless
+streams, stops the scan, and exits within ten seconds.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bandstand.radio.background import CatalogueWatcher
 from bandstand.radio.service import Radio
 from bandstand.store import sessions
 from bandstand.web.app import create_app
-from bandstand.web.http.http_timeouts import protocol
+from bandstand.web.http.timeouts import TimeoutProtocol
 from bandstand.web.requests.context import make_context
-from bandstand.web.security.bind_checks import BACKLOG
+from bandstand.web.security.access import BACKLOG
 
 if TYPE_CHECKING:
     import socket
@@ -35,19 +35,18 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from bandstand.web.requests.context import Context
 
-_SECONDS_TO_ANSWER: Final = 4  # what was asked before the server was told to stop
+_SHUTDOWN_SECONDS: Final = 4  # for requests that are pending at a signal
 _OTHER_FILES: Final = 256  # the store, logs, children
-_SECONDS_KEPT_ALIVE: Final = 20  # a connection on which nothing is asked
+_KEEP_ALIVE_SECONDS: Final = 20
 
 
 @contextmanager
-def on_air(
+def server_context(
     store: Store, settings: Settings, *, clock: Clock, guest: str | None = None
 ) -> Iterator[Context]:
-    """Give the context of a server with everything in it; the scanner waits to be started.
+    """Yield the context of a whole server; its scanner is not started yet.
 
-    `guest` is the name of the account that acts for whoever is not logged in: for a demo on this
-    computer.
+    `guest` is the name of the account of visitors without a session: for a demo on this computer.
     """
     with ExitStack() as parts:
         radio = Radio(store, clock=clock, listener_cache_mb=settings.listener_cache_mb)
@@ -94,10 +93,10 @@ def on_air(
 def serve(
     context: Context, listening: socket.socket, *, on_start: Callable[[], None] = lambda: None
 ) -> None:
-    """Answer requests until a signal says stop; to be called by the main thread."""
+    """Answer requests until a signal; to be called by the main thread."""
     config = uvicorn.Config(
         create_app(context),
-        http=protocol(),
+        http=TimeoutProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -106,17 +105,17 @@ def serve(
         server_header=False,
         backlog=BACKLOG,
         limit_concurrency=context.settings.max_connections,
-        timeout_keep_alive=_SECONDS_KEPT_ALIVE,
-        timeout_graceful_shutdown=_SECONDS_TO_ANSWER,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     _allow_many_files(context.settings.max_connections)
     return_large_blocks()
-    with _signals_without_effect():
+    with _signals_ignored():
         _Server(config, context, on_start).run([listening])
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which tells the other parts when it begins and when it was told to stop."""
+    """uvicorn's server, with hooks for its start and for signals."""
 
     def __init__(
         self, config: uvicorn.Config, context: Context, on_start: Callable[[], None]
@@ -127,7 +126,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # What is there by now stays; to look through it again and again would cost time.
+        # What exists by now stays: the garbage collector need not scan it again and again.
         gc.collect()
         gc.freeze()
         self._on_start()
@@ -142,7 +141,7 @@ class _Server(uvicorn.Server):
 
 
 def _allow_many_files(connections: int) -> None:
-    """Let this process have a socket and a file open for each connection, if the system agrees."""
+    """Raise the limit of open files to a socket and a file per connection, if that is allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * connections + _OTHER_FILES
     if hard != resource.RLIM_INFINITY:
@@ -153,8 +152,8 @@ def _allow_many_files(connections: int) -> None:
 
 
 @contextmanager
-def _signals_without_effect() -> Iterator[None]:
-    """Let a signal that has stopped the server do no more: uvicorn raises it again afterwards."""
+def _signals_ignored() -> Iterator[None]:
+    """Ignore the signal that has stopped the server: uvicorn raises it again afterwards."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before: dict[int, Any] = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:

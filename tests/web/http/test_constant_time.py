@@ -7,8 +7,7 @@ import threading
 
 import pytest
 
-from bandstand.web.http.constant_time import paced
-from bandstand.web.http.thread_pools import Workers
+from bandstand.web.http.concurrency import ThreadPool, reply_at
 
 PACE = 0.2  # seconds
 
@@ -32,7 +31,7 @@ async def _timed(name: str) -> tuple[str, float]:
     began = loop.time()
     works = {"soon": _soon, "late": _late, "wrong": _wrong}
     try:
-        said = await paced(works[name](), at=began + PACE)
+        said = await reply_at(works[name](), at=began + PACE)
     except LookupError as problem:
         said = str(problem)
     return said, loop.time() - began
@@ -53,7 +52,7 @@ def test_what_takes_longer_comes_when_it_is_ready() -> None:
 
 def test_a_time_that_has_passed_is_no_reason_to_wait() -> None:
     async def asked() -> str:
-        return await paced(_soon(), at=0.0)
+        return await reply_at(_soon(), at=0.0)
 
     assert asyncio.run(asked()) == "soon"
 
@@ -66,7 +65,7 @@ def test_the_work_begins_at_once() -> None:
             begun.set()
 
         loop = asyncio.get_running_loop()
-        waiting = asyncio.create_task(paced(work(), at=loop.time() + 3_600))
+        waiting = asyncio.create_task(reply_at(work(), at=loop.time() + 3_600))
         await begun.wait()
         is_waiting = not waiting.done()
         waiting.cancel()
@@ -88,9 +87,9 @@ def test_work_that_nobody_waits_for_any_more_is_done_all_the_same(fails: bool) -
             raise LookupError(msg)
 
     async def asked() -> None:
-        workers = Workers(1)
+        workers = ThreadPool(1)
         loop = asyncio.get_running_loop()
-        waiting = asyncio.create_task(paced(workers.run(work), at=loop.time() + 3_600))
+        waiting = asyncio.create_task(reply_at(workers.run(work), at=loop.time() + 3_600))
         await asyncio.sleep(0.05)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

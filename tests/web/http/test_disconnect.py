@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
-from bandstand.web.http.disconnect import while_here
+from bandstand.web.http.concurrency import connected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def request_with(messages: Sequence[str]) -> Request:
 
 async def told(messages: Sequence[str]) -> bool:
     """Return whether the client counts as there once all messages have come."""
-    async with while_here(request_with(messages)) as is_here:
+    async with connected(request_with(messages)) as is_here:
         await asyncio.sleep(0.05)
         return is_here()
 
@@ -55,7 +55,7 @@ def test_a_playlist_ends_when_nobody_wants_it(world: World) -> None:
 
 def test_the_watch_ends_with_the_question() -> None:
     async def watched() -> int:
-        async with while_here(request_with([])):
+        async with connected(request_with([])):
             pass
         await asyncio.sleep(0)
         return len(asyncio.all_tasks())

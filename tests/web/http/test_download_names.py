@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bandstand.web.http.download_names import disposition, safe_name
+from bandstand.web.http.files import disposition, safe_name
 
 _ONE_NAME = re.compile(
     r"attachment; filename=\"([^\"\\/:*?<>|\x00-\x1f\x7f]+)\.m3u8\""

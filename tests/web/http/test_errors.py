@@ -76,7 +76,7 @@ def test_the_log_knows_where_by_the_request_id(
     request_id = answer.json()["error"]["request_id"]
     (line,) = [r.getMessage() for r in caplog.records if r.name == "bandstand.web"]
     assert line.startswith(f"{request_id} RuntimeError")
-    assert "routes/events.py" in line
+    assert "routes/listening.py" in line
     assert PLANTED not in line
 
 

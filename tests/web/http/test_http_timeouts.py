@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from bandstand.web.http.http_timeouts import PatientProtocol
+from bandstand.web.http.timeouts import TimeoutProtocol
 from tests.fixtures.web.servers import serving
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ BLOCK = b"x" * (1 << 20)
 SOON = 1.0  # seconds; of patience the protocol has a fifth of that
 
 
-class Hasty(PatientProtocol):
+class Hasty(TimeoutProtocol):
     """A protocol whose patience is over soon."""
 
     stalled_seconds = SOON / 5
 
 
-class Endless(PatientProtocol):
+class Endless(TimeoutProtocol):
     """The twin: one that waits for ever."""
 
     stalled_seconds = 1e9
@@ -41,7 +41,7 @@ async def endless(_scope: Scope, _receive: Receive, send: Send) -> None:
         await asyncio.sleep(0)
 
 
-async def connections_left(kind: type[PatientProtocol], *, takes: bool) -> int:
+async def connections_left(kind: type[TimeoutProtocol], *, takes: bool) -> int:
     """Return how many connections there are some time after one has asked for something."""
     state = ServerState()
     config = uvicorn.Config(endless, log_config=None, access_log=False, lifespan="off")
@@ -70,7 +70,7 @@ async def connections_left(kind: type[PatientProtocol], *, takes: bool) -> int:
     ("kind", "takes", "left"), [(Hasty, False, 0), (Hasty, True, 1), (Endless, False, 1)]
 )
 def test_who_takes_nothing_for_long_is_hung_up_on(
-    kind: type[PatientProtocol],
+    kind: type[TimeoutProtocol],
     takes: bool,
     left: int,
 ) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.web.http.listener_queue import WAITING, Turns
+from bandstand.web.http.concurrency import MAX_WAITING_PER_LISTENER, ListenerQueue, ThreadPool
 from bandstand.web.http.problems import Problem
-from bandstand.web.http.thread_pools import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -22,8 +21,8 @@ THREADS = 4
 
 
 @pytest.fixture
-def workers() -> Iterator[Workers]:
-    made = Workers(THREADS)
+def workers() -> Iterator[ThreadPool]:
+    made = ThreadPool(THREADS)
     yield made
     made.close()
 
@@ -40,17 +39,17 @@ async def answered_meanwhile(ask: Ask, *, within: float) -> bool:
     return bool(done)
 
 
-def test_who_asks_for_much_keeps_nobody_waiting(workers: Workers) -> None:
-    assert asyncio.run(answered_meanwhile(Turns(workers).run, within=60))
+def test_who_asks_for_much_keeps_nobody_waiting(workers: ThreadPool) -> None:
+    assert asyncio.run(answered_meanwhile(ListenerQueue(workers).run, within=60))
 
 
-def test_threads_that_everybody_may_take_all_of_are_found_out(workers: Workers) -> None:
+def test_threads_that_everybody_may_take_all_of_are_found_out(workers: ThreadPool) -> None:
     alone = answered_meanwhile(lambda _, work: workers.run(work), within=0.5)
     assert not asyncio.run(alone)
 
 
-def test_questions_of_one_listener_are_answered_one_after_the_other(workers: Workers) -> None:
-    turns, here, most = Turns(workers), [], []
+def test_questions_of_one_listener_are_answered_one_after_the_other(workers: ThreadPool) -> None:
+    turns, here, most = ListenerQueue(workers), [], []
 
     def work(number: int) -> int:
         here.append(number)
@@ -63,28 +62,28 @@ def test_questions_of_one_listener_are_answered_one_after_the_other(workers: Wor
 
     assert asyncio.run(ask()) == list(range(20))
     assert set(most) == {1}
-    assert not turns._lines
+    assert not turns.waiting
 
 
-def test_too_many_questions_are_refused_and_those_before_are_answered(workers: Workers) -> None:
-    turns = Turns(workers)
+def test_too_many_questions_are_refused_and_those_before_are_answered(workers: ThreadPool) -> None:
+    turns = ListenerQueue(workers)
 
     async def ask() -> list[object]:
-        questions = [turns.run("ann", int, "7") for _ in range(WAITING + 6)]
+        questions = [turns.run("ann", int, "7") for _ in range(MAX_WAITING_PER_LISTENER + 6)]
         return await asyncio.gather(*questions, return_exceptions=True)
 
     answers = asyncio.run(ask())
     refused = [one for one in answers if isinstance(one, Problem)]
     assert len(refused) == 5
     assert {(one.status, one.code) for one in refused} == {(503, "busy")}
-    assert answers.count(7) == WAITING + 1
-    assert not turns._lines
+    assert answers.count(7) == MAX_WAITING_PER_LISTENER + 1
+    assert not turns.waiting
 
 
 def test_a_question_that_fails_or_is_given_up_lets_the_next_have_its_turn(
-    workers: Workers,
+    workers: ThreadPool,
 ) -> None:
-    turns = Turns(workers)
+    turns = ListenerQueue(workers)
 
     async def ask() -> object:
         with pytest.raises(ZeroDivisionError):
@@ -99,13 +98,13 @@ def test_a_question_that_fails_or_is_given_up_lets_the_next_have_its_turn(
         return await turns.run("ann", int, "7")
 
     assert asyncio.run(ask()) == 7
-    assert not turns._lines
+    assert not turns.waiting
 
 
-def test_what_is_soon_done_waits_behind_nobodys_long_lists(workers: Workers) -> None:
+def test_what_is_soon_done_waits_behind_nobodys_long_lists(workers: ThreadPool) -> None:
     """Every thread for long questions is taken; the next song has threads of its own."""
-    quick = Workers(1, name="quick")
-    turns = Turns(workers)
+    quick = ThreadPool(1, name="quick")
+    turns = ListenerQueue(workers)
 
     async def answered(ask: Callable[..., Any], *, within: float) -> bool:
         over = threading.Event()
@@ -118,17 +117,17 @@ def test_what_is_soon_done_waits_behind_nobodys_long_lists(workers: Workers) -> 
         await asyncio.gather(song, *long)
         return bool(done)
 
-    assert asyncio.run(answered(Turns(quick, beside=turns).run, within=60))
+    assert asyncio.run(answered(ListenerQueue(quick, beside=turns).run, within=60))
     assert not asyncio.run(answered(turns.run, within=0.5))  # planted: all share the threads
     quick.close()
 
 
 def test_questions_of_one_listener_are_in_one_line_whatever_threads_they_have(
-    workers: Workers,
+    workers: ThreadPool,
 ) -> None:
-    quick, here, most = Workers(THREADS, name="quick"), [], []
-    turns = Turns(workers)
-    both = (turns, Turns(quick, beside=turns))
+    quick, here, most = ThreadPool(THREADS, name="quick"), [], []
+    turns = ListenerQueue(workers)
+    both = (turns, ListenerQueue(quick, beside=turns))
 
     def work(number: int) -> int:
         here.append(number)
@@ -143,5 +142,5 @@ def test_questions_of_one_listener_are_in_one_line_whatever_threads_they_have(
 
     assert asyncio.run(ask()) == list(range(20))
     assert set(most) == {1}
-    assert not turns._lines
+    assert not turns.waiting
     quick.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.web.http.ranges import Entity, plan, wanted_part
+from bandstand.web.http.files import Entity, plan, wanted_part
 from tests.fixtures.web.range_cases import seeded, wrong_answers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.web.http.problems import Problem
-from bandstand.web.http.strict_json import DEEPEST, parse
+from bandstand.web.http.request_input import MAX_DEPTH, parse
 
 BROKEN = {
     "nothing": b"",
@@ -36,7 +36,7 @@ BROKEN = {
     "a text that never ends": b'"' + b'\\"' * 50_000,
     "a text that never ends, further down": b'{"name": "' + b'\\"' * 50_000,
     "quotes in no text": b'\\"' * 50_000,
-    "one level too many": b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1),
+    "one level too many": b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
 }
 UNUSABLE = {
     "NaN": b'{"stars": NaN}',

@@ -9,14 +9,18 @@ import threading
 
 import pytest
 
+from bandstand.web.http.concurrency import ThreadPool
 from bandstand.web.http.problems import Problem
-from bandstand.web.http.thread_pools import Workers
-from bandstand.web.security.password_pool import AT_ONCE, WAITING, PasswordDesk
+from bandstand.web.security.passwords import (
+    HASHING_THREADS,
+    MAX_WAITING_HASHES,
+    PasswordPool,
+)
 
 
 def test_what_finds_no_room_is_told_to_come_back() -> None:
     async def crowd() -> list[object]:
-        workers, go = Workers(threads=2, waiting=3), threading.Event()
+        workers, go = ThreadPool(threads=2, waiting=3), threading.Event()
         waiting = [asyncio.ensure_future(workers.run(go.wait, 60)) for _ in range(20)]
         await asyncio.sleep(0)  # until all have come
         await asyncio.sleep(0)
@@ -38,7 +42,7 @@ def test_there_is_room_again_after_failures() -> None:
         raise RuntimeError(msg)
 
     async def try_often() -> int:
-        workers = Workers(threads=1, waiting=0)
+        workers = ThreadPool(threads=1, waiting=0)
         for _ in range(10):
             with pytest.raises(RuntimeError, match="planned"):
                 await workers.run(fail)
@@ -66,15 +70,17 @@ def test_at_most_two_passwords_are_hashed_at_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("bandstand.web.security.passwords.hashed", hashed)
 
     async def crowd() -> list[object]:
-        desk = PasswordDesk()
+        desk = PasswordPool()
         hashing = [desk.hashed("x") for _ in range(200)]
         found = await asyncio.gather(*hashing, return_exceptions=True)
         desk.close()
         return list(found)
 
     found = asyncio.run(crowd())
-    assert most == AT_ONCE
-    assert sum(isinstance(one, Problem) for one in found) == 200 - AT_ONCE - WAITING
+    assert most == HASHING_THREADS
+    assert (
+        sum(isinstance(one, Problem) for one in found) == 200 - HASHING_THREADS - MAX_WAITING_HASHES
+    )
 
 
 def test_those_who_hash_stand_back_and_nobody_else_does() -> None:
@@ -82,7 +88,7 @@ def test_those_who_hash_stand_back_and_nobody_else_does() -> None:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     async def ask() -> tuple[int, int]:
-        nice, plain = Workers(1, niceness=10), Workers(1)
+        nice, plain = ThreadPool(1, niceness=10), ThreadPool(1)
         found = await nice.run(niceness), await plain.run(niceness)
         nice.close()
         plain.close()

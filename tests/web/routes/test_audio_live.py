@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.web.security import cookies
+from bandstand.web.security import browser_sessions
 from bandstand.web.security.access import Access
 from tests.fixtures.music.audio_files import wav
 from tests.fixtures.web.servers import serving
@@ -66,7 +66,7 @@ def ask(server: Server, stack: ExitStack, target: str) -> socket.socket:
     """Return a connection on which a song was asked for, and its first bytes have come."""
     connection = socket.create_connection(("127.0.0.1", int(server.port)), timeout=60)
     stack.callback(connection.close)
-    cookie = f"{cookies.name_of(Access())}={server.tokens['ben']}"
+    cookie = f"{browser_sessions.cookie_name(Access())}={server.tokens['ben']}"
     head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n"
     connection.sendall(head.encode())
     assert connection.recv(12) == b"HTTP/1.1 200"

@@ -12,7 +12,7 @@ from bandstand.settings import Settings
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.web.app import create_app
-from bandstand.web.server import on_air
+from bandstand.web.server import server_context
 from tests.fixtures.store.examples import analysis
 from tests.fixtures.web.worlds import Clock, World
 from tests.web.routes.test_songs import pages
@@ -83,7 +83,7 @@ def test_an_empty_library_is_no_error(tmp_path: Path) -> None:
     clock = Clock()
     with (
         open_store(str(tmp_path / "radio.db"), now=clock()) as store,
-        on_air(store, Settings(), clock=clock) as context,
+        server_context(store, Settings(), clock=clock) as context,
         asyncio.Runner() as runner,
     ):
         world = World(store, context, create_app(context), clock, runner)

@@ -11,7 +11,7 @@ import pytest
 from bandstand.store import accounts
 from bandstand.store.database.schema import SESSION
 from bandstand.web.security import passwords
-from bandstand.web.security.cookies import NAME, SECURE_NAME
+from bandstand.web.security.browser_sessions import NAME, SECURE_NAME
 from tests.fixtures.web.worlds import PASSWORD, World, make_world
 
 if TYPE_CHECKING:
@@ -123,14 +123,14 @@ def test_a_session_that_ends_while_the_store_is_asked_does_not_come_back(world: 
     account = world.account("Ann")
     ann = world.member(account)
     cache = world.context.sessions
-    asked = cache._ask
+    asked = cache._load
 
     def slow(token: str) -> object:
         found = asked(token)
         cache.forget(account.id)  # in between
         return found
 
-    cache._ask = slow  # type: ignore[method-assign,assignment]
+    cache._load = slow  # type: ignore[method-assign,assignment]
     ann.ask("GET", "/api/session")
     assert not cache._entries
 
@@ -237,7 +237,7 @@ def test_an_account_without_a_password_has_the_same_check_made(
     real = passwords.check
 
     def watched(kept: str | None, password: str) -> passwords.Verdict:
-        checked.append(passwords._nobodys() if kept is None else kept)
+        checked.append(passwords._unmatchable_hash() if kept is None else kept)
         return real(kept, password)
 
     monkeypatch.setattr(passwords, "check", watched)
@@ -252,14 +252,14 @@ def test_an_account_without_a_password_has_the_same_check_made(
 def test_two_hundred_guesses_at_once_are_checked_five_times(world: World) -> None:
     world.account("Ann")
     checks = 0
-    real = world.context.desk.check
+    real = world.context.password_pool.check
 
     async def counted(kept: str | None, password: str) -> passwords.Verdict:
         nonlocal checks
         checks += 1
         return await real(kept, password)
 
-    world.context.desk.check = counted  # type: ignore[method-assign]
+    world.context.password_pool.check = counted  # type: ignore[method-assign]
     client = world.stranger()
 
     async def guess() -> list[Answer]:

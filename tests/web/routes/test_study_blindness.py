@@ -23,9 +23,9 @@ from bandstand.core.recommender import Recommender
 from bandstand.core.registry import ALGORITHMS, algorithm_named
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.study.design import PAPER_ALGORITHMS
-from bandstand.web.http import listener_queue as turns
+from bandstand.web.http import concurrency
 from bandstand.web.routes import study as study_routes
-from bandstand.web.routes._study_json import offer_json
+from bandstand.web.routes.study import offer_json
 from tests.fixtures.web.studies import Participant, begin_study, participant
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ def test_answers_that_come_when_they_are_ready_are_found_out(
     async def at_once(work: Any, *, at: float) -> Any:  # noqa: ARG001
         return await work
 
-    monkeypatch.setattr(study_routes, "paced", at_once)
+    monkeypatch.setattr(study_routes, "reply_at", at_once)
     assert told_by_time(times(world)) != []
 
 
@@ -381,7 +381,7 @@ def test_one_queue_for_everything_is_found_out(
     """The twin: songs of the study in the queue of all other questions."""
 
     async def chosen(context: Any, _queue: Any, me: Any, arm: str, asked: int) -> Any:
-        return await context.turns.run(me.id, context.study.next, me.id, arm, asked=asked)
+        return await context.queue.run(me.id, context.study.next, me.id, arm, asked=asked)
 
     monkeypatch.setattr(study_routes, "_chosen", chosen)
     assert waits_beside(world, monkeypatch) != []
@@ -401,7 +401,7 @@ def is_let_in(world: World, monkeypatch: pytest.MonkeyPatch) -> bool:
             chosen.release()
 
     monkeypatch.setattr(world.context.study, "next", counted)
-    monkeypatch.setattr(turns, "WAITING", 1)
+    monkeypatch.setattr(concurrency, "MAX_WAITING_PER_LISTENER", 1)
 
     async def ask() -> bool:
         def question() -> asyncio.Task[Answer]:
@@ -439,7 +439,7 @@ def test_a_place_that_is_free_once_a_song_is_chosen_is_found_out(
         try:
             return await queue.run(context.study.next, me.id, arm, asked=asked)
         finally:
-            queue.line.length -= 1
+            queue.waiting.length -= 1
 
     monkeypatch.setattr(study_routes, "_chosen", chosen)
     assert is_let_in(world, monkeypatch)

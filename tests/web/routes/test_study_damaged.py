@@ -31,7 +31,7 @@ def test_a_study_that_cannot_be_read_is_said_to_be(world: World, damage: str) ->
     answer = ann.client.ask("GET", "/api/study")
     assert (answer.status, answer.code) == (503, "study_unreadable")
     message = answer.json()["error"]["message"]
-    assert message == "the study cannot be read; whoever runs the server has to mend it"
+    assert message == "the study cannot be read; the server's operator has to repair it"
     assert ann.ask_to_join().code == "study_unreadable"
     assert ann.client.ask("GET", "/api/session").status == 200
     assert ann.client.ask("GET", "/api/next").status == 200

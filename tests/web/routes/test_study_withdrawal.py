@@ -11,7 +11,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.store import accounts, studies
 from bandstand.store.database import secure_erase
 from bandstand.store.transfer.jsonl import export_lines
-from bandstand.web.security.cookies import NAME
+from bandstand.web.security.browser_sessions import NAME
 from tests.fixtures.web.studies import Participant, begin_study, close_study, invited, participant
 from tests.fixtures.web.worlds import PASSWORD
 

@@ -9,7 +9,7 @@ from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.settings import Settings
 from bandstand.store import accounts
 from bandstand.store.database.connection import Store, open_store
-from bandstand.web.security.bind_checks import (
+from bandstand.web.security.access import (
     check_exposure,
     is_loopback,
     listening_socket,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.requests import cookie_parser
 
-from bandstand.web.requests import middleware as gate
+from bandstand.web.requests import middleware
 from bandstand.web.security.access import Access
-from bandstand.web.security.cookies import NAME, without_others
+from bandstand.web.security.browser_sessions import NAME, strip_foreign_cookies
 
 if TYPE_CHECKING:
     from tests.fixtures.web.worlds import World
@@ -19,7 +19,7 @@ SLOW = 'theme="' + "\\1" * 1_000 + '"'
 
 
 def only(*cookies: bytes) -> list[bytes]:
-    found = without_others([(b"cookie", cookie) for cookie in cookies], Access())
+    found = strip_foreign_cookies([(b"cookie", cookie) for cookie in cookies], Access())
     assert all(name == b"cookie" for name, _ in found)
     return [value for _, value in found]
 
@@ -48,7 +48,7 @@ def test_only_our_own_token_is_kept(brought: bytes, kept: list[bytes]) -> None:
 
 def test_other_headers_stay_as_they_are() -> None:
     headers = [(b"host", b"localhost"), (b"range", b"bytes=0-1"), (b"cookie", b"a=b")]
-    assert without_others(headers, Access()) == headers[:2]
+    assert strip_foreign_cookies(headers, Access()) == headers[:2]
 
 
 def test_cookies_of_other_servers_are_not_even_read(
@@ -60,7 +60,7 @@ def test_cookies_of_other_servers_are_not_even_read(
 def test_a_gate_that_lets_every_cookie_in_is_found_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "without_others", lambda headers, _: headers)
+    monkeypatch.setattr(middleware, "strip_foreign_cookies", lambda headers, _: headers)
     assert _what_is_read(world, monkeypatch) == [f"{SLOW}; {NAME}=abc"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from bandstand.store.accounts import all_accounts
 from bandstand.store.events.events import end
 from bandstand.web.app import create_app
-from bandstand.web.requests import middleware as gate
+from bandstand.web.requests import middleware
 from tests.fixtures.web.requests import HOST, Client
 from tests.fixtures.web.walking import UNSAFE, Operation, operations
 
@@ -60,7 +60,7 @@ def test_a_gate_without_the_rule_is_found_out(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin: where every page is believed, a foreign one stores a rating."""
-    monkeypatch.setattr(gate._Passage, "_is_from_our_page", lambda *_: True)
+    monkeypatch.setattr(middleware._Exchange, "_is_from_our_page", lambda *_: True)
     client = Client(create_app(shared_world.context), shared_world.runner)
     client.cookies = shared_world.listener(f"naive {secrets.token_hex(4)}").cookies
     event = {"key": "1", "kind": "rating", "song": shared_world.songs[0], "stars": 4}

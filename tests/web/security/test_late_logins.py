@@ -92,4 +92,4 @@ def _meanwhile(world: World, change: Callable[[Connection], None]) -> None:
         world.context.sessions.forget_all()
         return Verdict(matches=True)
 
-    world.context.desk.check = check  # type: ignore[method-assign,assignment]
+    world.context.password_pool.check = check  # type: ignore[method-assign,assignment]

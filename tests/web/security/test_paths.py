@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from bandstand.web.app import create_app
-from bandstand.web.requests.guards import _listener
+from bandstand.web.requests.authentication import _listener
 from tests.fixtures.web.requests import HOST, Client
 from tests.fixtures.web.walking import operations
 

@@ -151,7 +151,7 @@ def test_spaces_around_a_name_give_no_new_guesses() -> None:
 def test_a_throttle_that_takes_names_as_they_are_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bandstand.web.security.throttle._person", str)
+    monkeypatch.setattr("bandstand.web.security.throttle._name_key", str)
     throttle = Throttle(Timer())
     slots = [throttle.take("203.0.113.7", name) for name in SPELLINGS * 5]
     assert sum(isinstance(slot, Slot) for slot in slots) > PAIR_FAILURES

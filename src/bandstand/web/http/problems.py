@@ -1,4 +1,4 @@
-"""The one shape of every error, and how each exception becomes one.
+"""The shape of every error, and its making from exceptions.
 
     {"error": {"code": "not_found", "message": "there is no such song", "request_id": "…"}}
 
@@ -57,13 +57,13 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (StudyUnreadableError, 503, "study_unreadable"),
     (StoreError, 503, "store_unavailable"),
 )
-# What is wrong with the store is the operator's business: the log says it, with names and places.
+# Details of the store are for the operator: they are in the log.
 _STORE_MESSAGES: Final = {
     "store_full": "the store's disk is full; nothing was stored",
     "store_busy": "the store is busy; nothing was stored; try again",
     "store_failed": "the store's disk has failed; nothing is stored until the server is restarted",
     "store_unavailable": "the store cannot be reached; nothing was stored",
-    "study_unreadable": "the study cannot be read; whoever runs the server has to mend it",
+    "study_unreadable": "the study cannot be read; the server's operator has to repair it",
 }
 _HTTP_CODES: Final = {
     400: "bad_request",
@@ -77,7 +77,7 @@ _HTTP_CODES: Final = {
 class Problem(Exception):  # noqa: N818  # a refusal is no defect of the program
     """A refusal with its status, code and message; raise it from anywhere in a request.
 
-    `until` is when it would not be refused, in UTC milliseconds, where that is known.
+    `until` is when the refusal ends, in UTC milliseconds, where that is known.
     """
 
     def __init__(
@@ -101,32 +101,32 @@ class Problem(Exception):  # noqa: N818  # a refusal is no defect of the program
 
 
 def login_required() -> Problem:
-    """Return what everybody hears who has to log in first, for whatever reason."""
+    """Return the refusal of a request without a session."""
     return Problem(401, "login_required", "log in first")
 
 
 def another_account() -> Problem:
-    """Return what a page hears that does not know yet who has logged in since."""
-    return Problem(409, "another_account", "somebody else is logged in here now")
+    """Return the refusal of a page that does not know yet that the account has changed."""
+    return Problem(409, "another_account", "another account is logged in here now")
 
 
 def not_found(what: str = "page") -> Problem:
-    """Return what is said of things that are not there, or that belong to somebody else."""
+    """Return the refusal for things that do not exist, or belong to another account."""
     return Problem(404, "not_found", f"there is no such {what}")
 
 
 def too_many(seconds: float, message: str = "too many attempts; wait a while") -> Problem:
-    """Return a refusal that says when to come back."""
+    """Return a refusal that says when to try again."""
     return Problem(429, "too_many", message, {"Retry-After": str(max(1, round(seconds + 0.5)))})
 
 
 def busy(message: str = "the server is busy; try again") -> Problem:
-    """Return a refusal of what would have to wait for too long."""
+    """Return a refusal by a full queue."""
     return Problem(503, "busy", message, {"Retry-After": str(RETRY_AFTER)})
 
 
 def answer(problem: Problem, request_id: str) -> JSONResponse:
-    """Return a problem in the one shape."""
+    """Return a problem as a response."""
     body: dict[str, str | int] = {
         "code": problem.code,
         "message": problem.message,
@@ -138,7 +138,7 @@ def answer(problem: Problem, request_id: str) -> JSONResponse:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return what a client is told of an error.
+    """Turn an exception into the problem that its client sees.
 
     >>> problem_of(InvalidInputError("stars must be between 1 and 5, got 9")).message
     'stars must be between 1 and 5'
@@ -148,7 +148,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
         return _of_http(error)
     if isinstance(error, RequestValidationError):
-        return _of_validation(error.errors())
+        return invalid_fields(error.errors())
     if isinstance(error, RefusedError):
         return _of_rule(error)
     for kind, status, code in _KINDS:
@@ -158,16 +158,10 @@ def problem_of(error: Exception) -> Problem:
     return Problem(500, "internal", "something went wrong; the log of the server knows more")
 
 
-def invalid_fields(errors: Sequence[Any]) -> Problem:
-    """Return what pydantic found, without what it found it in."""
-    return _of_validation(errors)
-
-
 def note(error: Exception, problem: Problem, request_id: str) -> None:
-    """Write down an error that is the server's own.
+    """Log an error of the server itself.
 
-    Of an unexpected one only its kind and the lines it went through: its message may quote a
-    password or a token.
+    Of an unexpected one only its type and its stack: its message may quote a password or a token.
     """
     if isinstance(error, StoreError):
         LOG.error("%s %s: %s", request_id, problem.code, " ".join(str(error).split()))
@@ -178,7 +172,7 @@ def note(error: Exception, problem: Problem, request_id: str) -> None:
 
 
 def install(app: FastAPI) -> None:
-    """Let an app answer every error in the one shape."""
+    """Install the handlers of all errors in an app."""
     for kind in (Problem, HTTPException, RequestValidationError, BandstandError):
         app.add_exception_handler(kind, _handle)
 
@@ -196,7 +190,7 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> str:
-    """Return what a path can be asked; Starlette names only those of the first route of it."""
+    """Return the methods of a path; Starlette names only those of its first route."""
     routes: list[APIRoute] = request.app.state.routes
     fitting = [route for route in routes if route.path_regex.match(request.scope["path"])]
     return ", ".join(sorted({method for route in fitting for method in route.methods or ()}))
@@ -209,13 +203,14 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_rule(error: RefusedError) -> Problem:
-    """Return what a participant of a study is told: the whole sentence, since it is about them."""
-    if error.code == "not_yours":  # nor whether there is such a part
+    """Return the refusal by a rule of the study, with its whole sentence."""
+    if error.code == "not_yours":  # the answer must not reveal whether there is such a part
         return not_found(what="part of a study")
     return Problem(409, error.code, error.message[:_LONGEST_MESSAGE], until=error.until)
 
 
-def _of_validation(errors: Sequence[Any]) -> Problem:
+def invalid_fields(errors: Sequence[Any]) -> Problem:
+    """Return the first finding of pydantic, without the value it found it in."""
     first = errors[0]
     if first["type"] == "extra_forbidden":  # its place is a word of the client's
         return Problem(422, "invalid", "there must be no fields but the documented ones")
@@ -229,5 +224,5 @@ def _of_validation(errors: Sequence[Any]) -> Problem:
 
 
 def _expected(error: Exception) -> str:
-    """Return the part of our own messages that says what was expected."""
+    """Return the part of our own messages before ", got"."""
     return str(error).partition(", got ")[0][:_LONGEST_MESSAGE]

@@ -1,4 +1,4 @@
-"""What every request can reach: the radio, the store, the sessions, the settings."""
+"""The server's long-lived parts, which every request can reach."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from fastapi import Depends, Request
 
 from bandstand.settings import Settings
 from bandstand.study.service import StudyService
-from bandstand.web.http.listener_queue import Turns
-from bandstand.web.http.thread_pools import Workers
+from bandstand.web.http.concurrency import ListenerQueue, ThreadPool
 from bandstand.web.security.access import Access, access_from
-from bandstand.web.security.password_pool import PasswordDesk
-from bandstand.web.security.session_cache import SessionCache
-from bandstand.web.security.setup_token import SetupToken
+from bandstand.web.security.browser_sessions import SessionCache
+from bandstand.web.security.passwords import PasswordPool, SetupToken
 from bandstand.web.security.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -32,64 +30,63 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LOOKING = 2  # threads
-# More at once would only make all of them late: a choice is work for a processor, and where one
-# is done before the next begins, those who came first have their song sooner and nobody later.
-_CHOOSING = 2
-# Some algorithms take seconds. Those who want them wait for each other, and nobody else for them.
-_PONDERING = 2
+_READ_THREADS = 2
+# Selection is bound by the processor: more threads would delay every song, and speed up none.
+_SELECTION_THREADS = 2
+_SLOW_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Everything that outlives a request. `make_context` makes one, `close` ends its threads."""
+    """The parts that outlive a request. `make_context` makes one, `close` ends its threads."""
 
     store: Store
     radio: Radio
     study: StudyService  # always there; it says so where no study is open
     clock: Clock
     access: Access
-    workers: Workers
-    # For looks at the store that take no time: nobody who rates waits for those who choose songs.
-    looks: Workers
-    choosers: Workers  # for the next song: it waits behind no long list
-    ponderers: Workers  # for whatever an algorithm that is not quick has to say
-    turns: Turns  # for questions about what is known of a listener
-    next_turns: Turns  # the same listeners, for what has to be there at once: the next song
-    slow_turns: Turns  # the same listeners, for what takes long whatever is asked
-    # For songs of a study, apart from all others: who waits for a choice learns how long it takes.
-    study_turns: Turns
-    desk: PasswordDesk
+    pool: ThreadPool
+    read_pool: ThreadPool  # for short reads, so that ratings never queue behind song selection
+    selection_pool: ThreadPool  # for the next song, so that it never queues behind a long list
+    slow_pool: ThreadPool  # for algorithms that take seconds: they delay only each other
+    queue: ListenerQueue  # for questions to a listener's recommender
+    next_queue: ListenerQueue  # the same listeners, in the selection pool
+    slow_queue: ListenerQueue  # the same listeners, in the slow pool
+    # Apart from all others: a request that waited for a study's choice would reveal its duration.
+    study_queue: ListenerQueue
+    password_pool: PasswordPool
     sessions: SessionCache
     throttle: Throttle
     setup: SetupToken
-    # Where a demo serves this computer: the name of the account that acts for strangers.
-    guest: str | None = None
+    guest: str | None = None  # in a demo: the name of the account of visitors without a session
     scanner: Scanner | None = None
     media: Media | None = None
     settings: Settings
     started_at: int
-    # Set when the server is told to stop, so that answers without an end can end.
-    stopping: threading.Event
+    stopping: threading.Event  # set when the server stops, so that endless streams can end
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Return what a change of the store returns; it is on the disk by then."""
+        """Change the store and return the result; it is on the disk by then."""
         return await asyncio.wrap_future(self.radio.write(work))
 
     async def ask(
-        self, turns: Turns, account: str, work: Callable[..., T], *args: Any, **kwargs: Any
+        self, queue: ListenerQueue, account: str, work: Callable[..., T], *args: Any, **kwargs: Any
     ) -> T:
-        """Return the radio's answer to a listener, whose slow algorithm keeps no others waiting."""
-        is_quick = await self.looks.run(self.radio.is_quick, account)
-        return await (turns if is_quick else self.slow_turns).run(account, work, *args, **kwargs)
+        """Ask the radio on behalf of a listener; slow algorithms run in the slow pool."""
+        is_quick = await self.read_pool.run(self.radio.is_quick, account)
+        return await (queue if is_quick else self.slow_queue).run(account, work, *args, **kwargs)
+
+    def forget_account(self, account: str) -> None:
+        """Drop all that is cached of an account that is gone."""
+        self.sessions.forget(account)
+        self.radio.drop(account)
+        self.study.drop(account)
 
     def close(self) -> None:
-        """End the threads; the radio and the store belong to somebody else."""
-        self.workers.close()
-        self.looks.close()
-        self.choosers.close()
-        self.ponderers.close()
-        self.desk.close()
+        """End the threads; the caller closes the radio and the store."""
+        for pool in (self.pool, self.read_pool, self.selection_pool, self.slow_pool):
+            pool.close()
+        self.password_pool.close()
 
 
 def make_context(
@@ -105,29 +102,29 @@ def make_context(
 ) -> Context:
     """Return a context with its own threads, caches and limits.
 
-    Without `access` it is the one that the settings describe.
+    `access` is taken from the settings unless given.
     """
     settings = settings or Settings()
-    workers, looks = Workers(), Workers(_LOOKING, name="looks")
-    choosers = Workers(_CHOOSING, name="choosing")
-    ponderers = Workers(_PONDERING, name="pondering")
-    turns = Turns(workers)
+    pool, read_pool = ThreadPool(), ThreadPool(_READ_THREADS, name="read")
+    selection_pool = ThreadPool(_SELECTION_THREADS, name="selection")
+    slow_pool = ThreadPool(_SLOW_THREADS, name="slow")
+    queue = ListenerQueue(pool)
     return Context(
         store=store,
         radio=radio,
         study=StudyService(store, radio, clock),
         clock=clock,
         access=access or _described(settings),
-        workers=workers,
-        looks=looks,
-        choosers=choosers,
-        ponderers=ponderers,
-        turns=turns,
-        next_turns=Turns(choosers, beside=turns),
-        slow_turns=Turns(ponderers, beside=turns),
-        study_turns=Turns(workers),
-        desk=PasswordDesk(),
-        sessions=SessionCache(store, looks, clock),
+        pool=pool,
+        read_pool=read_pool,
+        selection_pool=selection_pool,
+        slow_pool=slow_pool,
+        queue=queue,
+        next_queue=ListenerQueue(selection_pool, beside=queue),
+        slow_queue=ListenerQueue(slow_pool, beside=queue),
+        study_queue=ListenerQueue(pool),
+        password_pool=PasswordPool(),
+        sessions=SessionCache(store, read_pool, clock),
         throttle=Throttle(),
         setup=SetupToken(),
         guest=guest,

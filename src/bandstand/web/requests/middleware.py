@@ -1,9 +1,8 @@
-"""What every request passes before any route, and every answer afterwards.
+"""Security middleware around the whole app.
 
-In: a request id; limits on the address and the headers; the Host allow-list; on methods that
-change something, that the page which sends it is ours (CSRF); no cookies but ours. Out: the
-security headers, the request id, one line of access log. What goes wrong beyond all handlers
-becomes a bare 500.
+In: a request id; limits on the address and the headers; the Host allow-list; the CSRF check on
+methods that change something; no cookies but ours. Out: the security headers, the request id, one
+line of access log. An error that no handler has caught becomes a bare 500.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from bandstand.web.http.http_timeouts import CROWDED
 from bandstand.web.http.problems import RETRY_AFTER, Problem, answer, note, problem_of
+from bandstand.web.http.timeouts import TOO_MANY_CONNECTIONS
 from bandstand.web.security.access import client_address, is_known_host, is_own_origin
-from bandstand.web.security.cookies import without_others
+from bandstand.web.security.browser_sessions import strip_foreign_cookies
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,16 +26,15 @@ if TYPE_CHECKING:
 
 ACCESS_LOG: Final = logging.getLogger("bandstand.access")
 
-LONGEST_ADDRESS: Final = 8_192  # bytes of path and query together
-LONGEST_HEADERS: Final = 32_768
+MAX_ADDRESS_BYTES: Final = 8_192  # path and query together
+MAX_HEADER_BYTES: Final = 32_768
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'; frame-ancestors 'none'; "
-    # No text ever becomes markup or a script: where a browser knows this, writing to innerHTML
-    # is an error, and there is no policy that could allow it.
+    # Trusted Types without any policy: writing to innerHTML is an error.
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 SECURITY_HEADERS: Final = {
@@ -49,24 +47,24 @@ SECURITY_HEADERS: Final = {
 }
 
 
-class Gate:
-    """The middleware around the whole app."""
+class SecurityMiddleware:
+    """ASGI middleware around the whole app."""
 
     def __init__(self, app: ASGIApp, context: Context) -> None:
         self._app = app
         self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request through; there are no web sockets."""
+        """Handle one request; there are no web sockets."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        await _Passage(self._app, self._context, scope, receive, send).run()
+        await _Exchange(self._app, self._context, scope, receive, send).run()
 
 
-class _Passage:
-    """One request on its way through."""
+class _Exchange:
+    """One request and its response."""
 
     def __init__(
         self, app: ASGIApp, context: Context, scope: Scope, receive: Receive, send: Send
@@ -83,27 +81,29 @@ class _Passage:
         scope.setdefault("state", {}).update(request_id=self._id, address=self._address)
 
     async def run(self) -> None:
-        """Let the request through, or refuse it; in any case there is one answer."""
+        """Pass the request on, or refuse it; in either case there is one answer."""
         try:
             self._check()
-            self._scope["headers"] = without_others(self._scope["headers"], self._context.access)
-            await self._app(self._scope, self._receive, self._answer_with_headers)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the client gets one shape
+            self._scope["headers"] = strip_foreign_cookies(
+                self._scope["headers"], self._context.access
+            )
+            await self._app(self._scope, self._receive, self._send_with_headers)
+        except Exception as error:  # noqa: BLE001  # every error has the same shape
             await self._refuse(error)
         finally:
             self._log()
 
     def _check(self) -> None:
         scope, headers = self._scope, self._headers
-        if scope["state"].get(CROWDED):
+        if scope["state"].get(TOO_MANY_CONNECTIONS):
             again = {"Retry-After": str(RETRY_AFTER), "Connection": "close"}
             raise Problem(503, "busy", "there are too many connections; try again", again)
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_ADDRESS:
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             raise Problem(414, "address_too_long", "the address is too long")
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADERS:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
             raise Problem(431, "headers_too_large", "the headers are too large")
         if "transfer-encoding" in headers and "content-length" in headers:
-            # A proxy may have believed the other one, and what follows be another's request.
+            # Request smuggling: a proxy may have believed the other header.
             message = "the length of the body must be said in one way"
             raise Problem(400, "bad_request", message, {"Connection": "close"})
         hosts = headers.getlist("host")
@@ -114,7 +114,7 @@ class _Passage:
             raise Problem(403, "cross_origin", "only the server's own pages may change something")
 
     def _is_from_our_page(self, host: str) -> bool:
-        """Return whether no other site's page sends this; programs send neither header."""
+        """Return whether no page of another site sends this; programs send neither header."""
         site = self._headers.get("sec-fetch-site")
         if site is not None and site not in {"same-origin", "none"}:
             return False
@@ -126,9 +126,9 @@ class _Passage:
         note(error, problem, self._id)
         if self._status is None:
             response = answer(problem, self._id)
-            await response(self._scope, self._receive, self._answer_with_headers)
+            await response(self._scope, self._receive, self._send_with_headers)
 
-    async def _answer_with_headers(self, message: Message) -> None:
+    async def _send_with_headers(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -142,7 +142,7 @@ class _Passage:
     def _log(self) -> None:
         if not self._context.settings.access_log:
             return
-        # No query, no headers, no body: there may be secrets in them.
+        # No query, headers or body: they may hold secrets.
         path = (self._scope.get("raw_path") or b"?").decode("latin-1")[:200]
         ACCESS_LOG.info(
             "%s %s %s %s %.0f ms %s",

@@ -1,4 +1,4 @@
-"""What was told: reading it, taking it with you, taking a stretch of it back."""
+"""The history: reading it, exporting it, forgetting a period of it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,18 +11,17 @@ from pydantic import Field
 from bandstand.store.accounts import Account
 from bandstand.store.events import events
 from bandstand.store.events.events import KINDS, Kind
-from bandstand.web.http.queries import Id, Whole
-from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.http.request_input import Body, Id, JsonBody, Whole
+from bandstand.web.requests.authentication import LISTENER, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, Me
-from bandstand.web.routes._event_json import told_json
+from bandstand.web.routes._json import history_json
 
 router = APIRouter(tags=["history"])
 
-_LARGEST: Final = 2**53
-_MOST_KINDS: Final = 2 * len(KINDS)
+_MAX_NUMBER: Final = 2**53
+_MAX_KINDS: Final = 2 * len(KINDS)
 
-Moment = Annotated[int, Field(ge=0, le=_LARGEST)]
+Moment = Annotated[int, Field(ge=0, le=_MAX_NUMBER)]
 
 
 class Stretch(Body):
@@ -36,17 +35,17 @@ class Stretch(Body):
 async def history(
     context: ContextDep,
     me: Me,
-    before: Annotated[Whole, Query(ge=1, le=_LARGEST)] | None = None,
+    before: Annotated[Whole, Query(ge=1, le=_MAX_NUMBER)] | None = None,
     limit: Annotated[Whole, Query(ge=1, le=500)] = 50,
     song: Id | None = None,
-    kind: Annotated[list[Kind], Query(max_length=_MOST_KINDS)] = [],  # noqa: B006  # it is copied
+    kind: Annotated[list[Kind], Query(max_length=_MAX_KINDS)] = [],  # noqa: B006  # it is copied
 ) -> Response:
-    """List one's events, newest first; `next_before` is the next page's `before`.
+    """List your events, newest first; `next_before` is the next page's `before`.
 
     With `song` only those that rate, skip or listen to it, with `kind` only those of some kinds.
     """
     kinds = kind or KINDS
-    body = await context.workers.run(_page, context, me.id, before, limit, song, kinds)
+    body = await context.pool.run(_page, context, me.id, before, limit, song, kinds)
     return JSONResponse(body)
 
 
@@ -54,7 +53,7 @@ async def history(
 async def forget(
     context: ContextDep, me: Me, body: Annotated[Stretch, JsonBody(Stretch)]
 ) -> Response:
-    """Take back everything heard in a stretch of time, as if it had never been told."""
+    """Retract everything that you heard in a period, as if it had never been sent."""
     key = f"forget/{body.start}/{body.end}"
     future = context.radio.forget(me.id, start=body.start, end=body.end, key=key)
     return JSONResponse({"forgotten": await asyncio.wrap_future(future)})
@@ -68,8 +67,8 @@ async def forget(
     responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
 )
 async def export(context: ContextDep, me: Me) -> Response:
-    """Give everything that is stored about oneself, as JSON lines."""
-    lines = await context.workers.run(_lines, context, me)
+    """Export everything that is stored about you, as JSON lines."""
+    lines = await context.pool.run(_lines, context, me)
     headers = {"Content-Disposition": 'attachment; filename="bandstand.jsonl"'}
     return Response(lines, media_type="application/x-ndjson", headers=headers)
 
@@ -87,7 +86,7 @@ def _page(
         found = events.page(
             connection, account, before=before, limit=limit + 1, song=song, kinds=kinds
         )
-        shown = told_json(connection, account, found[:limit])
+        shown = history_json(connection, account, found[:limit])
     return {
         "events": shown,
         "next_before": found[limit - 1].seq if len(found) > limit else None,

@@ -1,35 +1,78 @@
-"""Playlists that a listener has saved; those of others do not exist."""
+"""Playlists: those of a listener, and one of the songs that the radio would play next."""
 
 import asyncio
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
+from bandstand.media.playlist_formats import MEDIA_TYPES, by_address, by_path, write
+from bandstand.music.catalogue.years import Years
+from bandstand.radio.selection.stations import Station
+from bandstand.radio.service import Offer
 from bandstand.store import playlists
+from bandstand.store.accounts import Account
 from bandstand.store.playlists import Playlist, PlaylistSummary
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
+from bandstand.web.http.concurrency import connected
+from bandstand.web.http.files import disposition
 from bandstand.web.http.problems import Problem, not_found
-from bandstand.web.http.queries import Text
-from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.http.request_input import Body, Id, JsonBody, Text, Whole, Year
+from bandstand.web.requests.authentication import LISTENER, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, Me
-from bandstand.web.routes._playlist_file import (
-    DESCRIBED,
-    Paths,
-    PlaylistFormat,
-    check_paths,
-    playlist_file,
-)
-from bandstand.web.routes._song_json import song_json
+from bandstand.web.routes._json import audio_address, song_json
+from bandstand.web.routes.listening import TagName, offer_json
+
+PlaylistFormat = Annotated[
+    Literal["json", "m3u8", "xspf", "jspf"], Query(alias="format", description="how it is written")
+]
+Paths = Annotated[
+    Literal["true", "false"],
+    Query(description="paths of files instead of addresses, for administrators"),
+]
+DESCRIBED: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {"application/json": {}, **{kind: {} for kind in MEDIA_TYPES.values()}}}
+}
+
+
+def check_paths(me: Account, paths: str) -> None:
+    """Refuse paths of files to anyone but administrators."""
+    if paths == "true" and me.role != "admin":
+        raise Problem(403, "forbidden", "only an administrator may see where files are")
+
+
+def playlist_file(
+    context: Context,
+    request: Request,
+    songs: Sequence[SongRecord],
+    *,
+    form: str,
+    title: str,
+    paths: str,
+) -> Response:
+    """Return a playlist as a file for another player, without songs whose files are gone."""
+    there = [song for song in songs if song.is_present]
+    base = context.access.public_url or f"http://{request.headers['host']}"
+    entries = (
+        by_path(there)
+        if paths == "true"
+        else by_address(there, lambda song: base + audio_address(song))
+    )
+    headers = {
+        "Content-Type": MEDIA_TYPES[form],
+        "Content-Disposition": disposition("attachment", title, f".{form}"),
+    }
+    return Response(write(form, entries, title=title), headers=headers)
+
 
 router = APIRouter(tags=["playlists"])
 
 PlaylistId = Annotated[Text, Path(description="the id of a playlist")]
-Name = Annotated[str, Field(min_length=1, max_length=playlists.MAX_NAME_CHARS)]
+PlaylistName = Annotated[str, Field(min_length=1, max_length=playlists.MAX_NAME_CHARS)]
 SongIds = Annotated[
     list[Annotated[str, Field(max_length=64)]], Field(max_length=playlists.MAX_SONGS)
 ]
@@ -40,21 +83,21 @@ _ADDRESS: Final = "/api/playlists/{playlist_id}"
 class NewPlaylist(Body):
     """A playlist that is to be saved."""
 
-    name: Name
+    name: PlaylistName
     songs: SongIds = Field(default_factory=list)
 
 
 class PlaylistChange(Body):
     """What is to be different: the name, the songs, or both."""
 
-    name: Name | None = None
+    name: PlaylistName | None = None
     songs: SongIds | None = None
 
 
 @router.get("/api/playlists", dependencies=[LISTENER], operation_id="playlists")
 async def list_playlists(context: ContextDep, me: Me) -> Response:
     """List your playlists."""
-    found = await context.workers.run(_all, context, me.id)
+    found = await context.pool.run(_all, context, me.id)
     return JSONResponse({"playlists": [_summary(one) for one in found]})
 
 
@@ -86,9 +129,9 @@ async def show(
 ) -> Response:
     """Show one of your playlists with its songs, as JSON or as a file for another player."""
     check_paths(me, paths)
-    found, inside = await context.workers.run(_found, context, me.id, playlist_id)
+    found, inside = await context.pool.run(_found, context, me.id, playlist_id)
     if form == "json":
-        shown = await context.workers.run(_songs, context, inside)
+        shown = await context.pool.run(_songs, context, inside)
         return JSONResponse({**_without_songs(found), "songs": shown})
     return playlist_file(context, request, inside, form=form, title=found.name, paths=paths)
 
@@ -163,3 +206,61 @@ def _without_songs(one: Playlist) -> dict[str, Any]:
 
 def _address(playlist: str) -> str:
     return _ADDRESS.format(playlist_id=playlist)
+
+
+_MAX_PLANNED: Final = 100  # some seconds of work for a listener of whom little is known
+_TITLE: Final = "Bandstand"
+
+
+@router.get("/api/playlist", dependencies=[LISTENER], operation_id="playlist", responses=DESCRIBED)
+async def playlist(
+    request: Request,
+    context: ContextDep,
+    me: Me,
+    count: Annotated[Whole, Query(ge=1, le=_MAX_PLANNED)] = 20,
+    form: PlaylistFormat = "json",
+    after: Annotated[list[Id], Query(max_length=50)] = [],  # noqa: B006  # FastAPI copies it
+    song: Id | None = None,
+    artist: TagName | None = None,
+    genre: TagName | None = None,
+    year_from: Year | None = None,
+    year_to: Year | None = None,
+    paths: Paths = "false",
+) -> Response:
+    """TagName the songs to play next, each as if those before it had been heard.
+
+    As JSON with the reasons, or as a file for another player. The addresses in such a file need
+    this browser's login; `paths=true`, for administrators, names the files instead, for a player
+    on the same computer.
+    """
+    check_paths(me, paths)
+    years = Years(first=year_from, last=year_to)
+    station = Station(song=song, artist=artist, genre=genre, years=years)
+    async with connected(request) as is_here:
+        offers = await context.ask(
+            context.queue, me.id, _offers, context, me.id, count, after, station, is_here
+        )
+    if form == "json":
+        body = await context.pool.run(_json, context, offers)
+        return JSONResponse({"songs": body})
+    songs = [offer.song for offer in offers]
+    return playlist_file(context, request, songs, form=form, title=_TITLE, paths=paths)
+
+
+def _offers(
+    context: Context,
+    account: str,
+    count: int,
+    after: list[str],
+    station: Station,
+    is_here: Callable[[], bool],
+) -> list[Offer]:
+    # A page asks again after every rating and hangs up; its next song must not wait for a list
+    # that is no longer wanted.
+    return context.radio.playlist(
+        account, count=count, after=after, station=station, is_wanted=is_here
+    )
+
+
+def _json(context: Context, offers: list[Offer]) -> list[dict[str, Any]]:
+    return [offer_json(offer, context) for offer in offers]

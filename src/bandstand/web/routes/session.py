@@ -1,5 +1,6 @@
-"""Logging in and out, the first account, one's password and one's devices."""
+"""Login and logout, the first account, passwords and devices."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -7,16 +8,22 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
-from bandstand.radio import demo_history as made_up_history
+from bandstand.radio import demo_history
 from bandstand.store import accounts, sessions
 from bandstand.store.accounts import Account
 from bandstand.web.http.problems import Problem, not_found, too_many
-from bandstand.web.http.strict_json import Body, JsonBody
-from bandstand.web.requests.authentication import Proof, authenticate, confirm, note_failure
+from bandstand.web.http.request_input import Body, JsonBody
+from bandstand.web.requests.authentication import (
+    LISTENER,
+    PUBLIC,
+    Me,
+    Proof,
+    authenticate,
+    confirm,
+    note_failure,
+)
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, PUBLIC, Me
-from bandstand.web.routes._study_json import membership_json
-from bandstand.web.security import cookies
+from bandstand.web.security import browser_sessions
 from bandstand.web.security.passwords import checked_password
 
 router = APIRouter(tags=["session"])
@@ -41,7 +48,7 @@ class FirstAccount(Credentials):
 
 
 class PasswordChange(Body):
-    """The password that was, and the one that is to be."""
+    """The old password and the new one."""
 
     old: Password
     new: Password
@@ -59,15 +66,15 @@ async def log_in(
 
 @router.get("/api/session", dependencies=[LISTENER], operation_id="session")
 async def session(context: ContextDep, me: Me) -> Response:
-    """Tell who is logged in, and whether there is a study to take part in."""
-    membership = await context.looks.run(context.study.membership, me.id)
+    """Return the account that is logged in, and whether there is a study to take part in."""
+    membership = await context.read_pool.run(context.study.membership, me.id)
     is_guest = context.guest == me.name
     return JSONResponse(
         {
-            **person(me),
+            **account_json(me),
             "guest": is_guest,
-            "made_up": is_guest and await context.looks.run(_is_made_up, context, me.id),
-            "study": membership_json(membership),
+            "made_up": is_guest and await context.read_pool.run(_is_made_up, context, me.id),
+            "study": None if membership is None else asdict(membership),
         }
     )
 
@@ -75,12 +82,12 @@ async def session(context: ContextDep, me: Me) -> Response:
 @router.delete("/api/session", dependencies=[LISTENER], operation_id="log_out", status_code=204)
 async def log_out(request: Request, context: ContextDep, me: Me) -> Response:
     """End this session."""
-    token = cookies.token_of(request, context.access)
+    token = browser_sessions.session_token(request, context.access)
     if token is not None:
         await context.write(lambda store: sessions.delete(store, token))
         context.sessions.forget(me.id)
     response = Response(status_code=204)
-    cookies.take_back(response, context.access)
+    browser_sessions.clear_cookie(response, context.access)
     return response
 
 
@@ -95,11 +102,11 @@ async def set_up(
     slot = context.throttle.take(address, f"set-up from {address}")
     if isinstance(slot, float):
         raise too_many(slot)
-    if not context.setup.fits(body.token):
+    if not context.setup.matches(body.token):
         note_failure(address, "set-up")
         raise Problem(401, "wrong_token", "this is not the token that the console shows")
     context.throttle.succeed(slot)
-    kept = await context.desk.hashed(checked_password(body.password, name=body.name))
+    kept = await context.password_pool.hashed(checked_password(body.password, name=body.name))
     account = await context.write(lambda store: _create_first(store, context, body.name, kept))
     context.setup.close()
     return await _begin(context, request, Proof(account=account, kept=kept), status=201)
@@ -117,11 +124,11 @@ async def change_password(
     me: Me,
     body: Annotated[PasswordChange, JsonBody(PasswordChange)],
 ) -> Response:
-    """Change one's password; every other session of the account ends."""
+    """Change your password; every other session of the account ends."""
     checked_password(body.new, name=me.name)
     proof = await confirm(context, request.state.address, me, body.old)
-    kept = await context.desk.hashed(body.new)
-    token = cookies.token_of(request, context.access)
+    kept = await context.password_pool.hashed(body.new)
+    token = browser_sessions.session_token(request, context.access)
 
     def change(store: Connection) -> None:
         proof.check(store)
@@ -134,9 +141,9 @@ async def change_password(
 
 @router.get("/api/session/devices", dependencies=[LISTENER], operation_id="devices")
 async def devices(request: Request, context: ContextDep, me: Me) -> Response:
-    """List where one is logged in."""
-    token = cookies.token_of(request, context.access)
-    found = await context.workers.run(_devices, context, me.id, token)
+    """List the devices on which you are logged in."""
+    token = browser_sessions.session_token(request, context.access)
+    found = await context.pool.run(_devices, context, me.id, token)
     return JSONResponse({"devices": found})
 
 
@@ -144,31 +151,33 @@ async def devices(request: Request, context: ContextDep, me: Me) -> Response:
     "/api/session/devices", dependencies=[LISTENER], operation_id="end_devices", status_code=204
 )
 async def end_devices(request: Request, context: ContextDep, me: Me) -> Response:
-    """Log out everywhere else."""
-    token = cookies.token_of(request, context.access)
+    """Log out on all other devices."""
+    token = browser_sessions.session_token(request, context.access)
     await context.write(lambda store: sessions.delete_all(store, me.id, keep=token))
     context.sessions.forget(me.id)
     return Response(status_code=204)
 
 
-def person(account: Account) -> dict[str, Any]:
-    """Return what an account may know of itself."""
+def account_json(account: Account) -> dict[str, Any]:
+    """Return an account as its owner sees it."""
     return {"id": account.id, "name": account.name, "role": account.role}
 
 
 async def _begin(
     context: Context, request: Request, proof: Proof, *, status: int = 200
 ) -> Response:
-    """Return an answer that sets a new session's cookie; the one that was brought ends."""
-    before = cookies.token_of(request, context.access)
+    """Begin a session and set its cookie; the session of the request ends."""
+    before = browser_sessions.session_token(request, context.access)
     client = request.headers.get("user-agent", "")
     token = await context.write(
         lambda store: _create_session(store, context, proof, client, before)
     )
     if before is not None:
         context.sessions.forget_all()
-    response = JSONResponse(person(proof.account), status)
-    cookies.give(response, context.access, token, seconds=context.settings.session_days * 86_400)
+    response = JSONResponse(account_json(proof.account), status)
+    browser_sessions.set_cookie(
+        response, context.access, token, seconds=context.settings.session_days * 86_400
+    )
     return response
 
 
@@ -187,7 +196,7 @@ def _create_session(
 
 
 def _create_first(connection: Connection, context: Context, name: str, kept: str) -> Account:
-    # Asked inside the transaction: of two that come at once one is the first.
+    # Checked inside the transaction: of two requests at once, one makes the first account.
     if accounts.count(connection) > 0:
         raise not_found()
     return accounts.create(
@@ -197,7 +206,7 @@ def _create_first(connection: Connection, context: Context, name: str, kept: str
 
 def _is_made_up(context: Context, account: str) -> bool:
     with context.store.reading() as connection:
-        return made_up_history.is_made_up(connection, account)
+        return demo_history.is_made_up(connection, account)
 
 
 def _devices(context: Context, account: str, token: str | None) -> list[dict[str, Any]]:

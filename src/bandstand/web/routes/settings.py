@@ -1,4 +1,4 @@
-"""How a listener wants the radio; what is banned or snoozed; leaving for good."""
+"""A listener's settings, their bans and snoozes, and the removal of their account."""
 
 import asyncio
 from typing import Annotated, Any, Final
@@ -14,16 +14,15 @@ from bandstand.radio.listener_settings import ListenerSettings, as_json
 from bandstand.store import accounts
 from bandstand.store.events import events
 from bandstand.web.http.problems import Problem
-from bandstand.web.http.strict_json import Body, JsonBody
-from bandstand.web.requests.authentication import confirm
+from bandstand.web.http.request_input import Body, JsonBody
+from bandstand.web.requests.authentication import LISTENER, Me, confirm
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, Me
-from bandstand.web.routes._event_json import told_json
-from bandstand.web.security import cookies
+from bandstand.web.routes._json import history_json
+from bandstand.web.security import browser_sessions
 
 router = APIRouter(tags=["settings"])
 
-_ALSO: Final = frozenset({"at", "title", "artist"})  # what a rule has from its event
+_ALSO: Final = frozenset({"at", "title", "artist"})  # of a rule's event
 
 
 class Wanted(Body):
@@ -36,15 +35,15 @@ class Wanted(Body):
 
 
 class Farewell(Body):
-    """The password of whoever leaves."""
+    """The password of the account to remove."""
 
     password: Annotated[str, Field(max_length=1_024)]
 
 
 @router.get("/api/settings", dependencies=[LISTENER], operation_id="settings")
 async def settings(context: ContextDep, me: Me) -> Response:
-    """Tell how one's radio is set, which algorithms there are, and which Bandstand this is."""
-    found = await context.workers.run(context.radio.settings, me.id)
+    """Return your settings, the algorithms there are, and the version of Bandstand."""
+    found = await context.pool.run(context.radio.settings, me.id)
     return JSONResponse(_described(found))
 
 
@@ -52,7 +51,7 @@ async def settings(context: ContextDep, me: Me) -> Response:
 async def change_settings(
     context: ContextDep, me: Me, body: Annotated[Wanted, JsonBody(Wanted)]
 ) -> Response:
-    """Change some settings; null stands for no change."""
+    """Change some of your settings; null stands for no change."""
     changes = body.model_dump(exclude_none=True)
     changed = await asyncio.wrap_future(context.radio.change_settings(me.id, changes))
     return JSONResponse(_described(changed))
@@ -60,8 +59,8 @@ async def change_settings(
 
 @router.get("/api/settings/rules", dependencies=[LISTENER], operation_id="rules")
 async def rules(context: ContextDep, me: Me) -> Response:
-    """List what is banned or snoozed now; `seq` is what to retract to end it."""
-    return JSONResponse({"rules": await context.turns.run(me.id, _rules, context, me.id)})
+    """List what you have banned or snoozed; retract `seq` to end it."""
+    return JSONResponse({"rules": await context.queue.run(me.id, _rules, context, me.id)})
 
 
 @router.delete(
@@ -70,7 +69,7 @@ async def rules(context: ContextDep, me: Me) -> Response:
 async def leave(
     request: Request, context: ContextDep, me: Me, body: Annotated[Farewell, JsonBody(Farewell)]
 ) -> Response:
-    """Remove one's own account with everything that is known of it, for good."""
+    """Remove your account permanently, with everything that is stored about you."""
     if me.name == context.guest:
         raise Problem(403, "forbidden", "the demo's listener cannot be removed")
     proof = await confirm(context, request.state.address, me, body.password)
@@ -80,11 +79,9 @@ async def leave(
         accounts.delete(store, me.id)
 
     await context.write(remove)
-    context.sessions.forget(me.id)
-    context.radio.drop(me.id)
-    context.study.drop(me.id)
+    context.forget_account(me.id)
     response = Response(status_code=204)
-    cookies.take_back(response, context.access)
+    browser_sessions.clear_cookie(response, context.access)
     return response
 
 
@@ -98,19 +95,20 @@ def _described(settings: ListenerSettings) -> dict[str, Any]:
 
 
 def _rules(context: Context, account: str) -> list[dict[str, Any]]:
-    """Return what holds now, each rule with when it was made and what its song is called."""
+    """Return the active rules, each with the time of its event and the names of its song."""
     active = context.radio.ledger(account).rules_at(context.clock())
     with context.store.reading() as connection:
         found = events.many(connection, account, [rule.seq for rule in active])
-        told = {event["seq"]: event for event in told_json(connection, account, [*found.values()])}
+        listed = history_json(connection, account, [*found.values()])
+    described = {event["seq"]: event for event in listed}
     return [
         {
             "scope": rule.scope,
             "target": rule.target,
             "until": rule.until,
             "seq": rule.seq,
-            **{name: value for name, value in told[rule.seq].items() if name in _ALSO},
+            **{name: value for name, value in described[rule.seq].items() if name in _ALSO},
         }
         for rule in active
-        if rule.seq in told  # or the account has gone meanwhile
+        if rule.seq in described  # or the account has gone meanwhile
     ]

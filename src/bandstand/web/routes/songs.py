@@ -1,4 +1,4 @@
-"""The library: songs by name, names by letters, and one song as it stands with a listener."""
+"""The library: songs by name, names of artists, albums and genres, and one song in detail."""
 
 from math import inf
 from typing import Annotated, Any, Final, Literal
@@ -12,18 +12,17 @@ from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
 from bandstand.store.songs.pages import Filter, Heard, Name, Of, Order
 from bandstand.web.http.problems import not_found
-from bandstand.web.http.queries import Text, Whole, Year
+from bandstand.web.http.request_input import Text, Whole, Year
+from bandstand.web.requests.authentication import LISTENER, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, Me
-from bandstand.web.routes._event_json import told_json
-from bandstand.web.routes._song_json import song_json
-from bandstand.web.routes.audio import SongId
+from bandstand.web.routes._json import history_json, song_json
+from bandstand.web.routes.media import SongId
 
 router = APIRouter(tags=["songs"])
 
-_MOST: Final = 200
-_MOST_NAMES: Final = 500
-_MOST_EVENTS: Final = 100
+_MAX_SONGS: Final = 200
+_MAX_NAMES: Final = 500
+_MAX_EVENTS: Final = 100
 
 Words = Annotated[Text, Query(max_length=500)]
 Called = Annotated[Text, Query(min_length=1, max_length=500)]
@@ -42,16 +41,16 @@ async def list_songs(
     year_to: Year | None = None,
     heard: Literal["yes", "no"] | None = None,
     sort: Order | Literal["expected"] = "artist",
-    limit: Annotated[Whole, Query(ge=1, le=_MOST)] = 50,
+    limit: Annotated[Whole, Query(ge=1, le=_MAX_SONGS)] = 50,
     after: Annotated[Text | None, Query(max_length=64)] = None,
 ) -> Response:
     """List the songs that can be played.
 
-    `q` are words that must all be there: in the artist, the title, the album or the file's name.
-    `artist`, `album`, `album_artist` and `genre` are whole names. What comes after a page is
-    asked for with its `next` as `after`; the first one also tells how many songs there are, and
-    how many seconds they last together. `sort=expected` begins with what you should like best
-    now, and leaves out what is banned or snoozed.
+    `q` are words that must all occur: in the artist, the title, the album or the file's name.
+    `artist`, `album`, `album_artist` and `genre` are whole names. A page's `next` is the
+    `after` of the page behind it; the first page also says how many songs there are, and how many
+    seconds they last together. `sort=expected` begins with what you will probably like most now,
+    and leaves out what is banned or snoozed.
     """
     wanted = Filter(
         text=q,
@@ -64,9 +63,9 @@ async def list_songs(
         heard=None if heard is None else Heard(account=me.id, is_heard=heard == "yes"),
     )
     if sort == "expected":
-        best = await context.ask(context.turns, me.id, _best, context, me.id, wanted, after, limit)
+        best = await context.ask(context.queue, me.id, _best, context, me.id, wanted, after, limit)
         return JSONResponse(best)
-    body = await context.workers.run(_page, context, wanted, after, limit, sort)
+    body = await context.pool.run(_page, context, wanted, after, limit, sort)
     return JSONResponse(body)
 
 
@@ -75,21 +74,21 @@ async def list_names(
     context: ContextDep,
     of: Of,
     q: Words = "",
-    limit: Annotated[Whole, Query(ge=1, le=_MOST_NAMES)] = 100,
+    limit: Annotated[Whole, Query(ge=1, le=_MAX_NAMES)] = 100,
     after: Annotated[Text, Query(max_length=500)] = "",
 ) -> Response:
     """List the artists, albums or genres that there are songs of, by name.
 
-    `q` are words that must all be in the name. What comes after a page is asked for with its
-    `next` as `after`.
+    `q` are words that must all be in the name. A page's `next` is the `after` of the page behind
+    it.
     """
-    return JSONResponse(await context.workers.run(_names, context, of, q, limit, after))
+    return JSONResponse(await context.pool.run(_names, context, of, q, limit, after))
 
 
 @router.get("/api/songs/{song_id}", dependencies=[LISTENER], operation_id="song")
 async def one_song(context: ContextDep, me: Me, song_id: SongId) -> Response:
-    """Show a song: its tags, what you said of it, and what is expected of it now."""
-    return JSONResponse(await context.ask(context.turns, me.id, _song, context, me.id, song_id))
+    """Show a song: its tags, your events, and the rating that is expected now."""
+    return JSONResponse(await context.ask(context.queue, me.id, _song, context, me.id, song_id))
 
 
 def _page(
@@ -118,7 +117,7 @@ def _best(
     with context.store.reading() as connection:
         durations = song_pages.durations(connection, wanted)
         found = [song for song in durations if song in expected]
-        # Those of which nothing is known come last; equal ones stay in the order of their names.
+        # Songs without an expectation come last; equal ones stay in the order of their names.
         ranked = sorted(found, key=lambda song: _falling(expected[song]))
         start = _place_behind(connection, ranked, after)
         shown = songs.many(connection, ranked[start : start + limit])
@@ -140,7 +139,7 @@ def _falling(stars: float | None) -> float:
 
 
 def _place_behind(connection: Connection, ranked: list[str], after: str | None) -> int:
-    """Return where the list goes on; at its beginning behind a song that has left it since."""
+    """Return where the list continues; at its beginning if the song has left it since."""
     if after in ranked:
         return ranked.index(after) + 1
     if after is not None and songs.get(connection, after) is None:
@@ -167,8 +166,8 @@ def _name_json(of: Of, name: Name) -> dict[str, Any]:
 def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
     view = context.radio.view(account, song_id)
     with context.store.reading() as connection:
-        said = events.page(connection, account, before=None, limit=_MOST_EVENTS, song=song_id)
-        history = told_json(connection, account, said)
+        said = events.page(connection, account, before=None, limit=_MAX_EVENTS, song=song_id)
+        history = history_json(connection, account, said)
     return {
         "song": song_json(view.song, context.media),
         "expected": view.expected,

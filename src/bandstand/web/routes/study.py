@@ -1,31 +1,35 @@
 """Taking part in a study: consent, the parts one after the other, ratings, and withdrawal.
 
-Whoever takes part must not be able to tell which algorithm chooses (`study_json`, `pacing`).
+Nothing here may reveal which algorithm chooses: no name, reason, score or seed, nor the duration of
+a choice (`reply_at`). Every answer has the same fields for every algorithm.
 """
 
+# No postponed annotations: FastAPI reads them when the program runs.
+
 import asyncio
+import math
 from concurrent.futures import Future
-from typing import Annotated, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import AfterValidator, Field
 
+from bandstand.media.media import Media
 from bandstand.store.accounts import Account
 from bandstand.study.queries import OfferedSong, Status
-from bandstand.web.http.constant_time import paced
-from bandstand.web.http.listener_queue import Queue
-from bandstand.web.http.queries import Text
-from bandstand.web.http.strict_json import Body, JsonBody
+from bandstand.web.http.concurrency import QueuePlace, reply_at
+from bandstand.web.http.request_input import Body, JsonBody, Text
+from bandstand.web.requests.authentication import LISTENER, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.requests.guards import LISTENER, Me
-from bandstand.web.routes._study_json import offer_json, status_json
-from bandstand.web.routes.events import Seconds
-from bandstand.web.security import cookies
+from bandstand.web.routes._json import song_json
+from bandstand.web.routes.listening import Seconds
+from bandstand.web.security import browser_sessions
 
-# The clock tells whole milliseconds, and the event loop may wake a hair early: an answer must not
-# come before the moment from which its song counts as offered.
-_TICK = 0.002
+# The clock has whole milliseconds, and the event loop may wake early: an answer must not come
+# before the moment from which its song counts as offered.
+_CLOCK_TOLERANCE = 0.002  # seconds
 
 router = APIRouter(tags=["study"])
 
@@ -40,14 +44,14 @@ def _agreed(value: bool) -> bool:  # noqa: FBT001  # pydantic calls it
 
 
 class Consent(Body):
-    """That one has read what the study is, and takes part."""
+    """Consent to taking part, after reading what the study is."""
 
     # Not a Literal, for which 1 would do.
     agree: Annotated[bool, AfterValidator(_agreed), Field(json_schema_extra={"const": True})]
 
 
 class StudyRating(Body):
-    """So many stars for the song with this number.
+    """A rating of the song with this number.
 
     `known`: it need not be heard again. `played_seconds` is for how long it was heard.
     """
@@ -59,15 +63,15 @@ class StudyRating(Body):
 
 
 class Withdrawal(Body):
-    """The word that says that it is meant."""
+    """The word that confirms the withdrawal."""
 
     confirm: Literal["withdraw"]
 
 
 @router.get("/api/study", dependencies=[LISTENER], operation_id="study")
 async def study(context: ContextDep, me: Me) -> Response:
-    """Tell what the study is, and where one stands in it; null where none is open."""
-    return _told(context, await context.looks.run(context.study.status, me.id))
+    """Describe the study and your state in it; null where none is open."""
+    return _status_response(context, await context.read_pool.run(context.study.status, me.id))
 
 
 @router.post("/api/study/consent", dependencies=[LISTENER], operation_id="join_study")
@@ -82,7 +86,7 @@ async def consent(
 
 @router.post("/api/study/arms/{arm_id}/begin", dependencies=[LISTENER], operation_id="begin_arm")
 async def begin(context: ContextDep, me: Me, arm_id: ArmId) -> Response:
-    """Begin one's next part of the study."""
+    """Begin your next part of the study."""
     return await _written(context, context.study.begin(me.id, arm_id))
 
 
@@ -90,16 +94,16 @@ async def begin(context: ContextDep, me: Me, arm_id: ArmId) -> Response:
 async def next_song(context: ContextDep, me: Me, arm_id: ArmId) -> Response:
     """Name the song to rate next: the one that waits for its rating, or a new one.
 
-    The answer, or the refusal, comes so many seconds after the question, whatever chooses.
+    The answer, or the refusal, comes after the same number of seconds for every algorithm.
     """
     asked, began = context.clock(), asyncio.get_running_loop().time()
-    seconds = await context.looks.run(context.study.answer_seconds)
-    # One question of each listener at a time: who asks in ten tabs keeps one thread busy. No other
-    # answer waits for it, and a question has its place until it is answered, not until a song is
-    # chosen: either would tell how long the choice took, and so who chose.
-    with context.study_turns.place(me.id) as queue:
-        at = began + seconds + _TICK
-        shown = await paced(_chosen(context, queue, me, arm_id, asked), at=at)
+    seconds = await context.read_pool.run(context.study.answer_seconds)
+    # One request of each listener at a time: ten tabs occupy one thread. No other answer waits for
+    # it, and it keeps its place until the answer, not until the choice: either would reveal the
+    # duration of the choice.
+    with context.study_queue.place(me.id) as place:
+        at = began + seconds + _CLOCK_TOLERANCE
+        shown = await reply_at(_chosen(context, place, me, arm_id, asked), at=at)
     return JSONResponse(offer_json(shown, context.media, now=context.clock()))
 
 
@@ -135,24 +139,80 @@ async def withdraw(
     me: Me,
     body: Annotated[Withdrawal, JsonBody(Withdrawal)],  # noqa: ARG001  # that it came says all
 ) -> Response:
-    """Have everything deleted that the study knows of one; also the account, if made for it."""
+    """Delete everything that the study stores about you; also the account, if made for it."""
     has_left = await asyncio.wrap_future(context.study.withdraw(me.id))
     response = Response(status_code=204)
     if has_left:
         context.sessions.forget(me.id)
         context.radio.drop(me.id)
-        cookies.take_back(response, context.access)
+        browser_sessions.clear_cookie(response, context.access)
     return response
 
 
-def _told(context: Context, status: Status | None) -> Response:
+def _status_response(context: Context, status: Status | None) -> Response:
     return JSONResponse(status_json(status, context.media))
 
 
 async def _written(context: Context, change: Future[Status]) -> Response:
     status = await asyncio.wrap_future(change)
-    return _told(context, status)
+    return _status_response(context, status)
 
 
-async def _chosen(context: Context, queue: Queue, me: Account, arm: str, asked: int) -> OfferedSong:
-    return await queue.run(context.study.next, me.id, arm, asked=asked)
+async def _chosen(
+    context: Context, place: QueuePlace, me: Account, arm: str, asked: int
+) -> OfferedSong:
+    return await place.run(context.study.next, me.id, arm, asked=asked)
+
+
+# The page's names of the states of a part.
+_STATES: Final = {"ahead": "waiting", "begun": "open", "finished": "done"}
+_TENTHS: Final = 10  # of a second
+
+
+def status_json(status: Status | None, media: Media | None) -> dict[str, Any]:
+    """Return the state of a participant; null where no study is open."""
+    if status is None:
+        return {"study": None}
+    rules = asdict(status.facts)
+    pending = status.pending
+    return {
+        "study": {
+            "title": status.title,
+            "consent": status.consent,
+            "only": status.only,
+            "joined": status.joined,
+            "state": status.state,
+            "why": status.why,
+            "message": status.message,
+            "until": status.until,
+            "now": status.now,
+            "wait_seconds": None if status.until is None else _wait(status.until, status.now),
+            "place": status.place,
+            "parts": rules.pop("parts"),
+            "rules": rules,
+            "arms": [{**asdict(arm), "state": _STATES[arm.state]} for arm in status.arms],
+            "pending": None
+            if pending is None
+            else {"arm": pending.arm, **offer_json(pending, media, now=status.now)},
+        }
+    }
+
+
+def offer_json(shown: OfferedSong, media: Media | None, *, now: int) -> dict[str, Any]:
+    """Return the song to rate, and the seconds until it may be rated."""
+    return {
+        "number": shown.number,
+        "song": song_json(shown.song, media),
+        "may_rate_in": _wait(shown.may_rate_at, now),
+        "rated": shown.rated,
+        "of": shown.of,
+    }
+
+
+def _wait(until: int, now: int) -> float:
+    """Return the seconds from now, rounded up to a tenth, so that no request comes too early.
+
+    >>> _wait(1_234, 0), _wait(0, 1_234)
+    (1.3, 0.0)
+    """
+    return max(0, math.ceil((until - now) * _TENTHS / 1_000)) / _TENTHS

@@ -1,15 +1,16 @@
-"""Passwords: which are good enough, how they are kept, how they are checked.
+"""Passwords: strength, hashing and checking; and the one-time token of the first start.
 
-They are kept as argon2id writes them, with the parameters that OWASP's ASVS 5.0 names (19 MiB, two
-passes, one lane). The string holds its own parameters, so that a later Bandstand can demand more
-and renew each hash when its owner next logs in.
+Hashes are argon2id with the parameters of OWASP's ASVS 5.0 (19 MiB, two passes, one lane). A hash
+holds its own parameters, so that a later Bandstand can demand more and renew each hash when its
+owner next logs in.
 
-A check takes the same time whether there is such an account or not: for nobody, and for somebody
-without a password, it is made against a hash that nothing fits.
+A check takes the same time whether there is such an account or not: without an account or a
+password it is made against a hash that nothing matches.
 """
 
 from __future__ import annotations
 
+import hmac
 import re
 import secrets
 from dataclasses import dataclass
@@ -20,20 +21,23 @@ from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from bandstand.errors import InvalidInputError
+from bandstand.web.http.concurrency import ThreadPool
 
 MEMORY_KIB: Final = 19_456
 PASSES: Final = 2
 LANES: Final = 1
 
-SHORTEST: Final = 10  # characters
-LONGEST: Final = 1_024  # bytes, so that nobody can keep us busy with one
-_FEWEST_DISTINCT: Final = 5
+MIN_CHARS: Final = 10
+MAX_BYTES: Final = 1_024  # a longer one would keep a core busy
+_MIN_DISTINCT_CHARS: Final = 5
+HASHING_THREADS: Final = 2
+MAX_WAITING_HASHES: Final = 32
 
 _HASHER: Final = PasswordHasher(
     time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=LANES, type=Type.ID
 )
 
-# What people begin or end a password with when they are asked for a longer one.
+# Words that people extend when they are asked for a longer password.
 _WORDS: Final = """
     password passwort motdepasse contrasena parola letmein welcome willkommen bienvenue admin
     administrator root login user guest master secret geheim changeme default access dragon monkey
@@ -58,10 +62,10 @@ _LEET: Final = str.maketrans("013457@$!", "oleastasi")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a check found."""
+    """The result of a check."""
 
     matches: bool
-    is_outdated: bool = False  # it matches, and should be hashed anew with today's parameters
+    is_outdated: bool = False  # it matches, and should be hashed again with today's parameters
 
 
 def checked_password(password: str, *, name: str = "") -> str:
@@ -76,11 +80,11 @@ def checked_password(password: str, *, name: str = "") -> str:
     Traceback (most recent call last):
     bandstand.errors.InvalidInputError: a password must not be one that is tried first
     """
-    if len(password) < SHORTEST:
-        msg = f"a password must have at least {SHORTEST} characters"
+    if len(password) < MIN_CHARS:
+        msg = f"a password must have at least {MIN_CHARS} characters"
         raise InvalidInputError(msg)
     if not is_possible(password):
-        msg = f"a password must have at most {LONGEST:,} bytes of valid Unicode"
+        msg = f"a password must have at most {MAX_BYTES:,} bytes of valid Unicode"
         raise InvalidInputError(msg)
     if _is_tried_first(password.casefold(), name.casefold()):
         msg = "a password must not be one that is tried first"
@@ -89,20 +93,20 @@ def checked_password(password: str, *, name: str = "") -> str:
 
 
 def is_possible(password: str) -> bool:
-    """Return whether a text can be anybody's password at all."""
+    """Return whether a text can be a password at all."""
     try:
-        return len(password.encode()) <= LONGEST
+        return len(password.encode()) <= MAX_BYTES
     except UnicodeEncodeError:
         return False
 
 
 def hashed(password: str) -> str:
-    """Return what is kept of a password; it takes some 20 to 60 ms and 19 MiB."""
+    """Return the hash of a password; it takes some 20 to 60 ms and 19 MiB."""
     return _HASHER.hash(password)
 
 
 def check(kept: str | None, password: str) -> Verdict:
-    """Return whether a password is the one that `kept` was made of; None fits nothing.
+    """Compare a password with the hash `kept`; None matches nothing.
 
     >>> check(None, "").matches
     False
@@ -110,7 +114,7 @@ def check(kept: str | None, password: str) -> Verdict:
     if not is_possible(password):
         password, kept = "", None
     try:
-        matches = _HASHER.verify(_nobodys() if kept is None else kept, password)
+        matches = _HASHER.verify(_unmatchable_hash() if kept is None else kept, password)
     except (Argon2Error, InvalidHashError):
         return Verdict(matches=False)
     if not matches or kept is None:
@@ -119,13 +123,13 @@ def check(kept: str | None, password: str) -> Verdict:
 
 
 @cache
-def _nobodys() -> str:
-    """Return a hash of today's parameters, made of something that nobody knows."""
+def _unmatchable_hash() -> str:
+    """Return a hash with today's parameters, of a random secret."""
     return _HASHER.hash(secrets.token_urlsafe(32))
 
 
 def _is_tried_first(password: str, name: str) -> bool:
-    if len(set(password)) < _FEWEST_DISTINCT:
+    if len(set(password)) < _MIN_DISTINCT_CHARS:
         return True
     letters = _letters(password)
     common = _COMMON | {_letters(name)}
@@ -157,3 +161,50 @@ def _is_walk(password: str) -> bool:
 
 def _is_in(text: str, walks: list[str]) -> bool:
     return any(text in walk for walk in walks)
+
+
+class PasswordPool:
+    """Two threads of low priority for passwords alone.
+
+    Each hash takes 19 MiB and a core. No other request waits behind it; 503 when the queue is full.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPool(HASHING_THREADS, MAX_WAITING_HASHES, "passwords", niceness=10)
+
+    async def check(self, kept: str | None, password: str) -> Verdict:
+        """Compare a password with the hash `kept`; None matches nothing."""
+        return await self._pool.run(check, kept, password)
+
+    async def hashed(self, password: str) -> str:
+        """Return the hash of a password."""
+        return await self._pool.run(hashed, password)
+
+    def close(self) -> None:
+        """Wait for the hashes that have begun."""
+        self._pool.close()
+
+
+class SetupToken:
+    """The one-time token that makes the first account, printed on the console at the start."""
+
+    def __init__(self) -> None:
+        self._value: str | None = None
+
+    def issue(self) -> str:
+        """Return a new token; one that was issued before is no longer valid."""
+        self._value = secrets.token_urlsafe(32)
+        return self._value
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a token that may still be used."""
+        return self._value is not None
+
+    def matches(self, token: str) -> bool:
+        """Compare a token in constant time."""
+        return self._value is not None and hmac.compare_digest(self._value.encode(), token.encode())
+
+    def close(self) -> None:
+        """Invalidate the token."""
+        self._value = None

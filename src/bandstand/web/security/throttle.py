@@ -1,4 +1,4 @@
-"""How often a secret may be guessed.
+"""Rate limits on guesses of a password or token.
 
 Three limits, each on failures only, and each counted before the guess is checked, so that two
 hundred guesses at once are no way around:
@@ -7,8 +7,8 @@ pair      5 in 20 s for one address and one name; then a wait that doubles, up t
 address   50 in 5 minutes for one address and all names
 name      100 in an hour for one name from all addresses that never got in with it before
 
-The last keeps a herd of addresses from sharing the work, and does not lock out the owner of the
-name, who comes from an address that is known. A guess that was right gives its place back.
+The last limits guesses from many addresses, and does not lock out the owner of the name, who comes
+from a known address. A right guess gives its slot back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PAIR_FAILURES: Final = 5
 PAIR_WINDOW: Final = 20.0  # seconds
-LONGEST_WAIT: Final = 300.0
+MAX_WAIT: Final = 300.0
 ADDRESS_FAILURES: Final = 50
 ADDRESS_WINDOW: Final = 300.0
 NAME_FAILURES: Final = 100
@@ -34,9 +34,9 @@ NAME_WINDOW: Final = 3_600.0
 
 T = TypeVar("T")
 
-_MOST: Final = 20_000  # remembered of each kind; the oldest go first
-_LONGEST_NAME: Final = 256  # characters, of which only so many are remembered
-_CALM: Final = 3_600.0  # after which a pair starts anew
+_MAX_ENTRIES: Final = 20_000  # of each kind; the oldest go first
+_MAX_NAME_CHARS: Final = 256
+_RESET_SECONDS: Final = 3_600.0  # without a guess, after which a pair is forgotten
 
 
 @dataclass(slots=True)
@@ -69,8 +69,8 @@ class Throttle:
         self._known: OrderedDict[Hashable, None] = OrderedDict()
 
     def take(self, address: str, name: str) -> Slot | float:
-        """Return a slot for one guess, or how many seconds to wait."""
-        slot = Slot(address=_network(address), name=_person(name), at=self._timer())
+        """Return a slot for one guess, or the seconds to wait."""
+        slot = Slot(address=_address_key(address), name=_name_key(name), at=self._timer())
         wait = max(self._pair_wait(slot), self._address_wait(slot), self._name_wait(slot))
         if wait > 0:
             return wait
@@ -78,7 +78,7 @@ class Throttle:
         return slot
 
     def give_back(self, slot: Slot) -> None:
-        """Let a guess that was never answered, since the server was busy, count for nothing."""
+        """Return the slot of a guess that was never answered, since the server was busy."""
         key = (slot.address, slot.name)
         pair = self._pairs.get(key)
         if pair is not None and slot.at in pair.failures:
@@ -89,12 +89,12 @@ class Throttle:
             times = entries.get(one, [])
             if slot.at in times:
                 times.remove(slot.at)
-            # Nothing is left of it, or those that were too many would push out what counts.
+            # An empty entry would push out one that counts.
             if not times:
                 entries.pop(one, None)
 
     def succeed(self, slot: Slot) -> None:
-        """Note that a guess was right: the pair starts anew, and its address is known."""
+        """Record that a guess was right: the pair is reset, and its address is known."""
         self.give_back(slot)
         self._pairs.pop((slot.address, slot.name), None)
         _put(self._known, (slot.address, slot.name), None)
@@ -103,20 +103,20 @@ class Throttle:
         pair = self._pairs.get((slot.address, slot.name))
         if pair is None:
             return 0.0
-        if slot.at - pair.last > _CALM:
+        if slot.at - pair.last > _RESET_SECONDS:
             del self._pairs[slot.address, slot.name]
             return 0.0
         return pair.blocked_until - slot.at
 
     def _address_wait(self, slot: Slot) -> float:
         times = self._addresses.get(slot.address, [])
-        return _wait(times, slot.at, most=ADDRESS_FAILURES, window=ADDRESS_WINDOW)
+        return _wait(times, slot.at, limit=ADDRESS_FAILURES, window=ADDRESS_WINDOW)
 
     def _name_wait(self, slot: Slot) -> float:
         if (slot.address, slot.name) in self._known:
             return 0.0
         times = self._names.get(slot.name, [])
-        return _wait(times, slot.at, most=NAME_FAILURES, window=NAME_WINDOW)
+        return _wait(times, slot.at, limit=NAME_FAILURES, window=NAME_WINDOW)
 
     def _count(self, slot: Slot) -> None:
         pair = self._pairs.get((slot.address, slot.name)) or _Pair()
@@ -124,7 +124,7 @@ class Throttle:
         pair.last = slot.at
         if len(pair.failures) >= PAIR_FAILURES:
             # Each block is twice as long as the one before.
-            wait = min(LONGEST_WAIT, PAIR_WINDOW * 2**pair.blocks)
+            wait = min(MAX_WAIT, PAIR_WINDOW * 2**pair.blocks)
             pair.blocked_until, pair.failures = slot.at + wait, []
             pair.blocks = min(pair.blocks + 1, 10)
         _put(self._pairs, (slot.address, slot.name), pair)
@@ -132,29 +132,26 @@ class Throttle:
             _put(times, key, [*times.get(key, [])[-NAME_FAILURES:], slot.at])
 
 
-def _wait(times: list[float], now: float, *, most: int, window: float) -> float:
-    """Return how long until fewer than `most` of the times are within the window."""
+def _wait(times: list[float], now: float, *, limit: int, window: float) -> float:
+    """Return the time until fewer than `limit` of the times are within the window."""
     recent = [at for at in times if now - at < window]
-    return 0.0 if len(recent) < most else recent[-most] + window - now
+    return 0.0 if len(recent) < limit else recent[-limit] + window - now
 
 
 def _put(entries: OrderedDict[Hashable, T], key: Hashable, value: T) -> None:
     entries[key] = value
     entries.move_to_end(key)
-    if len(entries) > _MOST:
+    if len(entries) > _MAX_ENTRIES:
         entries.popitem(last=False)
 
 
-def _person(name: str) -> str:
-    """Return what counts as one name: all that open the same account, as `accounts.by_name` does.
-
-    Of names that are longer than any, the beginning.
-    """
-    return folded(name.strip())[:_LONGEST_NAME]
+def _name_key(name: str) -> str:
+    """Return the key of a name: one for all spellings that `accounts.by_name` finds."""
+    return folded(name.strip())[:_MAX_NAME_CHARS]
 
 
-def _network(address: str) -> str:
-    """Return what counts as one address: with IPv6 everybody has 2⁶⁴ of them."""
+def _address_key(address: str) -> str:
+    """Return the key of an address: with IPv6 each client has 2⁶⁴ of them."""
     try:
         parsed = ip_address(address)
     except ValueError:

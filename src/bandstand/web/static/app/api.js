@@ -14,7 +14,7 @@ export class Refused extends Error {
   }
 }
 
-// Nobody has answered.
+// There was no answer.
 class Unreachable extends Error {
   constructor() {
     super("The server cannot be reached.");
@@ -22,7 +22,7 @@ class Unreachable extends Error {
 }
 
 // Returns what was answered, or null where there is nothing to say.
-// Who is no longer logged in is told by the event "stranger" on the document.
+// When the session has ended, the document gets the event "stranger".
 export async function call(method, where, body, { signal } = {}) {
   const response = await send(method, where, body, signal);
   if (response.status === 204) return null;

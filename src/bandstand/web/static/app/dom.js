@@ -60,7 +60,7 @@ export function fill(element, ...children) {
   return element;
 }
 
-// A drawing beside or instead of words; whoever uses it alone gives its button a name.
+// A drawing beside or instead of words; alone in a button, the button needs a name.
 export function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("class", "icon");

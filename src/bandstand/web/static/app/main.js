@@ -28,7 +28,7 @@ const PAGES = {
   people: () => import("../settings/people.js"),
   study: () => import("../study/page.js"),
 };
-// All that there is for somebody who is here for the study only.
+// For an account that was made for the study only.
 const FEW = { "": PAGES.study, account: () => import("../study/account.js") };
 const TRY_AGAIN = 3_000; // milliseconds
 
@@ -127,7 +127,7 @@ async function showDoor() {
   clearNotices();
   hideShell();
   const isNew = document.documentElement.dataset.setup === "open";
-  const door = await (isNew ? import("../doors/setup.js") : import("../doors/login.js"));
+  const door = await (isNew ? import("../auth/setup.js") : import("../auth/login.js"));
   nameWindow({ page: door.title });
   fill(main);
   door.show(main, { onEnter: comeIn, signal: shown.signal });
@@ -141,11 +141,11 @@ async function comeIn() {
 }
 
 async function logOut() {
-  radio.stopLooking(); // a question still under way would be answered as one of nobody
+  radio.stopLooking(); // a pending question would be refused for want of a session
   try {
     await call("DELETE", "/api/session");
   } catch (error) {
-    // Whoever believes to be logged out leaves the computer to others.
+    // A listener who believes to be logged out may leave the computer to others.
     if (error.status !== 401) {
       notice(`You are still logged in: ${begun(error.message)}`);
       return radio.lookAhead();
@@ -166,7 +166,7 @@ document.addEventListener("stranger", () => person === null || showDoor());
 window.addEventListener("hashchange", () => {
   if (person !== null && location.hash.startsWith("#/")) showPage();
 });
-hear("session", () => location.reload()); // somebody came or left in another tab
+hear("session", () => location.reload()); // a login or logout in another tab
 
 // "ask": the page was opened from another site, to which the browser does not show the cookie.
 if (document.documentElement.dataset.session === "closed") showDoor();

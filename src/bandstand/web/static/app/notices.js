@@ -28,7 +28,7 @@ export function notice(text, { undo, action = undo, label = "Undo", lasts = fals
   return remove;
 }
 
-// Whoever has pressed its button by keyboard goes on where they were before.
+// After its button was pressed by keyboard, the focus returns to where it was.
 let before = null; // what had the focus outside
 
 place.addEventListener("focusin", ({ relatedTarget }) => {

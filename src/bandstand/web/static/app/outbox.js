@@ -1,4 +1,4 @@
-// What a listener does, told to the log until it is acknowledged.
+// Events of the listener, sent to the log until it has acknowledged them.
 //
 // Each event has a key of its own and lies in the browser's storage, one entry each, from before
 // it is sent until the log has answered. So it outlives a lost connection, a reload and a closed
@@ -7,11 +7,11 @@
 
 import { call, isPassing } from "./api.js";
 import { isGone, worthTrying } from "./network.js";
-import * as preferences from "./preferences.js";
+import * as storage from "./storage.js";
 
 const FIRST_WAIT = 500; // milliseconds between two attempts
 const LONGEST_WAIT = 30_000;
-const WORTH_TELLING = 5_000; // later than this, it is said how long ago it was
+const AGE_FROM = 5_000; // milliseconds from which an event is sent with its age
 const OLDEST = 604_800; // seconds
 
 const watchers = { onDelay() {}, onDelivered() {}, onRefused() {}, onUnkept() {}, onStranger() {} };
@@ -23,25 +23,25 @@ let count = 0;
 
 // Begin for an account; what an earlier visit could not deliver goes first.
 // `onUnkept`: there was no room for an event, so it is lost with this tab. `onStranger`: the server
-// knows somebody else here, which this tab has missed.
+// knows another account here, which this tab has missed.
 export function openOutbox(account, { onDelay, onDelivered, onRefused, onUnkept, onStranger }) {
   Object.assign(watchers, { onDelay, onDelivered, onRefused, onUnkept, onStranger });
   owner = account;
   place = `outbox.${account}.`;
-  waiting = preferences
+  waiting = storage
     .namesBelow(place)
     .filter(isWhole)
-    .map((name) => ({ name, ...preferences.get(name), isOurs: false, resolve() {} }))
+    .map((name) => ({ name, ...storage.get(name), isOurs: false, resolve() {} }))
     .sort((one, other) => one.at - other.at || one.order - other.order);
   sendAll();
 }
 
-// Whether an event lies there. What nobody can read is of no use to anybody, and goes.
+// Whether an event is stored there. An entry that cannot be read is removed.
 function isWhole(name) {
-  const { at, body } = preferences.get(name) ?? {};
+  const { at, body } = storage.get(name) ?? {};
   const isEvent = [body?.key, body?.kind].every((one) => typeof one === "string");
   if (isEvent && Number.isFinite(at)) return true;
-  preferences.remove(name);
+  storage.remove(name);
   return false;
 }
 
@@ -52,7 +52,7 @@ export function closeOutbox() {
 }
 
 // Resolves with the log's answer, or null if it was refused or has never left this browser.
-export function tell(event, { key = newKey() } = {}) {
+export function send(event, { key = newKey() } = {}) {
   return new Promise((resolve) => {
     waiting.push(kept(event, { key, resolve }));
     sendAll();
@@ -66,7 +66,7 @@ export function takeBack(key) {
   if (!entry) return null;
   if (isUntried(entry)) {
     waiting.splice(waiting.indexOf(entry), 1);
-    preferences.remove(entry.name);
+    storage.remove(entry.name);
     entry.resolve(null);
     return Promise.resolve(null);
   }
@@ -75,7 +75,7 @@ export function takeBack(key) {
 
 // By its own key, so that it is taken back once whichever tab does it.
 export function retract({ key, seq }) {
-  return tell({ kind: "retract", retracts: seq }, { key: undoKey(key) });
+  return send({ kind: "retract", retracts: seq }, { key: undoKey(key) });
 }
 
 const undoKey = (key) => `${key}.undo`;
@@ -84,19 +84,19 @@ const undoKey = (key) => `${key}.undo`;
 function kept(event, { key, resolve }) {
   const entry = { at: Date.now(), order: count++, body: { key, ...event } };
   const name = place + key;
-  if (!preferences.set(name, entry)) watchers.onUnkept();
+  if (!storage.set(name, entry)) watchers.onUnkept();
   return { name, ...entry, isOurs: true, resolve };
 }
 
 function mark(entry, change) {
   Object.assign(entry, change);
   const { at, order, body, isTried, isUndone } = entry;
-  preferences.set(entry.name, { at, order, body, isTried, isUndone });
+  storage.set(entry.name, { at, order, body, isTried, isUndone });
 }
 
 // Another tab may have sent what this one has not; then it has said so in the storage.
 function isUntried(entry) {
-  const stored = preferences.get(entry.name);
+  const stored = storage.get(entry.name);
   return !entry.isTried && stored !== null && !stored.isTried;
 }
 
@@ -121,7 +121,7 @@ async function sendAll() {
 async function sendFirst() {
   const entry = waiting[0];
   if (isGone()) return false;
-  const stored = preferences.get(entry.name);
+  const stored = storage.get(entry.name);
   if (!stored && !entry.isOurs) return finish(entry, null); // another tab has done it
   mark(entry, { isTried: true, isUndone: entry.isUndone || stored?.isUndone });
   try {
@@ -134,12 +134,12 @@ async function sendFirst() {
 function bodyOf(entry) {
   const age = Date.now() - entry.at;
   const body = { account: owner, ...entry.body };
-  if (age >= WORTH_TELLING) body.age_seconds = Math.min(age / 1_000, OLDEST);
+  if (age >= AGE_FROM) body.age_seconds = Math.min(age / 1_000, OLDEST);
   return body;
 }
 
 function failed(entry, problem) {
-  if (entry !== waiting[0]) return true; // somebody else is here now
+  if (entry !== waiting[0]) return true; // another account is here now
   if (isPassing(problem) || problem.status === 401) return false;
   if (problem.code === "another_account") {
     closeOutbox(); // it waits for its owner
@@ -150,11 +150,11 @@ function failed(entry, problem) {
   return finish(entry, null);
 }
 
-// The wish to take it back is stored anew, with the number that it needs, before the entry that
-// held it goes. If somebody else is here now, it stays for its owner, who sends it again.
+// An undo is stored again, with the number that it needs, before the entry that held it goes. If
+// another account is here now, it stays for its owner, who sends it again.
 function finish(entry, answer) {
   const isHere = entry === waiting[0];
-  const isUndone = entry.isUndone || preferences.get(entry.name)?.isUndone;
+  const isUndone = entry.isUndone || storage.get(entry.name)?.isUndone;
   if (isUndone && answer?.seq !== undefined) {
     if (!isHere) return true;
     const event = { kind: "retract", retracts: answer.seq };
@@ -163,7 +163,7 @@ function finish(entry, answer) {
   } else {
     entry.onUndone?.(null);
   }
-  preferences.remove(entry.name);
+  storage.remove(entry.name);
   if (isHere) waiting.shift();
   entry.resolve(answer);
   return true;

@@ -12,7 +12,7 @@ function decoded(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // a stray % of somebody's own making
+    return part; // a stray %
   }
 }
 

@@ -11,7 +11,7 @@ const WAYS = [
   ["settings", "Settings", "settings"],
 ];
 const STUDY = ["study", "Study", "study"];
-// Whoever is here for the study only.
+// For an account that was made for the study only.
 const FEW = [STUDY, ["account", "Account", "person"]];
 // Pages that belong to one of the ways.
 const HOMES = new Map([

@@ -14,14 +14,14 @@ const HEARD = ["rating", "skip", "listen"]; // what is forgotten; bans and snooz
 export async function forgetPeriod({ signal }) {
   const known = counter(signal);
   const fields = stretch();
-  const told = h("p.small");
+  const tally = h("p.small");
   let asked = 0;
   const count = async () => {
     const { from, to } = fields.read();
     const turn = ++asked;
-    told.textContent = "Counting …";
+    tally.textContent = "Counting …";
     const words = await said(known, from, to);
-    if (turn === asked) told.textContent = words;
+    if (turn === asked) tally.textContent = words;
   };
   fields.onChange(count);
   count();
@@ -30,13 +30,12 @@ export async function forgetPeriod({ signal }) {
       h(
         "p.faint",
         {},
-        "Ratings, skips and what you heard in this time are taken back, as if you had never" +
-          " told the radio. What you never want to hear again stays away. This cannot be " +
-          "undone.",
+        "Your ratings, skips and listens in this period are removed from what the radio learns. " +
+          "What you have banned or snoozed stays away. This cannot be undone.",
       ),
       fields.presets,
       fields.pair,
-      told,
+      tally,
     ],
     yes: "Forget it",
     danger: true,
@@ -58,7 +57,7 @@ async function forget({ from, to }) {
   }
 }
 
-const things = (count) => plural(count, "thing you told the radio", "things you told the radio");
+const things = (count) => plural(count, "rating, skip or listen", "ratings, skips and listens");
 
 // ── The fields ──────────────────────────────────────────────────────────────────────────
 
@@ -134,9 +133,9 @@ async function said(known, from, to) {
   if (!(from < to)) return "";
   try {
     const count = await known(from, to);
-    return count ? `In this time: ${things(count)}.` : "In this time you told the radio nothing.";
+    return count ? `In this period: ${things(count)}.` : "There is nothing in this period.";
   } catch {
-    return ""; // it is told afterwards
+    return ""; // the answer says it afterwards
   }
 }
 

@@ -11,7 +11,7 @@ export function days(events, { undo, more }) {
   return [byDay(events).map((some) => day(some, undo)), more ? further(more) : null];
 }
 
-// Draw anew, and leave the keyboard where it was.
+// Draw again, and keep the focus.
 export function redraw(place, ...children) {
   const seq = document.activeElement?.closest?.("[data-seq]")?.dataset.seq;
   fill(place, children);

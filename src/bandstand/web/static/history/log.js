@@ -9,7 +9,7 @@ export class Log {
   events = [];
   #next = null; // the `before` of the next page
   #kinds = [];
-  #turn = 0; // grows when one begins anew; older answers are dropped
+  #turn = 0; // of the latest `begin`; older answers are dropped
   #renewal = 0; // the same for what replaces the events that are known
   #struck = new Set(); // what was taken back here, which the server may not know yet
   #signal;
@@ -22,7 +22,7 @@ export class Log {
     return this.#next !== null;
   }
 
-  // Begin anew with events of some kinds; of all for none.
+  // Start over with events of some kinds; of all for none.
   async begin(kinds) {
     this.#kinds = kinds;
     const turn = ++this.#turn;

@@ -1,13 +1,13 @@
-// Everything that was told to the radio, by day, and how to take it back.
+// The listener's events by day, each with an undo.
 
 import { fill, h, icon } from "../app/dom.js";
 import { notice, problem } from "../app/notices.js";
-import { tell } from "../app/outbox.js";
+import { send } from "../app/outbox.js";
 import { link, rename, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { announce } from "../app/tabs.js";
 import { radio } from "../player/radio.js";
-import { madeUp } from "../settings/afresh.js";
+import { demoNote } from "../settings/demo_reset.js";
 import { forgetPeriod } from "./forget.js";
 import { days, focusOn, redraw } from "./list.js";
 import { Log } from "./log.js";
@@ -21,7 +21,7 @@ const FILTERS = [
   ["ratings", "Stars", ["rating"]],
   ["skips", "Skipped", ["skip"]],
   ["listens", "Heard", ["listen"]],
-  ["rules", "Never and not now", ["ban", "snooze"]],
+  ["rules", "Banned and snoozed", ["ban", "snooze"]],
   ["undone", "Undone", ["retract"]],
 ];
 
@@ -39,22 +39,22 @@ export async function show(main, { params, person, signal }) {
     try {
       const first = await log.more();
       redraw(list, pieces());
-      // Whoever asked by keyboard goes on where the new ones begin.
+      // A keyboard user continues where the new ones begin.
       if (first) focusOn(list, first.seq);
     } catch (error) {
       problem(error);
     }
   }
   async function undo(event) {
-    const told = tell({ kind: "retract", retracts: event.seq });
+    const sent = send({ kind: "retract", retracts: event.seq });
     log.strike(event.seq);
     redraw(list, pieces());
-    if (await told) notice(`Undone: ${spoken(event)}.`);
+    if (await sent) notice(`Undone: ${spoken(event)}.`);
     else log.unstrike(event.seq);
-    tellTheRadio(event);
+    refreshRadio(event);
     await renew().catch(problem);
   }
-  // As much may be undone as was ever told: one begins again at the top.
+  // Anything may have been undone: the list begins again at the top.
   async function forget() {
     if (!(await forgetPeriod({ signal }))) return;
     radio.refresh();
@@ -66,17 +66,17 @@ export async function show(main, { params, person, signal }) {
     return start();
   }
 
-  fill(main, head(forget), madeUp(person), filters(name, choose), list, foot());
-  // Another song is next: something was told. If it cannot be asked what, nothing is lost.
+  fill(main, head(forget), demoNote(person), filters(name, choose), list, foot());
+  // Another song is next: there was an event. If it cannot be fetched now, nothing is lost.
   radio.addEventListener("upcoming", () => renew().catch(() => {}), { signal });
   await start();
 }
 
 // What is next may be another song now, here and in other tabs.
-function tellTheRadio(event) {
-  radio.forgetTold(event.seq);
+function refreshRadio(event) {
+  radio.forgetEvent(event.seq);
   radio.refresh();
-  announce("told", event.kind === "rating" ? { song: event.song, stars: 0 } : {});
+  announce("event", event.kind === "rating" ? { song: event.song, stars: 0 } : {});
 }
 
 function head(forget) {

@@ -22,7 +22,7 @@ function subject(event) {
   return "a song that is gone";
 }
 
-// For whoever cannot see: "4 stars for Song 3 – Band 1".
+// For screen readers: "4 stars for Song 3 – Band 1".
 export function spoken(event) {
   if (event.kind !== "retract") return `${act(event)}${subject(event)}`;
   return event.retracted ? `Undone: ${spoken(event.retracted)}` : "Something was undone";

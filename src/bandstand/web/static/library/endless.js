@@ -36,7 +36,7 @@ export function endless(list, { start, ask, draw, signal }) {
     isAsking = false;
   }
 
-  // Observing anew tells at once whether the end is still near.
+  // Observing again reports at once whether the end is still near.
   function watchAgain() {
     watcher.unobserve(foot);
     if (next !== null) watcher.observe(foot);

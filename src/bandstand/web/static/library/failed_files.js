@@ -60,7 +60,7 @@ function row({ path, shown, reason }) {
   );
 }
 
-// Looks through the first thousand, which are fetched when somebody searches.
+// Searches the first thousand, which are fetched at the first search.
 function searchField(all, found, signal) {
   let every = null;
   const field = h("input", {

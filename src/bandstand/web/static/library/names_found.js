@@ -7,7 +7,7 @@ import { empty } from "../app/states.js";
 import { plural } from "../app/words.js";
 import { TINY, coverOf } from "../player/cover.js";
 import { endless } from "./endless.js";
-import { placeWay, readPlace } from "./place.js";
+import { placeWay, readPlace } from "./view_state.js";
 
 const AT_ONCE = 200;
 const NOWHERE = readPlace(new URLSearchParams());

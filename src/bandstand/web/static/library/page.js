@@ -7,7 +7,7 @@ import { load } from "../app/states.js";
 import { length, plural } from "../app/words.js";
 import { chips } from "./chips.js";
 import { namesFound } from "./names_found.js";
-import { entry, keep, readPlace, recall, rename, step } from "./place.js";
+import { entry, keep, readPlace, recall, rename, step } from "./view_state.js";
 import { songsFound } from "./songs_found.js";
 
 export const title = "Library";

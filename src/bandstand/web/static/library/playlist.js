@@ -37,7 +37,7 @@ async function found(place, signal) {
 
 function unknown() {
   const all = link(way("playlists"), { class: "button" }, "All playlists");
-  const note = empty("playlist", "It was deleted, or it is somebody else's.", all);
+  const note = empty("playlist", "It was deleted, or it belongs to another account.", all);
   return [h("h1", {}, "No such playlist"), note];
 }
 

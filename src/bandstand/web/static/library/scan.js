@@ -6,7 +6,7 @@ import { notice, problem } from "../app/notices.js";
 import { link, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { failedFiles } from "./failed_files.js";
-import { followScan } from "./follow.js";
+import { followScan } from "./follow_scan.js";
 import { counted, progressBar, stateInWords, timesInWords } from "./scan_words.js";
 import { statusList } from "./server_status.js";
 
@@ -75,7 +75,7 @@ class ScanPage {
     const { isBusy: wasBusy } = this;
     const isSame = JSON.stringify(progress) === JSON.stringify(this.last);
     this.last = progress;
-    // Nothing is drawn anew below somebody's fingers that says the same; only time goes by.
+    // What says the same is not drawn again; only the time is.
     if (isSame && !this.isBusy) this.when.textContent = timesInWords(progress);
     else this.redraw(progress);
     if (wasBusy !== this.isBusy) this.reload();
@@ -89,7 +89,7 @@ class ScanPage {
     buttons()[held]?.focus({ preventScroll: true });
   }
 
-  // Now and then, and not while somebody is at them.
+  // Now and then, and not while they have the focus.
   hasNewFailures({ counts }) {
     const { failed, at } = this.listed ?? { at: Infinity };
     const isHeld = this.failed.contains(document.activeElement);

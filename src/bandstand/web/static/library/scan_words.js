@@ -46,12 +46,12 @@ export function progressBar({ done, total, files_per_second: rate, state }) {
 }
 
 // What the scan has met; what did not happen is left out, but for what was found. While it is
-// under way the songs lag behind the files, of which the bar says enough: only failures are told.
+// under way the songs lag behind the files, of which the bar says enough: only failures are shown.
 export function counted({ counts, songs, started_at: started }, isBusy) {
   if (started === null && !isBusy) return null; // nothing was looked at
-  const isTold = (name) => counts[name] || name === "found";
-  const told = COUNTS.filter(([name]) => (isBusy ? name === "failed" : true) && isTold(name));
-  const rest = told.map(([name, label]) => pair(label, counts[name]));
+  const isShown = (name) => counts[name] || name === "found";
+  const shown = COUNTS.filter(([name]) => (isBusy ? name === "failed" : true) && isShown(name));
+  const rest = shown.map(([name, label]) => pair(label, counts[name]));
   return h("dl.counts", {}, pair("songs", songs), rest);
 }
 

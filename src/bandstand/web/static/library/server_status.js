@@ -6,7 +6,7 @@ import { length, plural } from "../app/words.js";
 const MEGABYTE = 1_000_000;
 const STORES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
 
-// While a scan is under way, how many songs there are is told there alone.
+// While a scan is under way, only the scan shows how many songs there are.
 export function statusList(status, { isBusy }) {
   const failure = status.store_failure;
   return h(

@@ -11,8 +11,8 @@ import { radio } from "../player/radio.js";
 import { starButtons } from "../player/stars.js";
 import { albumWay, artistWay } from "../player/ways.js";
 import { expectedInWords, freshInWords, freshness, scale } from "./expected.js";
-import { rulesOf } from "./rules_of.js";
-import { saidList } from "./said.js";
+import { rulesOf } from "./song_rules.js";
+import { historyNote } from "./history_note.js";
 import { isPlaying, songItems, startFrom } from "./song_menu.js";
 
 export const title = "Song";
@@ -30,7 +30,7 @@ export async function show(main, { params, signal }) {
     if (view?.song && !signal.aborted) redraw(main, view, again);
   };
   const isThere = await load(main, ask, (view) => page(view, again));
-  // What was told elsewhere on the page, in a toast say, changes what is expected.
+  // Events from elsewhere on the page, such as an undo, change what is expected.
   if (isThere) radio.addEventListener("upcoming", again, { signal });
 }
 
@@ -62,7 +62,7 @@ function page(view, again) {
   );
 }
 
-// Only the parts that change, so that nobody loses the button they are on.
+// Only the parts that change, so that no button loses the focus.
 function redraw(main, view, again) {
   const place = main.querySelector("[data-parts]");
   const held = [...place.querySelectorAll("button")].indexOf(document.activeElement);
@@ -152,7 +152,7 @@ function rate({ song, history }, again) {
   const onRate = async (count) => {
     const event = { kind: "rating", song: song.id, stars: count };
     if (isPlaying(song)) await radio.rate(count);
-    else await radio.tellUndoably(event, `${stars(count)} for “${song.title}”`);
+    else await radio.sendEvent(event, `${stars(count)} for “${song.title}”`);
     again();
   };
   return h(
@@ -169,6 +169,6 @@ function said({ history }, again) {
     "section.card.stack.wide",
     {},
     h("h2", {}, "History"),
-    history.length ? saidList(history, again) : h("p.faint", {}, UNHEARD),
+    history.length ? historyNote(history, again) : h("p.faint", {}, UNHEARD),
   );
 }

@@ -32,13 +32,13 @@ export function startFrom(song) {
 function snooze(song) {
   if (isPlaying(song)) return radio.keepAway("snooze", "song", song);
   const event = { kind: "snooze", scope: "song", target: song.id, days: MONTH_DAYS };
-  return radio.tellUndoably(event, `“${song.title}” not for a month`);
+  return radio.sendEvent(event, `“${song.title}” not for a month`);
 }
 
 function ban(song) {
   if (isPlaying(song)) return radio.keepAway("ban", "song", song);
   const event = { kind: "ban", scope: "song", target: song.id };
-  return radio.tellUndoably(event, `“${song.title}” never again`);
+  return radio.sendEvent(event, `“${song.title}” never again`);
 }
 
 export const isPlaying = (song) => radio.current?.song.id === song.id;

@@ -3,7 +3,7 @@
 import { call } from "../app/api.js";
 import { isGone, worthTrying } from "../app/network.js";
 import { notice } from "../app/notices.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 
 const FIRST_WAIT = 1_000; // milliseconds
 const LONGEST_WAIT = 15_000;
@@ -16,7 +16,7 @@ class Connection extends EventTarget {
   #unsay = null;
   #isWatched = false;
 
-  // Begin to watch; before somebody is here, nothing is to be said.
+  // Begin to watch; before the login there is nothing to say.
   watch() {
     this.#isWatched = true;
     if (isGone()) this.lose();
@@ -27,11 +27,11 @@ class Connection extends EventTarget {
     this.#find();
   }
 
-  // Somebody has noticed that the server does not answer: say so, and try until it does.
+  // The server does not answer: say so, and try until it does.
   async lose() {
     if (this.isAway || !this.#isWatched) return;
     this.isAway = true;
-    this.#unsay = notice(preferences.hasRoom() ? OFFLINE : UNKEPT, { lasts: true });
+    this.#unsay = notice(storage.hasRoom() ? OFFLINE : UNKEPT, { lasts: true });
     this.dispatchEvent(new Event("away"));
     let delay = FIRST_WAIT;
     while (this.isAway) {
@@ -48,7 +48,7 @@ class Connection extends EventTarget {
     this.#unsay = notice(UNKEPT, { lasts: true });
   }
 
-  // Resolves when the server answers; at once if nobody has missed it.
+  // Resolves when the server answers; at once unless it is away.
   back() {
     if (!this.isAway) return Promise.resolve();
     return new Promise((resolve) => this.addEventListener("back", resolve, { once: true }));

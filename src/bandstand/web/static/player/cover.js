@@ -27,7 +27,7 @@ const PATTERNS = [rings, quarters, hills, discs, rays];
 
 const kept = new Map(); // covers fetched ahead, by song and size
 
-// The cover of a song, up to so many pixels wide. Without a network only what was fetched ahead
+// The cover of a song, at most `pixels` wide. Without a network only what was fetched ahead
 // can be shown.
 export function coverOf(song, pixels) {
   const ahead = kept.get(nameOf(song, pixels));

@@ -9,7 +9,7 @@ export function remember(account, visit) {
   try {
     sessionStorage.setItem(NAME, JSON.stringify({ account, ...visit }));
   } catch {
-    // a private window, or no room: then a reload begins anew
+    // a private window, or no room: then a reload starts over
   }
 }
 

@@ -6,7 +6,7 @@ import { empty } from "../app/states.js";
 import { plural } from "../app/words.js";
 import { openMenu } from "../app/menu.js";
 import { LARGE, coverOf } from "./cover.js";
-import { NOTHING } from "./deck.js";
+import { NOTHING } from "./playback.js";
 import { listenToKeys } from "./keys.js";
 import { followRadio } from "./media_session.js";
 import { queue } from "./queue.js";
@@ -59,7 +59,7 @@ function progress({ is_scanning: isScanning, done, total }, person) {
   if (isScanning) return "Looking for your music. The radio begins with the first song.";
   if (person.role === "admin")
     return "There is no music yet. Put some into the folder that the server was started with, then scan it.";
-  return "There is no music yet. Ask whoever runs this radio to add some.";
+  return "There is no music yet. Ask the administrator of this radio to add some.";
 }
 
 // ── The song ────────────────────────────────────────────────────────────────────────────
@@ -154,7 +154,7 @@ function namesOf(offer) {
   ];
 }
 
-// Only where something has changed: what is pressed must not be made anew under the finger.
+// Only where something has changed: a button must not be replaced while it is pressed.
 function drawChips(place) {
   const { station, years, settings } = radio;
   const shown = JSON.stringify([station, years, settings?.private ?? false]);
@@ -170,7 +170,7 @@ function chipsOf() {
   const { station, years, settings } = radio;
   return [
     settings?.private
-      ? h("span.chip", {}, icon("hidden"), "Private mode: nothing is learnt")
+      ? h("span.chip", {}, icon("hidden"), "Private mode: nothing is learned")
       : null,
     station &&
       wishChip(`Starting from ${station.name}`, {

@@ -4,7 +4,7 @@ import { fill, h, icon } from "../app/dom.js";
 import { link, way } from "../app/router.js";
 import { rating, songName } from "../app/words.js";
 import { TINY, coverOf } from "./cover.js";
-import { NOTHING } from "./deck.js";
+import { NOTHING } from "./playback.js";
 import { dial } from "./dial.js";
 import { keepList } from "./keep_list.js";
 import { radio } from "./radio.js";

@@ -1,4 +1,4 @@
-// The radio: what plays, what comes, what was told. Every page may listen to it and use it.
+// The radio: what plays, what is up next, and the listener's events. Every page may use it.
 //
 // Events: "song" (another one plays), "upcoming" (another one is next), "queue" (the coming
 // playlist has changed), "looking" (it is being thought over, or no longer), "state" (playing,
@@ -6,17 +6,17 @@
 
 import { Refused, call } from "../app/api.js";
 import { notice, problem } from "../app/notices.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { announce, hear } from "../app/tabs.js";
 import { stars as starWords } from "../app/words.js";
 import { connection } from "./connection.js";
-import { songsThere } from "./library.js";
+import { waitForSongs } from "./wait_for_songs.js";
 import * as memory from "./memory.js";
 import { sound } from "./sound.js";
-import { Told } from "./telling.js";
+import { SentEvents } from "./sent_events.js";
 import { Wishes } from "./wishes.js";
 
-// Whoever leaves in the last seconds, or the last tenth of something short, has heard it, if half
+// A song that is left in its last seconds, or the last tenth of a short one, counts as heard if half
 // of it was played: docs/evidence.md.
 const LAST_SECONDS = 10;
 const LAST_SHARE = 0.1;
@@ -28,7 +28,7 @@ class Radio extends Wishes {
   library = null; // what the server says of it while there are no songs
   settings = null;
   #account = null;
-  #told = new Told();
+  #sent = new SentEvents();
   #dial = null; // where it is being turned to
   #unsayOther = () => {}; // takes away that another tab plays
 
@@ -39,7 +39,7 @@ class Radio extends Wishes {
     window.addEventListener("pagehide", () => this.remember());
     document.addEventListener("visibilitychange", () => this.remember()); // it may be put to sleep
     hear("playing", () => this.#giveWay());
-    hear("told", (told) => this.#hearTold(told));
+    hear("event", (event) => this.#hearEvent(event));
   }
 
   // ── Coming and going ──
@@ -53,14 +53,14 @@ class Radio extends Wishes {
     connection.watch();
     const { turn } = this;
     const isWanted = () => turn === this.turn;
-    await songsThere({ isWanted, onWait: (library) => this.#wait(library) }).catch(problem);
+    await waitForSongs({ isWanted, onWait: (library) => this.#wait(library) }).catch(problem);
     if (!isWanted()) return;
     this.library = null;
     this.#setPhase("on");
     const { current, time, played, isPaused, rating, pinned, station, years } = visit;
     const wish = { station: station ?? null, years: years ?? null };
-    Object.assign(this.ahead, { pinned: pinned ?? [], ...wish });
-    if (current && rating) this.#told.noteElsewhere(current.song.id, rating);
+    Object.assign(this.upNext, { pinned: pinned ?? [], ...wish });
+    if (current && rating) this.#sent.noteElsewhere(current.song.id, rating);
     const from = time ?? 0;
     if (current) this.play(current, { from, played: played ?? 0, isPaused: isPaused === true });
     else await this.goOn();
@@ -72,7 +72,7 @@ class Radio extends Wishes {
     this.#unsayOther();
     connection.unwatch();
     this.eject();
-    this.#told.clear();
+    this.#sent.clear();
     this.library = null;
     this.emit("song");
   }
@@ -98,7 +98,7 @@ class Radio extends Wishes {
 
   remember() {
     if (this.phase !== "on" || !this.current) return;
-    const { pinned, station, years } = this.ahead;
+    const { pinned, station, years } = this.upNext;
     memory.remember(this.#account, { ...this.#playing(), pinned, station, years });
   }
 
@@ -108,7 +108,7 @@ class Radio extends Wishes {
     const { current } = this;
     const { time, played } = sound;
     const isPaused = sound.isPaused && !this.needsPress;
-    return { current, time, played, isPaused, rating: this.#told.ratingOf(current.song) };
+    return { current, time, played, isPaused, rating: this.#sent.ratingOf(current.song) };
   }
 
   // Ask again what comes next: settings, the library or the log have changed.
@@ -141,42 +141,38 @@ class Radio extends Wishes {
 
   // What "undo" would take back, in words; "" if there is nothing.
   get undoable() {
-    return this.#told.latest;
+    return this.#sent.latest;
   }
 
-  // ── Telling ──
+  // ── Events ──
 
-  // Tell the log something, with a toast that can take it back. Resolves with its answer.
-  tellUndoably(event, words) {
-    return this.#tell(event, words);
-  }
-
-  async #tell(event, words, { isQuiet = false } = {}) {
+  // Send an event to the log, with a toast that can undo it. Resolves with the log's answer.
+  async sendEvent(event, words, { isQuiet = false } = {}) {
     const onUndo = (entry) => this.undo(entry);
     const isPrivate = this.settings?.private ?? false;
-    const answer = await this.#told.tell(event, words, { isQuiet, isPrivate, onUndo });
-    if (answer) announce("told", { song: event.song, stars: event.stars });
+    const answer = await this.#sent.send(event, words, { isQuiet, isPrivate, onUndo });
+    if (answer) announce("event", { song: event.song, stars: event.stars });
     else this.#showStars();
     if (!isQuiet) await this.lookAhead();
     return answer;
   }
 
   // Until the log has it, the next song is asked for as if this one had been heard.
-  async #tellAndLeave(event, words, options) {
+  async #sendAndLeave(event, words, options) {
     const { song } = this.current;
-    this.ahead.noteHeard(song);
-    const answer = await this.#tell(event, words, options);
-    if (answer?.stored) this.ahead.noteLogged(song);
+    this.upNext.noteHeard(song);
+    const answer = await this.sendEvent(event, words, options);
+    if (answer?.stored) this.upNext.noteLogged(song);
   }
 
   #showStars() {
     if (!this.current) return;
-    this.stars = this.#told.starsOf(this.current.song);
+    this.stars = this.#sent.starsOf(this.current.song);
     this.emit("state");
   }
 
   starsOf(song) {
-    return this.#told.starsOf(song);
+    return this.#sent.starsOf(song);
   }
 
   // How the song that plays is left now.
@@ -191,7 +187,7 @@ class Radio extends Wishes {
 
   end() {
     if (!this.current) return;
-    this.#tellAndLeave(...this.#leaving(), { isQuiet: true });
+    this.#sendAndLeave(...this.#leaving(), { isQuiet: true });
     this.goOnAtOnce();
   }
 
@@ -205,10 +201,10 @@ class Radio extends Wishes {
     const words = `${starWords(stars)} for “${song.title}”`;
     this.stars = stars;
     this.emit("state");
-    const advance = preferences.get("advance", "never");
+    const advance = storage.get("advance", "never");
     if (!this.isLeaving && (advance === "always" || (advance === "low" && stars <= 2)))
       await this.#leaveBy(event, words);
-    else await this.#tell(event, words);
+    else await this.sendEvent(event, words);
   }
 
   async skip() {
@@ -218,13 +214,13 @@ class Radio extends Wishes {
 
   async #leaveBy(event, words) {
     this.isLeaving = true;
-    await this.goOn(this.#tellAndLeave(event, words));
+    await this.goOn(this.#sendAndLeave(event, words));
   }
 
   back() {
     if (!this.current) return;
     if (sound.time >= BEGINNING || !this.past.length) return this.seek(0);
-    this.ahead.pinned.unshift(this.current.song);
+    this.upNext.pinned.unshift(this.current.song);
     this.play(this.past.pop(), { isBack: true });
   }
 
@@ -257,23 +253,23 @@ class Radio extends Wishes {
     const event = { kind, scope, target, ...(isBan ? {} : { days: MONTH_DAYS }) };
     const words = `“${name}” ${isBan ? "never again" : "not for a month"}`;
     const isMeant = (one) => (scope === "song" ? one.id : one[scope]) === target;
-    this.ahead.dropAll(isMeant);
+    this.upNext.dropAll(isMeant);
     this.emit("queue");
     if (this.current && isMeant(this.current.song)) await this.#leaveBy(event, words);
-    else await this.#tell(event, words);
+    else await this.sendEvent(event, words);
   }
 
   async undo(entry) {
-    const undone = this.#told.undo(entry);
+    const undone = this.#sent.undo(entry);
     if (!undone) return;
     this.#showStars();
-    if (await undone.done) announce("told", { song: undone.entry.event.song, stars: this.stars });
+    if (await undone.done) announce("event", { song: undone.entry.event.song, stars: this.stars });
     await this.lookAhead();
   }
 
   // An event of the log was taken back elsewhere.
-  async forgetTold(seq) {
-    await this.#told.forget(seq);
+  async forgetEvent(seq) {
+    await this.#sent.forget(seq);
     this.#showStars();
   }
 
@@ -317,9 +313,9 @@ class Radio extends Wishes {
     });
   }
 
-  #hearTold({ song, stars }) {
+  #hearEvent({ song, stars }) {
     if (this.phase !== "on") return;
-    if (song && stars !== undefined) this.#told.noteElsewhere(song, { stars });
+    if (song && stars !== undefined) this.#sent.noteElsewhere(song, { stars });
     if (song && stars !== undefined && this.current?.song.id === song) {
       this.stars = stars;
       this.emit("state");

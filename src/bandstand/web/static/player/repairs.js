@@ -37,7 +37,7 @@ export class Repairs {
 
   // The song that plays has failed, or stands still. Silence is long already where it stands still:
   // that is tried once.
-  async repair({ song, time, isStill = false }) {
+  async repair({ song, time, isStalled = false }) {
     const number = ++this.#number;
     this.isBusy = true;
     const { verdict, wait } = await examine(song);
@@ -46,7 +46,7 @@ export class Repairs {
       connection.lose();
       await connection.back();
     } else {
-      this.#attempts += isStill ? MOST_ATTEMPTS : 1;
+      this.#attempts += isStalled ? MOST_ATTEMPTS : 1;
       if (verdict === "broken" || this.#attempts > MOST_ATTEMPTS) return this.#giveUp(song, number);
       await pause(wait);
     }

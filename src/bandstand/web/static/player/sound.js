@@ -2,7 +2,7 @@
 // turn comes; volume, and loudness by ReplayGain.
 
 import { isGone } from "../app/network.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { Played } from "./played.js";
 
 const FORWARDED = ["play", "pause", "playing", "canplay", "waiting", "durationchange", "ended"];
@@ -48,9 +48,9 @@ class Sound extends EventTarget {
   #played = new Played(); // of the song that plays
   #unlocked = new Set(); // elements that a browser has let play
   #wanted = null; // the song to prepare
-  isHeld = false; // somebody has paused it; an element that has failed is paused too
-  #volume = bounded(preferences.get("volume", 1));
-  #isMuted = preferences.get("muted", false) === true;
+  isHeld = false; // paused by the listener; an element that has failed is paused too
+  #volume = bounded(storage.get("volume", 1));
+  #isMuted = storage.get("muted", false) === true;
 
   constructor() {
     super();
@@ -187,14 +187,14 @@ class Sound extends EventTarget {
   }
 
   #rememberLevel() {
-    preferences.set("volume", this.#volume);
-    preferences.set("muted", this.#isMuted);
+    storage.set("volume", this.#volume);
+    storage.set("muted", this.#isMuted);
     this.#level();
     this.dispatchEvent(new Event("volume"));
   }
 
   #level() {
-    const mode = preferences.get("loudness", "track");
+    const mode = storage.get("loudness", "track");
     for (const one of [this.#active, this.#other]) {
       one.volume = elementVolume(this.#volume, this.#songs.get(one)?.replay_gain, mode);
       one.muted = this.#isMuted;

@@ -4,7 +4,7 @@ import { way } from "../app/router.js";
 
 export const artistWay = (song) => way("library", null, { artist: song.artist });
 
-// Albums of the same name are told apart by whose they are.
+// Albums of the same name differ by their artist.
 export function albumWay(song) {
   const artist = song.album_artist ?? song.artist;
   return way("library", null, { album: song.album, ...(artist ? { album_artist: artist } : {}) });

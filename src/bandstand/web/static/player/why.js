@@ -6,7 +6,7 @@ import { h, icon } from "../app/dom.js";
 import { link, way } from "../app/router.js";
 import { length, plural } from "../app/words.js";
 import { sentence } from "./reasons.js";
-import { inTenths, steps, tenths } from "./sums.js";
+import { inTenths, steps, tenths } from "./score_steps.js";
 
 // One decimal: the radio does not know more than that.
 const TENTHS = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
@@ -97,7 +97,7 @@ function factsOf(why) {
     why.expected === null ? null : fact("Expected now", expectedInWords(why.expected)),
     fact("Last heard", heard === null ? "never" : `${length(60 * heard)} ago`),
     isRecovering ? fact("As good as new", `${Math.round(100 * why.novelty)} %`) : null,
-    why.answers ? fact("Learnt from", plural(why.answers, "answer")) : null,
+    why.answers ? fact("Learned from", plural(why.answers, "answer")) : null,
     why.mainly_to_learn ? fact("Chosen", "mainly to learn what you think of it") : null,
   ];
 }
@@ -115,7 +115,7 @@ function fact(name, value) {
   return h("div", {}, h("dt", {}, name), h("dd", {}, value));
 }
 
-// How sure the radio is stands with the song, as long as nothing has been learnt since.
+// The uncertainty comes with the song, and holds as long as there was no event since.
 async function addCertainty({ song, seq }, facts) {
   try {
     const found = await call("GET", `/api/songs/${song.id}`);

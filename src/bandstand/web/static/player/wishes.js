@@ -2,24 +2,24 @@
 
 import { notice, problem } from "../app/notices.js";
 import { plural, songName } from "../app/words.js";
-import { asOffer } from "./ahead.js";
-import { Deck } from "./deck.js";
+import { asOffer } from "./up_next.js";
+import { Playback } from "./playback.js";
 import { isOfYears } from "./years.js";
 
-export class Wishes extends Deck {
+export class Wishes extends Playback {
   get station() {
-    return this.ahead.station;
+    return this.upNext.station;
   }
 
   get years() {
-    return this.ahead.years;
+    return this.upNext.years;
   }
 
   // Play a song now. To want another one is no judgement on the one that is left.
   playSong(song) {
     if (this.phase !== "on") return;
     this.#setAside();
-    this.ahead.drop(song);
+    this.upNext.drop(song);
     this.play(asOffer(song));
   }
 
@@ -30,14 +30,14 @@ export class Wishes extends Deck {
   // After this song, or after what was queued before.
   queueSongs(songs, { first = false } = {}) {
     if (this.phase !== "on") return;
-    const count = this.ahead.pin(songs, { first });
+    const count = this.upNext.pin(songs, { first });
     const one = `${first ? "Next" : "Queued"}: ${songName(songs[0])}.`;
     notice(count === 1 ? one : `${plural(count, "song")} queued.`);
     this.#changeQueue();
   }
 
   dropSong(song) {
-    this.ahead.drop(song);
+    this.upNext.drop(song);
     this.#changeQueue();
   }
 
@@ -56,30 +56,30 @@ export class Wishes extends Deck {
 
   // What is wished for plays at once, unless it does already. What cannot be changes nothing.
   async #wish(wish, { isMet }) {
-    const { station, years } = this.ahead;
-    Object.assign(this.ahead, wish);
+    const { station, years } = this.upNext;
+    Object.assign(this.upNext, wish);
     if (isMet) return this.#changeQueue();
     const turn = ++this.turn;
     try {
-      const offer = await this.ahead.ask(this.heard());
+      const offer = await this.upNext.ask(this.heard());
       if (turn !== this.turn) return;
       this.#setAside();
       this.play(offer);
     } catch (error) {
       problem(error);
-      if (turn === this.turn) Object.assign(this.ahead, { station, years });
+      if (turn === this.turn) Object.assign(this.upNext, { station, years });
       if (turn === this.turn && this.isLeaving) this.goOn();
     }
     this.emit("state");
   }
 
   endStation() {
-    this.ahead.station = null;
+    this.upNext.station = null;
     this.#changeQueue();
   }
 
   #setAside() {
-    if (this.current) this.ahead.noteHeard(this.current.song);
+    if (this.current) this.upNext.noteHeard(this.current.song);
   }
 
   #changeQueue() {

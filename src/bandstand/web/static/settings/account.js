@@ -3,14 +3,14 @@
 import { call } from "../app/api.js";
 import { h, icon } from "../app/dom.js";
 import { problem } from "../app/notices.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { link } from "../app/router.js";
 import { load } from "../app/states.js";
 import { announce } from "../app/tabs.js";
 import { date } from "../app/words.js";
-import { passwordField } from "../doors/form.js";
-import { newPassword, sayPassword } from "../doors/new_password.js";
-import { madeUp, startAfresh } from "./afresh.js";
+import { passwordField } from "../auth/form.js";
+import { newPassword, sayPassword } from "../auth/new_password.js";
+import { demoNote, startAfresh } from "./demo_reset.js";
 import { deviceName } from "./devices.js";
 import { dialogForm, saved } from "./pieces.js";
 
@@ -21,10 +21,10 @@ export function account(person, { signal }) {
       h(
         "p",
         {},
-        "This is a demo: whoever opens it on this computer listens as its guest, without a " +
+        "This is a demo: everyone who opens it on this computer listens as its guest, without a " +
           "password. What you rate is still known the next time.",
       ),
-      madeUp(person) ?? h("div", {}, startAfresh(person)),
+      demoNote(person) ?? h("div", {}, startAfresh(person)),
       takeAlong(),
     ];
   }
@@ -178,7 +178,7 @@ async function leave(person) {
   });
   const isGone = await dialogForm("Delete your account?", {
     body: [
-      h("p", {}, "These go at once, and nobody can bring them back:"),
+      h("p", {}, "These are removed at once and cannot be restored:"),
       h(
         "ul.goes",
         {},
@@ -187,7 +187,7 @@ async function leave(person) {
       h(
         "p.faint.small",
         {},
-        "The music stays, and so do backups that whoever looks after this server has made " +
+        "The music stays, and so do backups that the administrator of this server has made " +
           "before. You can export your data first.",
       ),
       userName(person),
@@ -203,14 +203,14 @@ async function leave(person) {
   });
   if (!isGone) return;
   for (const what of ["outbox", "study"])
-    preferences.namesBelow(`${what}.${person.id}.`).forEach(preferences.remove);
+    storage.namesBelow(`${what}.${person.id}.`).forEach(storage.remove);
   announce("session");
   location.reload();
 }
 
 const GOES = [
   "your account, its name and password",
-  "every rating, skip and song you heard, and what the radio has learnt from it",
+  "every rating, skip and song you heard, and what the radio has learned from it",
   "what you never want to hear again, and what not now",
   "your playlists and settings",
   "your logins, on every device",

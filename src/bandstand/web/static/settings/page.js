@@ -3,7 +3,7 @@
 import { call } from "../app/api.js";
 import { h, icon } from "../app/dom.js";
 import { problem } from "../app/notices.js";
-import * as preferences from "../app/preferences.js";
+import * as storage from "../app/storage.js";
 import { link, way } from "../app/router.js";
 import { load } from "../app/states.js";
 import { radio } from "../player/radio.js";
@@ -33,7 +33,7 @@ export async function show(main, { person, signal }) {
     listening(settings, { signal }),
     section(
       "kept-away",
-      "Never and not now",
+      "Banned and snoozed",
       "What you do not want to hear, for good or for a while.",
       rules({ signal }),
     ),
@@ -50,7 +50,7 @@ export async function show(main, { person, signal }) {
 
 let before = Promise.resolve(); // one change at a time, so that the latest is what stays
 
-// Resolves with whether it was saved; what comes next is chosen anew.
+// Resolves with whether it was saved; the next songs are chosen again.
 function change(...what) {
   before = before.then(() => save(...what));
   return before;
@@ -70,10 +70,10 @@ async function save(settings, changes, words) {
   }
 }
 
-// What this browser does by itself; nobody else has to know.
+// Settings of this browser alone.
 function remember(name) {
   return async (value) => {
-    const isKept = preferences.set(name, value);
+    const isKept = storage.set(name, value);
     radio.refresh();
     saved(isKept ? "Saved in this browser." : "This browser does not let the page remember it.");
     return isKept;
@@ -99,13 +99,13 @@ function listening(settings, { signal }) {
     choice(
       "After a rating go on to the next song",
       ADVANCE,
-      preferences.get("advance", "never"),
+      storage.get("advance", "never"),
       remember("advance"),
     ),
     choice(
       "Even out the loudness",
       LOUDNESS,
-      preferences.get("loudness", "track"),
+      storage.get("loudness", "track"),
       remember("loudness"),
       "Where files carry ReplayGain. Album by album keeps the quiet pieces of an album quiet.",
     ),
@@ -173,10 +173,10 @@ function curious(settings) {
   return section(
     "curious",
     "For the curious",
-    "How the radio thinks. What it has been told stays; only what it makes of it changes.",
+    "How the radio learns from your ratings. Your ratings stay; only the conclusions change.",
     algorithmChoice(settings, choose),
     toggle(
-      "Learn how much you like music as such",
+      "Learn how generous you are with stars",
       settings.intercept,
       (intercept) => change(settings, { intercept }),
       "Some people give five stars easily, others never. With this the radio learns that " +
@@ -203,7 +203,7 @@ function about(person, settings) {
       h(
         "p",
         {},
-        `Bandstand ${settings.version}, a radio that learns you. It asks no other server.`,
+        `Bandstand ${settings.version}, a radio that learns your taste. It contacts no other server.`,
       ),
       h(
         "div.row",

@@ -5,8 +5,8 @@ import { h, icon } from "../app/dom.js";
 import { link, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { date, plural } from "../app/words.js";
-import { AS_TYPED, field } from "../doors/form.js";
-import { newPassword, sayPassword } from "../doors/new_password.js";
+import { AS_TYPED, field } from "../auth/form.js";
+import { newPassword, sayPassword } from "../auth/new_password.js";
 import { dialogForm, saved } from "./pieces.js";
 
 export const title = "People";
@@ -32,7 +32,7 @@ export async function show(main, { person, signal }) {
       "p.faint.people-intro",
       {},
       "Who may listen here. Each has a history, a taste and playlists of their own, which " +
-        "nobody else sees, administrators included.",
+        "no other account can see, administrators included.",
     ),
     list,
   );
@@ -172,8 +172,8 @@ async function removePerson(user) {
       h(
         "p",
         {},
-        "The account goes with its history, what the radio has learnt, playlists and " +
-          "settings, at once and for good. To keep somebody out without losing all that, " +
+        "The account is removed at once, with its history, what the radio has learned, playlists " +
+          "and settings. This cannot be undone. To lock a listener out without losing all that, " +
           "change the person and switch “May log in” off.",
       ),
       typed.field,
@@ -224,6 +224,6 @@ function insist(wrong) {
 function inWords(problem) {
   if (problem.status !== 409) return sayPassword(problem);
   return problem.message.includes("admin")
-    ? "Somebody must look after the others: this is the last administrator who can log in."
-    : "Somebody has this name already.";
+    ? "This is the last administrator who can log in; there must be one."
+    : "Another account has this name already.";
 }

@@ -3,7 +3,7 @@
 import { openDialog } from "../app/dialog.js";
 import { h } from "../app/dom.js";
 import { notice } from "../app/notices.js";
-import { complaints, guard } from "../doors/form.js";
+import { complaints, guard } from "../auth/form.js";
 
 // A heading with a word on it at the side, and the controls in a card.
 export function section(id, title, intro, ...children) {

@@ -2,7 +2,7 @@
 
 import { call } from "../app/api.js";
 import { fill, h, icon } from "../app/dom.js";
-import { tell } from "../app/outbox.js";
+import { send } from "../app/outbox.js";
 import { link, way } from "../app/router.js";
 import { load } from "../app/states.js";
 import { day } from "../history/words.js";
@@ -58,7 +58,7 @@ function row(rule, onGone) {
   );
   allow.addEventListener("click", async () => {
     allow.disabled = true;
-    const answer = await tell({ kind: "retract", retracts: rule.seq });
+    const answer = await send({ kind: "retract", retracts: rule.seq });
     if (answer) saved(`${name} may be played again.`);
     radio.refresh();
     onGone(item);

@@ -1,4 +1,4 @@
-// The account of somebody who is here for the study only.
+// The page of an account that was made for the study only.
 
 import { h } from "../app/dom.js";
 import { account } from "../settings/account.js";

@@ -1,7 +1,7 @@
-// Before somebody takes part: what it is about, what it takes, and their word.
+// Consent: what the study is about, what it takes, and the agreement.
 
 import { h } from "../app/dom.js";
-import { complain, complaints, guard } from "../doors/form.js";
+import { complain, complaints, guard } from "../auth/form.js";
 import { ruleWords } from "./words.js";
 
 // `onAgree()` sends it; what goes wrong is said beside the button.

@@ -1,9 +1,9 @@
 // Waiting for a moment that the server has named.
 
 const EVERY = 250; // milliseconds between two looks at the clock
-const MARGIN = 300; // milliseconds: whoever asks on the dot may be refused
+const MARGIN = 300; // milliseconds: a request at the exact moment may be refused
 
-// Returns the moment that is so many seconds away, by this computer's own clock: it may be wrong,
+// Returns the moment after a number of seconds, by this computer's own clock: it may be wrong,
 // but it is the one that is looked at.
 export const momentIn = (seconds) => Date.now() + 1_000 * seconds;
 

@@ -9,8 +9,8 @@ import { connection } from "../player/connection.js";
 import { takeMediaKeys } from "../player/media_session.js";
 import { sound } from "../player/sound.js";
 import { consentView } from "./consent.js";
-import * as desk from "./desk.js";
-import { Hearing } from "./hearing.js";
+import * as studyApi from "./study_api.js";
+import { SongPlayback } from "./song_playback.js";
 import { listeningView } from "./listening.js";
 import { partsView } from "./parts.js";
 import { progressOfAll } from "./progress.js";
@@ -63,9 +63,9 @@ class Visit {
   }
 
   async #ask() {
-    const refused = await desk.deliverKept(this.#person.id);
+    const refused = await studyApi.deliverKept(this.#person.id);
     if (refused) notice(refusalWords(refused));
-    return desk.standing(this.#signal);
+    return studyApi.standing(this.#signal);
   }
 
   // After something that was pressed: who reads with their ears begins at the new heading.
@@ -94,12 +94,12 @@ class Visit {
     });
   }
 
-  // Asked anew: one may have agreed since the page was opened, here or elsewhere.
+  // Asked again: the consent may have been given since the page was opened, here or elsewhere.
   #nothing(signal) {
     const place = h("div.stack");
     load(
       place,
-      () => desk.membership(signal),
+      () => studyApi.membership(signal),
       (mine) => this.#afterwards(mine),
     );
     return h(
@@ -142,17 +142,17 @@ class Visit {
     heading?.focus({ preventScroll: true });
   }
 
-  // Said anew each time, also if it is the same as before.
+  // Announced each time, also if it is the same as before.
   #say(words) {
     this.#voice.textContent = "";
     setTimeout(() => (this.#voice.textContent = words), 50);
   }
 
-  // Nobody has pressed anything: the keyboard stays where it is, unless that is gone.
+  // Nothing was pressed: the focus stays where it is, unless that is gone.
   async #waitIsOver() {
     const { signal } = this.#view;
     try {
-      const study = await desk.standing(this.#signal);
+      const study = await studyApi.standing(this.#signal);
       if (signal.aborted) return;
       const wasHere = this.#place.contains(document.activeElement);
       fill(this.#place, this.#made(study));
@@ -168,16 +168,16 @@ class Visit {
   // ── What is pressed ──
 
   async #agree() {
-    this.#show(await desk.agree(this.#signal));
+    this.#show(await studyApi.agree(this.#signal));
   }
 
-  // Another device may have been used since this page was drawn: so it is asked anew.
+  // Another device may have been used since this page was drawn: so it is asked again.
   async #go() {
     const before = this.#study;
     nameWindow({ page: title });
     this.#choosing();
     await this.#try(async (signal) => {
-      const study = await desk.standing(signal);
+      const study = await studyApi.standing(signal);
       if (study?.state !== before.state || study.place !== before.place) return this.#show(study);
       this.#study = study;
       await this.#begin(study, signal);
@@ -187,12 +187,12 @@ class Visit {
   async #begin({ state, place, arms, pending }, signal) {
     if (pending?.song.is_present) return this.#listen(pending);
     const { id } = arms.find((arm) => arm.place === place);
-    if (state === "begin") this.#study = await desk.begin(id, signal);
+    if (state === "begin") this.#study = await studyApi.begin(id, signal);
     await this.#next(id, signal);
   }
 
   async #next(arm, signal) {
-    const offer = await desk.nextSong(arm, signal);
+    const offer = await studyApi.nextSong(arm, signal);
     if (!signal.aborted) this.#listen({ arm, ...offer });
   }
 
@@ -211,7 +211,7 @@ class Visit {
   async #refused(error) {
     notice(refusalWords(error));
     try {
-      const study = await desk.standing(this.#signal);
+      const study = await studyApi.standing(this.#signal);
       if (!this.#signal.aborted) this.#show(study);
     } catch (problem) {
       if (!this.#signal.aborted) this.#fail(problem);
@@ -254,7 +254,7 @@ class Visit {
     const study = this.#study;
     const onStuck = () => this.#askAgain(offer);
     const account = this.#person.id;
-    const hearing = new Hearing(offer, { account, rules: study.rules, signal, onStuck });
+    const hearing = new SongPlayback(offer, { account, rules: study.rules, signal, onStuck });
     const view = listeningView(offer, {
       study,
       hearing,
@@ -280,8 +280,8 @@ class Visit {
 
   async #rate({ arm, number }, rating, { view, hearing, signal }) {
     try {
-      const told = { arm, number, ...rating };
-      const study = await desk.rate(this.#person.id, told, { onDelay: () => view.delay() });
+      const sent = { arm, number, ...rating };
+      const study = await studyApi.rate(this.#person.id, sent, { onDelay: () => view.delay() });
       hearing.finish();
       if (signal.aborted) return;
       this.#study = study;

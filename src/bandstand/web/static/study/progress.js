@@ -7,7 +7,7 @@ import { ago } from "../app/words.js";
 
 const COLUMNS = ["Participant", "Parts done", "Ratings", "Last here"];
 
-// Closed until somebody wants to know.
+// Closed at first.
 export function progressOfAll({ signal }) {
   const place = h("div");
   const ask = () => call("GET", "/api/admin/study", undefined, { signal });
@@ -16,14 +16,14 @@ export function progressOfAll({ signal }) {
     "details.study-about",
     { ontoggle: look },
     h("summary", {}, h("h2", {}, "How far everybody is")),
-    h("p.hint", {}, "What plays in which part is told by the report alone."),
+    h("p.hint", {}, "Only the report says which algorithm chose in which part."),
     place,
   );
   return h("div.study-sheet.study-all", {}, details);
 }
 
 function table(study) {
-  if (!study?.participants.length) return h("p.faint", {}, "Nobody takes part yet.");
+  if (!study?.participants.length) return h("p.faint", {}, "There are no participants yet.");
   const head = COLUMNS.map((name) => h("th", { scope: "col" }, name));
   return h(
     "table.table",

@@ -1,9 +1,9 @@
 // Leaving the study for good.
 
 import { h } from "../app/dom.js";
-import { AS_TYPED, field } from "../doors/form.js";
+import { AS_TYPED, field } from "../auth/form.js";
 import { dialogForm } from "../settings/pieces.js";
-import * as desk from "./desk.js";
+import * as studyApi from "./study_api.js";
 import { refusalWords } from "./words.js";
 
 const WORD = "withdraw";
@@ -11,13 +11,13 @@ const WORD = "withdraw";
 export function withdrawButton(study, { person, onGone }) {
   const open = async () => {
     if (!(await asked(study))) return;
-    desk.forget(person.id);
+    studyApi.forget(person.id);
     onGone();
   };
   return h("button.danger", { type: "button", onclick: open }, "Withdraw from the study…");
 }
 
-// Resolves with whether it is done. Whoever types a word does not do it by a slip.
+// Resolves with whether it is done. A typed word is no slip of the finger.
 function asked({ only }) {
   const word = field(`Type “${WORD}” to confirm`, {
     name: "confirm",
@@ -27,7 +27,7 @@ function asked({ only }) {
   });
   return dialogForm("Withdraw from the study?", {
     body: [
-      h("p", {}, "These go at once, and nobody can bring them back:"),
+      h("p", {}, "These are removed at once and cannot be restored:"),
       h(
         "ul.goes",
         {},
@@ -38,7 +38,7 @@ function asked({ only }) {
       h(
         "p.faint.small",
         {},
-        "Backups that whoever looks after this server has made before are not changed. You can " +
+        "Backups that the administrator of this server has made before are not changed. You can " +
           "export your data first, from your account.",
       ),
       word.field,
@@ -50,7 +50,7 @@ function asked({ only }) {
       const typed = word.input.value.trim().toLowerCase();
       if (!typed) throw new Error(`Type the word “${WORD}” first.`);
       if (typed !== WORD) throw new Error(`Type the word “${WORD}”; this is “${typed}”.`);
-      await desk.withdraw(WORD);
+      await studyApi.withdraw(WORD);
       return true;
     },
   });
@@ -58,5 +58,5 @@ function asked({ only }) {
 
 const GOES = [
   "every rating you gave in the study",
-  "your place in it: your parts, and what they learnt from you",
+  "your place in it: your parts, and what they learned from you",
 ];

@@ -1,7 +1,7 @@
-// How unsure the radio was about new songs, after so many answers.
+// The radio's uncertainty about new songs, by the number of answers.
 
 import { plural } from "../app/words.js";
-import { SCALE, isTooUnsure } from "./doubt.js";
+import { SCALE, isTooUnsure } from "./uncertainty.js";
 import { figure, inStars } from "./figure.js";
 import { plot } from "./plots.js";
 import { logTicks } from "./ticks.js";

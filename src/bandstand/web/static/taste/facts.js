@@ -1,8 +1,8 @@
-// What was learnt in a few words, and in a few large numbers.
+// What the radio has learned, in a few words and a few large numbers.
 
 import { h } from "../app/dom.js";
 import { length, plural } from "../app/words.js";
-import { doubtOf, isGuess, isSureOfFreshness, isTooUnsure } from "./doubt.js";
+import { uncertaintyOf, isGuess, isSureOfFreshness, isTooUnsure } from "./uncertainty.js";
 
 const MOST_SENTENCES = 3;
 
@@ -34,7 +34,7 @@ function factsOf(taste) {
       isTooUnsure(taste)
         ? ["?", "what a new song is worth to you: too early to tell"]
         : [
-            `± ${Math.max(doubtOf(taste), 0.1).toFixed(1)} stars`,
+            `± ${Math.max(uncertaintyOf(taste), 0.1).toFixed(1)} stars`,
             "on what a new song is worth to you",
           ],
     );

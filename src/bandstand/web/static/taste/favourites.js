@@ -1,9 +1,9 @@
-// The artists and genres that should please most and least.
+// The artists and genres that the listener will probably like most and least.
 
 import { h } from "../app/dom.js";
 import { link, way } from "../app/router.js";
 import { plural, rating } from "../app/words.js";
-import { SCALE, TOO_UNSURE, doubtOf, isTooUnsure } from "./doubt.js";
+import { SCALE, TOO_UNSURE, uncertaintyOf, isTooUnsure } from "./uncertainty.js";
 import { figure, inStars } from "./figure.js";
 
 const APART = 0.2; // stars; names that are closer are as good as each other
@@ -21,7 +21,7 @@ export function favourites(taste) {
 function tooEarly(taste, kinds) {
   const what = kinds.map((kind) => `${kind}s`).join(" and ");
   const answers = plural(taste.uncertainty.at(-1).answers, "answer");
-  const doubt = doubtOf(taste);
+  const doubt = uncertaintyOf(taste);
   const known =
     doubt > SCALE
       ? "hardly knows what a new song is worth to you. Once it does to within"
@@ -29,7 +29,7 @@ function tooEarly(taste, kinds) {
   return figure({
     key: "favourites",
     title: `${what[0].toUpperCase()}${what.slice(1)}`,
-    sentence: `Too early to tell. After ${answers} the radio ${known} ${inStars(TOO_UNSURE)}, the ${what} that should please you most and least stand here.`,
+    sentence: `Too early to tell. After ${answers} the radio ${known} ${inStars(TOO_UNSURE)}, the ${what} that you will probably like most and least stand here.`,
   });
 }
 
@@ -42,16 +42,16 @@ function ranked({ most, least }, kind) {
   if (onScale(best) - onScale(worst) < APART)
     return figure({
       ...common,
-      sentence: `So far all ${kind}s should please you about equally: ${rating(worst.expected)} to ${rating(best.expected)} stars.`,
+      sentence: `So far all ${kind}s are about equal for you: ${rating(worst.expected)} to ${rating(best.expected)} stars.`,
     });
   return figure({
     ...common,
-    sentence: `${best.name} should please you best (${said(best)}), ${worst.name} least (${rating(worst.expected)}). ${basis}`,
+    sentence: `${best.name} is probably your favourite (${said(best)}), ${worst.name} least (${rating(worst.expected)}). ${basis}`,
     body: h(
       "div.favourites",
       {},
-      names("Should please most", most, kind),
-      names("Should please least", least, kind),
+      names("You will probably like most", most, kind),
+      names("You will probably like least", least, kind),
     ),
   });
 }

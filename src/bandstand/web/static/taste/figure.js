@@ -1,5 +1,5 @@
 // What every figure of the page is made of: a title, a sentence that says what is to be seen, the
-// drawing, and the numbers for whoever would rather read them.
+// drawing, and its numbers as a table.
 
 import { h } from "../app/dom.js";
 

@@ -1,14 +1,14 @@
 // How a song becomes fresh again after it was heard.
 
 import { length, list, plural } from "../app/words.js";
-import { isGuess, isSureOfFreshness } from "./doubt.js";
+import { isGuess, isSureOfFreshness } from "./uncertainty.js";
 import { figure, percent } from "./figure.js";
 import { plot } from "./plots.js";
 import { TIMES } from "./ticks.js";
 
 const TITLE = "When a song is fresh again";
 const FRESH = 0.9; // what the marker stands for
-const NEW = 0.97; // from here on nobody hears a difference
+const NEW = 0.97; // from here on the difference cannot be heard
 const TIGHT = 420; // pixels; then the names of times stand on two lines
 const HOUR = 60; // minutes
 const DAY = 24 * HOUR;
@@ -83,12 +83,12 @@ function sentenceOf(taste) {
 function courseOf(curve) {
   const stops = STOPS.map(([minutes, name]) => ({ name, ...pointAt(curve, minutes) }));
   const end = stops.findIndex(({ mean }) => mean >= NEW);
-  const told = (end < 0 ? stops : stops.slice(0, end)).map((stop, place) => {
+  const phrases = (end < 0 ? stops : stops.slice(0, end)).map((stop, place) => {
     const begin = place ? "to" : "a song is back to about";
     return `after ${stop.name} ${begin} ${percent(stop.mean)}${range(stop)}`;
   });
-  if (end >= 0) told.push(`after ${stops[end].name} ${end ? "it" : "a song"} is as good as new`);
-  return `A${list(told).slice(1)}.`;
+  if (end >= 0) phrases.push(`after ${stops[end].name} ${end ? "it" : "a song"} is as good as new`);
+  return `A${list(phrases).slice(1)}.`;
 }
 
 function specOf(taste, sentence) {

@@ -1,16 +1,16 @@
-// What the radio has learnt about who listens.
+// The taste page: what the radio has learned about its listener.
 
 import { call } from "../app/api.js";
 import { fill, h } from "../app/dom.js";
 import { link } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { radio } from "../player/radio.js";
-import { madeUp } from "../settings/afresh.js";
+import { demoNote } from "../settings/demo_reset.js";
 import { certainty } from "./certainty.js";
 import { facts, summary } from "./facts.js";
 import { favourites } from "./favourites.js";
 import { freshness } from "./freshness.js";
-import { soundYouLike } from "./leanings.js";
+import { soundYouLike } from "./sound_preferences.js";
 import { ratingsOverTime } from "./ratings.js";
 import { songsThatComeBack } from "./repeats.js";
 
@@ -18,14 +18,14 @@ export const title = "Taste";
 
 export async function show(main, { person, signal }) {
   const place = h("div.stack.loose", {});
-  fill(main, h("div.stack.loose.taste", {}, h("h1", {}, title), madeUp(person), place));
+  fill(main, h("div.stack.loose.taste", {}, h("h1", {}, title), demoNote(person), place));
   const page = { place, signal, shown: null, drawing: null, isLate: false };
   await load(
     place,
     () => ask(signal),
     (taste) => drawn(page, taste),
   );
-  // What is rated while the page is open changes what was learnt.
+  // Ratings that are given while the page is open change it.
   const renew = () => renewed(page);
   const catchUp = () => page.isLate && setTimeout(renew);
   radio.addEventListener("song", renew, { signal });
@@ -40,9 +40,9 @@ export async function show(main, { person, signal }) {
 
 const ask = (signal) => call("GET", "/api/taste", undefined, { signal });
 
-// Draw again if there is something new; whoever reads on finds open what was open.
+// Draw again if there is something new; what was open stays open.
 async function renewed(page) {
-  // A plot that somebody is reading off is not taken away; it is renewed when they are done.
+  // A plot in use is not replaced before it loses the focus.
   page.isLate = page.place.querySelector(".plot-area:hover, .plot-slider:focus") !== null;
   if (page.shown === null || page.isLate || page.signal.aborted) return;
   try {

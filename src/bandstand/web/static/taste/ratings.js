@@ -88,7 +88,7 @@ function specOf(taste, points, sentence) {
 // ratio spread evenly.
 const apart = (place) => SPREAD * (2 * ((place * 0.618034) % 1) - 1);
 
-// So many stretches of the same length, each with its ratings.
+// Periods of the same length, each with its ratings.
 function tableOf(taste, points) {
   const [from, to] = [points[0].at, points.at(-1).at];
   const count = Math.min(MOST_ROWS, points.length);

@@ -98,7 +98,7 @@ const STEPS = [
   })),
 ];
 
-// Times of day, every so many seconds; each day begins anew, since days of 23 and 25 hours exist.
+// Times of day at a fixed interval, counted from each midnight: days of 23 and 25 hours exist.
 function walked(from, to, every) {
   const found = [];
   const day = new Date(from);

@@ -1,0 +1,26 @@
+// Limits of what the page may claim: what is hardly known is called so.
+
+// Beyond this many stars of doubt about a new song a number would pretend to know something; the
+// server's sentences draw the line there too.
+export const TOO_UNSURE = 1.5;
+// Stars between the worst and the best rating: with that much uncertainty nothing is known.
+export const SCALE = 4;
+const DOUBTFUL = 0.1; // of freshness, from 0 to 1; again as in the server's sentences
+
+// The doubt about a new song, in stars.
+export const uncertaintyOf = ({ uncertainty }) => uncertainty.at(-1)?.stars ?? Infinity;
+
+export const isTooUnsure = (taste) => uncertaintyOf(taste) >= TOO_UNSURE;
+
+// How songs recover is unknown until one was heard again.
+export const isGuess = ({ repeats }) => !repeats?.share;
+
+// Whether the curve of freshness is known where it comes to nine tenths, or at its end.
+export function isSureOfFreshness(taste) {
+  if (isGuess(taste)) return false;
+  const { fresh_after: freshAfter, curve } = taste.recovery;
+  const spread = curve.standard_deviation;
+  if (spread === null) return true;
+  const there = curve.minutes.findIndex((minutes) => minutes >= (freshAfter ?? Infinity));
+  return spread.at(there) < DOUBTFUL; // where it never gets there, that is the last one
+}
