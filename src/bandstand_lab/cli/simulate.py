@@ -162,8 +162,8 @@ def _experiment(
     clock: str,
     **world: Any,
 ) -> Experiment:
-    from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK  # noqa: PLC0415
     from bandstand_lab.simulation.experiment import Experiment, check_algorithms  # noqa: PLC0415
+    from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK  # noqa: PLC0415
 
     names = _names(asked)
     check_algorithms(names)  # refused before any file is read
@@ -227,11 +227,12 @@ class _WorldOptions:
 
 def _world_of(options: _WorldOptions) -> World:
     """Return the world of these options, or refuse options that do not go together."""
-    from bandstand_lab.simulation.tables import read_feature_table, read_tastes  # noqa: PLC0415
-    from bandstand_lab.simulation.worlds import (  # noqa: PLC0415
+    from bandstand_lab.simulation.worlds import (  # noqa: PLC0415  # noqa: PLC0415
         GaussianWorld,
         TableWorld,
         TasteWorld,
+        read_feature_table,
+        read_tastes,
     )
 
     _check_one_source(options)

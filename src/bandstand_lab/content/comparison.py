@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.content.predictors import LABELS
+from bandstand_lab.content.validation import LABELS
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
 

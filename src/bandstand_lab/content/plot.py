@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand_lab.content.predictors import LABELS
+from bandstand_lab.content.validation import LABELS
 from bandstand_lab.report.figures import CYCLE, INK, MUTED, new_figure, png, style
 
 if TYPE_CHECKING:

@@ -16,14 +16,12 @@ no narrower than that; the trapezoid rule is then right to a tenth of a percent 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from bandstand.core.engines.engine import Summary
 from bandstand.core.model import student_mixture
 from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.novelty import novelty
@@ -38,9 +36,7 @@ if TYPE_CHECKING:
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
-_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
-# Songs evaluated exactly before the bound of the next one is compared with the best.
-_BATCH: Final = 32
+_RECOVERY_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +72,11 @@ class Additive:
         del rng
         roots = np.sqrt(history.weights)
         rows, answers = history.features * roots[:, np.newaxis], history.ratings * roots
-        curves = novelty(history.elapsed[:, np.newaxis], _TIMES) * roots[:, np.newaxis]
+        curves = novelty(history.elapsed[:, np.newaxis], _RECOVERY_TIMES) * roots[:, np.newaxis]
         precision = self._precision(rows, curves)
-        pulls = np.column_stack([np.tile(rows.T @ answers, (len(_TIMES), 1)), curves.T @ answers])
+        pulls = np.column_stack(
+            [np.tile(rows.T @ answers, (len(_RECOVERY_TIMES), 1)), curves.T @ answers]
+        )
         means = np.linalg.solve(precision, pulls[:, :, np.newaxis])[:, :, 0]
         residuals = answers[:, np.newaxis] - rows @ means[:, :-1].T - curves * means[:, -1]
         inside = np.einsum("gi,ij,gj->g", means, self.prior.preference.precision, means)
@@ -86,7 +84,7 @@ class Additive:
         shape = self.prior.noise.shape + len(history) / 2
         _, log_determinants = np.linalg.slogdet(precision)
         covariances: Stack = frozen(np.linalg.inv(precision))
-        log_density = self.prior.recovery.log_density(np.log(_TIMES))
+        log_density = self.prior.recovery.log_density(np.log(_RECOVERY_TIMES))
         log_density += -0.5 * log_determinants - shape * np.log(rates)
         return AdditiveBelief(
             history=history,
@@ -111,24 +109,13 @@ class Additive:
         del memory
         return AdditivePrediction(belief=belief, songs=songs)
 
-    def plan(self, belief: AdditiveBelief, song: Songs) -> AdditiveBelief:
-        """Return the belief itself: no playlist is planned with it."""
-        del song
-        return belief
-
-    def remember(self, songs: Songs, *, shared: Any = None) -> None:
+    def remember(self, songs: Songs) -> None:
         """Return nothing: every prediction is made afresh."""
-
-    def summary(self, belief: AdditiveBelief) -> Summary:
-        """Return mean and standard deviation of the recovery time."""
-        mean = float(belief.weights @ _TIMES)
-        variance = float(belief.weights @ (_TIMES - mean) ** 2)
-        return Summary(recovery_time_mean=mean, recovery_time_sd=math.sqrt(variance))
 
     def _precision(self, rows: Matrix, curves: Matrix) -> Stack:
         """Return Λ of each node; only its last row and column depend on s."""
         content = rows.shape[1]
-        stack = np.empty((len(_TIMES), content + 1, content + 1))
+        stack = np.empty((len(_RECOVERY_TIMES), content + 1, content + 1))
         stack[:, :content, :content] = rows.T @ rows
         stack[:, :content, content] = stack[:, content, :content] = curves.T @ rows
         stack[:, content, content] = np.einsum("ng,ng->g", curves, curves)
@@ -149,72 +136,18 @@ class AdditivePrediction:
         """Return E[U | D]."""
         return student_mixture.mean(self._locations, self.belief.weights, self._freedom)
 
-    def standard_deviation(self) -> Vector | None:
-        """Return the standard deviation of p(U | D)."""
-        variance = student_mixture.variance(
-            self._locations, self._scales, self.belief.weights, self._freedom
-        )
-        return None if variance is None else np.sqrt(variance)
-
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        return self._quantile_of(np.arange(len(self)), level)
-
-    def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
-        """Return joint draws of all songs: (size, S)."""
-        belief = self.belief
-        if self._freedom <= 1:
-            return None
-        nodes = rng.choice(len(_TIMES), size, p=belief.weights)
-        draws = np.empty((size, len(self)))
-        for row, node in enumerate(nodes):
-            noise = math.sqrt(belief.rates[node] / rng.gamma(belief.shape))
-            root = np.linalg.cholesky(belief.covariances[node])
-            drawn = belief.means[node] + noise * (root @ rng.standard_normal(len(root)))
-            curve = novelty(self.songs.elapsed, float(_TIMES[node]))
-            draws[row] = self.songs.features @ drawn[:-1] + drawn[-1] * curve
-        return draws
-
-    def parts(self) -> dict[str, Vector]:
-        """Return what content and novelty add."""
-        weights, means = self.belief.weights, self.belief.means
-        return {
-            "content": self.songs.features @ (weights @ means[:, :-1]),
-            "novelty": self._curves @ (weights * means[:, -1]),
-        }
-
-    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
-        """Return the rows of the `count` largest quantiles among `allowed`, best first.
-
-        A mixture's quantile is at most the largest of its components', so songs are looked at
-        in the order of that bound until no other can be better.
-        """
-        rows = allowed_of(allowed, len(self)).rows()
-        reach = student_mixture.quantile(
-            level, np.zeros((1, 1)), np.ones((1, 1)), np.ones(1), self._freedom
-        )
-        if reach is None or self._freedom <= 1:
-            return rows[:0]
-        bounds = (self._locations + reach * self._scales).max(axis=1)
-        order = rows[np.argsort(-bounds[rows], kind="stable")]
-        scores = np.full(len(self), -np.inf)
-        for start in range(0, len(order), _BATCH):
-            best = np.sort(scores)[-count] if count <= start else -np.inf
-            if bounds[order[start]] < best:
-                break
-            some = order[start : start + _BATCH]
-            found = self._quantile_of(some, level)
-            if found is None:
-                return rows[:0]
-            scores[some] = found
-        return best_rows(scores, count, rows)
-
-    def _quantile_of(self, rows: Indices, level: float) -> Vector | None:
         if self._freedom <= 1:
             return None
         return student_mixture.quantile(
-            level, self._locations[rows], self._scales[rows], self.belief.weights, self._freedom
+            level, self._locations, self._scales, self.belief.weights, self._freedom
         )
+
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
+        """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        rows, scores = allowed_of(allowed, len(self)).rows(), self.quantile(level)
+        return rows[:0] if scores is None else best_rows(scores, count, rows)
 
     @property
     def _freedom(self) -> float:
@@ -223,7 +156,7 @@ class AdditivePrediction:
     @cached_property
     def _curves(self) -> Matrix:
         """u(t; s) of each song at each node: (S, G)."""
-        return np.asarray(novelty(self.songs.elapsed[:, np.newaxis], _TIMES))
+        return np.asarray(novelty(self.songs.elapsed[:, np.newaxis], _RECOVERY_TIMES))
 
     @cached_property
     def _locations(self) -> Matrix:

@@ -16,15 +16,14 @@ import numpy as np
 from bandstand._util.parallel import run_tasks
 from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import PAPER_CLOCK, Clock, Trace, follow, radio_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from bandstand.core.recommender import Recommender
     from bandstand.types import Matrix
+    from bandstand_lab.simulation.listener import Listener
     from bandstand_lab.simulation.worlds import World
 
 
@@ -47,8 +46,24 @@ def run_one(
     """
     meeting = world.meeting(run, seed)
     radio = meeting.radio(algorithm, seed=radio_seed(seed, run))
-    played = follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run)
-    return Trace.of(algorithm, run, played)
+    return followed(
+        radio, meeting.listener, algorithm, run=run, seed=seed, steps=steps, clock=clock
+    )
+
+
+def followed(
+    radio: Recommender,
+    listener: Listener,
+    name: str,
+    *,
+    run: int,
+    seed: int,
+    steps: int,
+    clock: Clock = PAPER_CLOCK,
+) -> Trace:
+    """Return the trace of a radio, which need not be one of the known algorithms."""
+    played = follow(radio, listener, steps=steps, clock=clock, seed=seed, number=run)
+    return Trace.of(name, run, played)
 
 
 class Task(NamedTuple):

@@ -17,7 +17,7 @@ from rich.table import Table
 from bandstand._util.slopes import second_half_slopes
 from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError
-from bandstand_lab.speed.machine import machine
+from bandstand_lab.report.machine import machine
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
 

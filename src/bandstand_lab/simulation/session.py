@@ -1,21 +1,97 @@
-"""One radio and one listener, song by song, judged by a truth that the radio never sees."""
+"""Times of plays: sessions of songs with pauses between them."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+import numpy as np
+
+from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.clock import PAPER_CLOCK
-from bandstand_lab.simulation.streams import stream
+from bandstand.types import Indices, Vector, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from bandstand.core.recommender import Recommender, Song
-    from bandstand_lab.simulation.clock import Clock
     from bandstand_lab.simulation.listener import Listener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """One song after the other, with a pause after each session of songs.
+
+    The default is the paper's simulation: a song every 50 seconds, and 4 minutes more after
+    every 20 songs.
+
+    >>> [Clock().moment(step) for step in (1, 2, 20, 21)]
+    [0.0, 50.0, 950.0, 1240.0]
+    """
+
+    song_seconds: float = 50.0
+    songs_per_session: int = 20
+    pause_seconds: float = 240.0
+
+    def __post_init__(self) -> None:
+        """Refuse a clock that stands still or goes back."""
+        require_positive(song_seconds=self.song_seconds, songs_per_session=self.songs_per_session)
+        if not 0 <= self.pause_seconds < float("inf"):
+            msg = f"pause_seconds must be finite and not negative, got {self.pause_seconds}"
+            raise InvalidInputError(msg)
+
+    def moment(self, step: int) -> float:
+        """Return when song number `step`, counted from 1, is chosen: seconds since the first."""
+        if step < 1:
+            msg = f"step must be at least 1, got {step}"
+            raise InvalidInputError(msg)
+        before = step - 1
+        pauses = before // self.songs_per_session
+        return before * self.song_seconds + pauses * self.pause_seconds
+
+
+PAPER_CLOCK: Final = Clock()
+# An everyday listener: 20 songs of 4 minutes, three times a day.
+EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=24_000.0)
+
+
+# Randomness of experiments: one stream for every use, and no stream for two.
+#
+# A stream is named by the experiment's seed, what it is for, and the numbers of the run and the
+# step. The radio's own choices are drawn from `default_rng([seed, step, purpose])` (see
+# `algorithms.randomness`), and short lists of numbers can name the same stream there: [7, 1, 0] is
+# [7, 1]. Spawn keys are mixed in after a full block of entropy, so that what is named here
+# meets neither those streams nor another of its own.
+
+
+Use: TypeAlias = Literal["songs", "listener", "answer", "radio", "people"]
+_USES: Final = ("songs", "listener", "answer", "radio", "people")
+# Seeds of radios are drawn below this.
+_SEEDS: Final = 2**63
+
+
+def stream(seed: int, use: Use, *numbers: int) -> np.random.Generator:
+    """Return the randomness for one use in one run or step.
+
+    >>> stream(7, "songs", 1).random() == stream(7, "songs", 1).random()
+    True
+    >>> stream(7, "songs", 1).random() == stream(7, "songs", 1, 0).random()
+    False
+    """
+    if min(seed, *numbers, 0) < 0:
+        msg = f"seeds and numbers of runs must not be negative, got {seed} and {numbers}"
+        raise InvalidInputError(msg)
+    key = (_USES.index(use), *numbers)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def radio_seed(seed: int, run: int) -> int:
+    """Return the seed of the radios of one run, the same for every algorithm."""
+    return int(stream(seed, "radio", run).integers(_SEEDS))
+
+
+# One radio and one listener, song by song, judged by a truth that the radio never sees.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +168,95 @@ def follow(
             choose_seconds=chosen - begin,
             learn_seconds=learnt - rated,
         )
+
+
+# The steps of one algorithm for one listener, also as JSON.
+
+
+# How long something took is no part of what happened, and differs from time to time.
+TIMES: Final = ("choose_seconds", "learn_seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """One run of one algorithm; each array has one entry per step.
+
+    `best` is what the best song of that moment would have been worth, for a listener who has heard
+    what this algorithm has played.
+    """
+
+    algorithm: str
+    run: int
+    rows: Indices  # which song was played
+    elapsed: Vector  # minutes since it was heard
+    ratings: Vector  # what the listener said
+    expected: Vector  # the mean of what the listener would say
+    best: Vector
+    choose_seconds: Vector  # processor time of the thread
+    learn_seconds: Vector
+
+    @classmethod
+    def of(cls, algorithm: str, run: int, steps: Iterable[Step]) -> Trace:
+        """Return the trace of a session."""
+        each = list(steps)
+        return cls(
+            algorithm=algorithm,
+            run=run,
+            rows=_rows([step.row for step in each]),
+            elapsed=frozen([step.elapsed for step in each]),
+            ratings=frozen([step.rating for step in each]),
+            expected=frozen([step.expected_rating for step in each]),
+            best=frozen([step.best_expected_rating for step in each]),
+            choose_seconds=frozen([step.choose_seconds for step in each]),
+            learn_seconds=frozen([step.learn_seconds for step in each]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def shortfall(self) -> Vector:
+        """How much better the best song would have been at each step."""
+        return np.asarray(self.best - self.expected)
+
+    @property
+    def regret(self) -> Vector:
+        """R (32) after each step: the sum of all shortfalls so far."""
+        return np.cumsum(self.shortfall)
+
+    def as_json(self, *, times: bool = True) -> dict[str, Any]:
+        """Return everything as plain numbers; from these the very same trace comes back.
+
+        Without the `times` two runs with the same seed are equal to the last bit.
+        """
+        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        kept = {name: values for name, values in arrays.items() if times or name not in TIMES}
+        return {"algorithm": self.algorithm, "run": self.run, **kept}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Trace:
+        """Return what `as_json` wrote; times that were left out are 0."""
+        try:
+            count = len(document["rows"])
+            none = dict.fromkeys(TIMES, np.zeros(count))
+            arrays = {name: np.asarray({**none, **document}[name]) for name in _ARRAYS}
+            name, run = str(document["algorithm"]), int(document["run"])
+        except (KeyError, TypeError, ValueError) as problem:
+            msg = f"a trace must have a name, a run and its steps, got one without: {problem}"
+            raise InvalidInputError(msg) from problem
+        if any(values.shape != (count,) for values in arrays.values()):
+            lengths = ", ".join(f"{key} {values.shape}" for key, values in arrays.items())
+            msg = f"a trace must have one number per step in each list, got {lengths}"
+            raise InvalidInputError(msg)
+        rows = _rows(arrays.pop("rows"))
+        numbers = {key: frozen(values) for key, values in arrays.items()}
+        return cls(algorithm=name, run=run, rows=rows, **numbers)
+
+
+_ARRAYS: Final = tuple(each.name for each in fields(Trace) if each.name not in {"algorithm", "run"})
+
+
+def _rows(numbers: Any) -> Indices:
+    rows = np.asarray(numbers, dtype=np.intp).view()
+    rows.flags.writeable = False
+    return rows

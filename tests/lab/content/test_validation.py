@@ -13,15 +13,23 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.content.comparison import Comparison
-from bandstand_lab.content.predictors import PREDICTORS, constant_mean, random_draw
-from bandstand_lab.content.ratings import Rater
-from bandstand_lab.content.simulated import (
+from bandstand_lab.content.ratings import (
     PAPER_SPREAD,
+    Rater,
     feeling_spread,
     simulated_ratings,
     star_spread,
 )
-from bandstand_lab.content.validation import RaterErrors, Task, cross_validate, folds, rater_errors
+from bandstand_lab.content.validation import (
+    PREDICTORS,
+    RaterErrors,
+    Task,
+    constant_mean,
+    cross_validate,
+    folds,
+    random_draw,
+    rater_errors,
+)
 
 CHEAP = {"random": random_draw, "mean": constant_mean}
 FAILURE_RATE = 1e-4

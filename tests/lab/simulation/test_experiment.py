@@ -15,10 +15,9 @@ from scipy import stats
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
-from bandstand_lab.simulation.clock import EVERYDAY, Clock
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment, run_one
 from bandstand_lab.simulation.listener import SimulatedListener
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import EVERYDAY, Clock, Trace
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
 from tests.fixtures.music.dask_cluster import cluster
 

@@ -17,7 +17,7 @@ from bandstand.types import frozen
 from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment
 from bandstand_lab.simulation.plot import draw, headline, picture
 from bandstand_lab.simulation.report import Report, default_steps, print_report
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import pytest
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
-from bandstand_lab.simulation.clock import EVERYDAY, Clock
-from bandstand_lab.simulation.session import Step, follow
+from bandstand_lab.simulation.session import EVERYDAY, Clock, Step, follow
 from tests.fixtures.lab.worlds import paper_world, star_world
 
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import bdtrc
 
-from bandstand_lab.report.study import Verdict
-from bandstand_lab.speed.evidence import Estimate, geometric_mean, power_of, span, verdict_on
-from bandstand_lab.speed.timing import Spread
+from bandstand_lab.report.study import Verdict, verdict_on
+from bandstand_lab.speed.timing import Estimate, Spread, geometric_mean, power_of, span
 
 FAILURE_RATE = 2e-4
 
