@@ -14,8 +14,8 @@ from bandstand.cli._output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix
-    from bandstand_lab.simulation.experiment import Experiment, Outcome
-    from bandstand_lab.simulation.report import Report
+    from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
+    from bandstand_lab.simulation.report import ExperimentReport
     from bandstand_lab.simulation.worlds import Scale, World
 
 _FILE: Final = click.Path(path_type=Path)
@@ -136,7 +136,7 @@ def simulate(
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand._util.parallel import check_one_place  # noqa: PLC0415
     from bandstand_lab.simulation.report import (  # noqa: PLC0415
-        Report,
+        ExperimentReport,
         check_reference,
         check_steps,
     )
@@ -149,7 +149,7 @@ def simulate(
     check_steps(looked_at or (experiment.steps,), experiment.steps)
     check_reference(reference or experiment.algorithms[-1], experiment.algorithms)
     outcome = _run(experiment, workers, scheduler)
-    report = Report.of(experiment, outcome, steps=looked_at, reference=reference)
+    report = ExperimentReport.of(experiment, outcome, steps=looked_at, reference=reference)
     _write(report, json_file, plot_file)
 
 
@@ -186,7 +186,7 @@ def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
     return names or _ALGORITHMS
 
 
-def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> Outcome:
+def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> ExperimentResult:
     from bandstand.cli._progress import counting  # noqa: PLC0415
     from bandstand_lab.simulation.experiment import run_experiment  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
         return run_experiment(experiment, workers=workers, scheduler=scheduler, on_done=progress)
 
 
-def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
+def _write(report: ExperimentReport, json_file: str | None, plot_file: Path | None) -> None:
     from bandstand.cli._output_files import replace_file  # noqa: PLC0415
     from bandstand_lab.simulation.report import print_report  # noqa: PLC0415
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -13,9 +13,9 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import Indices, Vector, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from bandstand.core.recommender import Recommender, Song
+    from bandstand.core.recommender import Recommender
     from bandstand_lab.simulation.listener import Listener
 
 
@@ -102,23 +102,14 @@ class Step:
     what this radio has played: a radio that wears out the favourites lowers its own bar.
     """
 
-    number: int  # counted from 1
-    moment: float  # seconds since the first song
-    song: Song
     row: int
     elapsed: float  # minutes since the song was heard, at most a month; never heard is a month
     rating: float
-    expected_rating: float
-    best_expected_rating: float
-    regret: float  # R (32): what all songs so far fell short of the best ones
+    expected: float  # the mean of what the listener would say
+    best: float
     # Processor time of this thread; two steps may be equal that took different times.
     choose_seconds: float = field(compare=False)
     learn_seconds: float = field(compare=False)
-
-    @property
-    def shortfall(self) -> float:
-        """How much better the best song would have been: this step's part of the regret."""
-        return self.best_expected_rating - self.expected_rating
 
 
 def follow(
@@ -130,7 +121,7 @@ def follow(
     seed: int = 0,
     number: int = 0,
 ) -> Iterator[Step]:
-    """Yield each of the next `steps` songs, once the radio has learnt what the listener said.
+    """Yield each of the next `steps` songs, once the radio has learned what the listener said.
 
     The noise of an answer depends on the seed, the listener's `number` and the step alone. So
     different algorithms that are followed with the same three meet the very same listener
@@ -141,7 +132,6 @@ def follow(
         raise InvalidInputError(msg)
     times = clock or PAPER_CLOCK
     row_of = {song: row for row, song in enumerate(radio.ids)}
-    regret = 0.0
     for step in range(radio.step, radio.step + steps):
         moment = times.moment(step)
         songs = radio.songs(at=moment)
@@ -153,45 +143,29 @@ def follow(
         rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
         rated = time.thread_time()
         radio.update(song, rating=rating, time=moment)
-        learnt = time.thread_time()
-        regret += float(expected.max() - expected[row])
+        learned = time.thread_time()
         yield Step(
-            number=step,
-            moment=moment,
-            song=song,
             row=row,
             elapsed=float(songs.elapsed_of([row])[0]),
             rating=rating,
-            expected_rating=float(expected[row]),
-            best_expected_rating=float(expected.max()),
-            regret=regret,
+            expected=float(expected[row]),
+            best=float(expected.max()),
             choose_seconds=chosen - begin,
-            learn_seconds=learnt - rated,
+            learn_seconds=learned - rated,
         )
-
-
-# The steps of one algorithm for one listener, also as JSON.
-
-
-# How long something took is no part of what happened, and differs from time to time.
-TIMES: Final = ("choose_seconds", "learn_seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trace:
-    """One run of one algorithm; each array has one entry per step.
-
-    `best` is what the best song of that moment would have been worth, for a listener who has heard
-    what this algorithm has played.
-    """
+    """One run of one algorithm; each array has one entry per step."""
 
     algorithm: str
     run: int
-    rows: Indices  # which song was played
+    rows: Indices  # the song that was played
     elapsed: Vector  # minutes since it was heard
     ratings: Vector  # what the listener said
     expected: Vector  # the mean of what the listener would say
-    best: Vector
+    best: Vector  # that of the best song, for a listener who has heard what was played here
     choose_seconds: Vector  # processor time of the thread
     learn_seconds: Vector
 
@@ -199,64 +173,27 @@ class Trace:
     def of(cls, algorithm: str, run: int, steps: Iterable[Step]) -> Trace:
         """Return the trace of a session."""
         each = list(steps)
+        rows = np.array([step.row for step in each], dtype=np.intp)
+        rows.flags.writeable = False
+        others = ("elapsed", "expected", "best", "choose_seconds", "learn_seconds")
         return cls(
             algorithm=algorithm,
             run=run,
-            rows=_rows([step.row for step in each]),
-            elapsed=frozen([step.elapsed for step in each]),
+            rows=rows,
             ratings=frozen([step.rating for step in each]),
-            expected=frozen([step.expected_rating for step in each]),
-            best=frozen([step.best_expected_rating for step in each]),
-            choose_seconds=frozen([step.choose_seconds for step in each]),
-            learn_seconds=frozen([step.learn_seconds for step in each]),
+            **{name: frozen([getattr(step, name) for step in each]) for name in others},
         )
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
-    def shortfall(self) -> Vector:
-        """How much better the best song would have been at each step."""
-        return np.asarray(self.best - self.expected)
-
-    @property
     def regret(self) -> Vector:
-        """R (32) after each step: the sum of all shortfalls so far."""
-        return np.cumsum(self.shortfall)
+        """R (32) after each step: the sum of all that songs so far fell short of the best."""
+        return np.cumsum(self.best - self.expected)
 
-    def as_json(self, *, times: bool = True) -> dict[str, Any]:
-        """Return everything as plain numbers; from these the very same trace comes back.
-
-        Without the `times` two runs with the same seed are equal to the last bit.
-        """
-        arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        kept = {name: values for name, values in arrays.items() if times or name not in TIMES}
-        return {"algorithm": self.algorithm, "run": self.run, **kept}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Trace:
-        """Return what `as_json` wrote; times that were left out are 0."""
-        try:
-            count = len(document["rows"])
-            none = dict.fromkeys(TIMES, np.zeros(count))
-            arrays = {name: np.asarray({**none, **document}[name]) for name in _ARRAYS}
-            name, run = str(document["algorithm"]), int(document["run"])
-        except (KeyError, TypeError, ValueError) as problem:
-            msg = f"a trace must have a name, a run and its steps, got one without: {problem}"
-            raise InvalidInputError(msg) from problem
-        if any(values.shape != (count,) for values in arrays.values()):
-            lengths = ", ".join(f"{key} {values.shape}" for key, values in arrays.items())
-            msg = f"a trace must have one number per step in each list, got {lengths}"
-            raise InvalidInputError(msg)
-        rows = _rows(arrays.pop("rows"))
-        numbers = {key: frozen(values) for key, values in arrays.items()}
-        return cls(algorithm=name, run=run, rows=rows, **numbers)
-
-
-_ARRAYS: Final = tuple(each.name for each in fields(Trace) if each.name not in {"algorithm", "run"})
-
-
-def _rows(numbers: Any) -> Indices:
-    rows = np.asarray(numbers, dtype=np.intp).view()
-    rows.flags.writeable = False
-    return rows
+    def as_json(self) -> dict[str, Any]:
+        """Return what happened as plain numbers: equal to the last bit for equal seeds."""
+        names = ("rows", "elapsed", "ratings", "expected", "best")
+        arrays = {name: getattr(self, name).tolist() for name in names}
+        return {"algorithm": self.algorithm, "run": self.run, **arrays}
