@@ -233,7 +233,7 @@ def share_at(by_share: Mapping[float, Comparison], rmse: float) -> float | None:
 def is_below(against: Compared | None) -> bool | None:
     """Return whether the content model's error is below the rival's, by the two-sided test.
 
-    False is: above it. None is: cannot be told.
+    False is: above it. None is: undecided.
     """
     if against is None or against.difference.p_value >= _SIGNIFICANT:
         return None

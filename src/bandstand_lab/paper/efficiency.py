@@ -60,7 +60,7 @@ _MAX_SECONDS: Final = 2.0
 # An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at
 # most a third.
 _MAX_EXPONENT: Final = 1.15
-# Times that are called linear must be told from those that grow like these powers of N.
+# Times that are called linear must differ from those that grow like these powers of N.
 _NOT_LINEAR: Final = (0.5, 1.5)
 # A straight line through all sizes has to explain this share of the variance of the times.
 _MIN_R_SQUARED: Final = 0.95

@@ -177,7 +177,7 @@ def _answers(
             yield waiting.pop(number), answer
     except BandstandError as problem:
         # A process was ended from outside, by a lack of memory for instance. Whose fault it was
-        # cannot be told, so each of the rest gets a process of its own. A cluster is not ours.
+        # is not known, so each of the rest gets a process of its own. A cluster is not ours.
         if scheduler is not None or isinstance(problem, InvalidInputError):
             raise
         yield from _each_apart(waiting.values(), workers or usable_cores())

@@ -191,7 +191,7 @@ class Estimate:
     high: float | None
 
     def above(self, limit: float) -> bool | None:
-        """Return whether it is above `limit`; None where that cannot be told.
+        """Return whether it is above `limit`; None where that is open.
 
         >>> [Estimate(value=3.0, low=2.0, high=4.0).above(limit) for limit in (1, 3, 5)]
         [True, None, False]
@@ -203,7 +203,7 @@ class Estimate:
         return False if self.high < limit else None
 
     def below(self, limit: float) -> bool | None:
-        """Return whether it is below `limit`; None where that cannot be told."""
+        """Return whether it is below `limit`; None where that is open."""
         answer = self.above(limit)
         return None if answer is None else not answer
 

@@ -18,7 +18,7 @@ exponential  exp(−k/b)     b, the songs after which plays fall to 37 %
 equal        1 for k ≤ m   m, the songs in use
 
 Each has one parameter, so log-likelihoods compare as they are. Equal plays of all songs are
-Zipf's law with a = 0, so to be told apart Zipf's law has to be a fall worth the name: `shape`
+Zipf's law with a = 0, so to differ from them Zipf's law has to be a fall worth the name: `shape`
 takes the likeliest a of at least ½. Against the exponential law this is Vuong's test:
 z = √n · mean(d) / sd(d), d the difference of a song's log-likelihoods under the two laws. Equal
 plays have the same log-likelihood ratio for every song played equally often, and their m is free:

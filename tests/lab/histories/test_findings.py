@@ -171,9 +171,9 @@ def test_only_listeners_with_plays_enough_are_compared() -> None:
 
 def test_a_skip_is_a_play_of_less_than_half_a_minute_unless_the_export_knows_better() -> None:
     made = history([0, 1, 2, 3], [0.0, 1.0, 2.0, 3.0], [29.9, 30.0, math.nan, 5.0])
-    told = replace(made, skipped=frozen([math.nan, math.nan, math.nan, 0.0]))
-    np.testing.assert_array_equal(is_skip(told), [1.0, 0.0, math.nan, 0.0])
-    np.testing.assert_array_equal(is_heard(told), [False, True, True, False])
+    known = replace(made, skipped=frozen([math.nan, math.nan, math.nan, 0.0]))
+    np.testing.assert_array_equal(is_skip(known), [1.0, 0.0, math.nan, 0.0])
+    np.testing.assert_array_equal(is_heard(known), [False, True, True, False])
     cut_late = replace(made, skipped=frozen([math.nan, 1.0, 1.0, math.nan]))
     np.testing.assert_array_equal(is_heard(cut_late), [False, True, False, False])
 
@@ -245,7 +245,7 @@ def test_histories_without_memory_seldom_seem_to_have_one() -> None:
     cases = 40
     allowed = next(most for most in range(cases) if bdtrc(most, cases, 0.025) < FAILURE_RATE)
     assert rests_seen(cases, lag=0.0) <= allowed
-    # The planted error: nobody plays a song again within two hours.
+    # The planted error: no listener plays a song again within two hours.
     assert rests_seen(cases, lag=7_200.0) > allowed
 
 

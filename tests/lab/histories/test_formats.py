@@ -68,8 +68,8 @@ def test_the_time_played_is_read_where_it_is_told(name: str, tmp_path: Path) -> 
 
 def test_a_skip_is_one_by_the_exports_word_or_by_how_it_ended(tmp_path: Path) -> None:
     history = only(read(written(tmp_path, "export", exports.SPOTIFY_EXTENDED)))
-    told = [0.0, 1.0, 0.0, 1.0, math.nan]
-    np.testing.assert_array_equal(history.skipped, told)
+    known = [0.0, 1.0, 0.0, 1.0, math.nan]
+    np.testing.assert_array_equal(history.skipped, known)
     history = only(read(written(tmp_path, "export", exports.PLAIN_ISO)))
     np.testing.assert_array_equal(history.skipped, [0.0, 1.0, 0.0, 0.0, math.nan])
 

@@ -280,7 +280,7 @@ UNCLEAR = [0.20, 0.83, 0.30, 0.72, 0.59]
 
 
 @pytest.mark.parametrize(
-    ("others", "verdict", "told"),
+    ("others", "verdict", "counts"),
     [
         ((FAR, FAR, FAR), Verdict.HOLDS, "nearer in 9 and clearly farther in 0"),
         ((NEAR, NEAR, NEAR), Verdict.FAILS, "nearer in 0 and clearly farther in 9"),
@@ -292,12 +292,12 @@ UNCLEAR = [0.20, 0.83, 0.30, 0.72, 0.59]
     ],
 )
 def test_the_verdict_on_distances_follows_from_both_directions(
-    others: tuple[list[float], ...], verdict: Verdict, told: str
+    others: tuple[list[float], ...], verdict: Verdict, counts: str
 ) -> None:
     results = at_distances(MIDDLE, dict(zip(OTHERS, others, strict=True)))
     (finding,) = distance_findings(results, {"file": [0.1]}, {"file": 90.0})
     assert finding.verdict is verdict
-    assert f"Of 9 comparisons the product algorithm is clearly {told}." in finding.measured
+    assert f"Of 9 comparisons the product algorithm is clearly {counts}." in finding.measured
     assert "takes these people as given" in finding.why
 
 

@@ -1,4 +1,4 @@
-"""What is told of an experiment: by hand where that is possible, and where there is nothing."""
+"""The report of an experiment: by hand where that is possible, and where there is nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One radio and one listener: regret, common random numbers, and what the radio is told."""
+"""One radio and one listener: regret, common random numbers, and what the radio learns."""
 
 from __future__ import annotations
 
