@@ -40,14 +40,14 @@ UNHEARD: Final = 1e30
 ONLY_RATER: Final = "only rater"
 
 
-class Scale(NamedTuple):
+class RatingScale(NamedTuple):
     """The lowest and the highest rating that can be given."""
 
     lowest: float = 1.0
     highest: float = 5.0
 
 
-FIVE_STARS: Final = Scale()
+FIVE_STARS: Final = RatingScale()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class _Said(NamedTuple):
 
 
 def read_rated_items(
-    items_path: Path, ratings_path: Path, *, folds: int, scale: Scale = FIVE_STARS
+    items_path: Path, ratings_path: Path, *, folds: int, scale: RatingScale = FIVE_STARS
 ) -> RatedItems:
     """Return the items of one file, standardised, and their ratings of another.
 
@@ -104,7 +104,7 @@ def read_rated_items(
 
 
 def _read_ratings(
-    path: Path, row_of: Mapping[str, int], scale: Scale
+    path: Path, row_of: Mapping[str, int], scale: RatingScale
 ) -> dict[str, dict[int, _Said]]:
     """Return each rater's ratings by item, with their lines."""
     top, header, rows = read_table(path, "item_id,rating and perhaps rater")
@@ -131,7 +131,7 @@ def _read_ratings(
     return said
 
 
-def _on_scale(path: Path, line: int, field: str, scale: Scale) -> float:
+def _on_scale(path: Path, line: int, field: str, scale: RatingScale) -> float:
     rating = number(path, line, "rating", field, float("inf"))
     if not scale.lowest <= rating <= scale.highest:
         expected = f"rating must be on the scale from {scale.lowest:g} to {scale.highest:g}"

@@ -108,7 +108,7 @@ class Codes:
 
 
 @dataclass(slots=True, kw_only=True)
-class Columns:
+class PlayColumns:
     """The fields of all plays, one column for each."""
 
     listener: array[int] = field(default_factory=lambda: array("q"))
@@ -131,7 +131,7 @@ class Collector:
     items: Codes = field(default_factory=Codes)
     undated: set[int] = field(default_factory=set)  # listeners whose times begin anywhere
     accounts: set[int] = field(default_factory=set)  # listeners whom a service named
-    columns: Columns = field(default_factory=Columns)
+    columns: PlayColumns = field(default_factory=PlayColumns)
     sources: list[Source] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # files of archives that are no histories
 
@@ -305,7 +305,7 @@ def _history(collector: Collector, name: str, code: int, rows: Indices) -> PlayH
     )
 
 
-def _without_duplicates(columns: Columns, *, sources: int) -> Indices:
+def _without_duplicates(columns: PlayColumns, *, sources: int) -> Indices:
     """Return the rows of all different plays, rising.
 
     Within one source nothing is a duplicate, even where two rows are alike: a play that is

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.content.comparison import Comparison, p_text
+from bandstand_lab.content.comparison import RaterComparison, p_text
 from bandstand_lab.content.plot import COLOURS, draw_content
 from bandstand_lab.content.ratings import (
     PAPER_CONTENT_RMSE,
@@ -165,9 +165,9 @@ def _validated(rated: RatedItems, seed: int, some: slice = slice(None)) -> Json:
     ]
 
 
-def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> Comparison:
+def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> RaterComparison:
     """Return the raters of several jobs together."""
-    return Comparison(
+    return RaterComparison(
         raters=tuple(RaterErrors.from_json(rater) for job in jobs for rater in results[job.key])
     )
 
@@ -175,7 +175,7 @@ def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> Comparison:
 # ── Claims ───────────────────────────────────────────────────────────────────────────────
 
 
-def _below_random(comparison: Comparison, whose: str, *, is_real: bool) -> Finding:
+def _below_random(comparison: RaterComparison, whose: str, *, is_real: bool) -> Finding:
     """Return whether the content model is below random draws of the same distribution."""
     against = _rival(comparison, "random")
     return TEXTS.finding(
@@ -188,7 +188,7 @@ def _below_random(comparison: Comparison, whose: str, *, is_real: bool) -> Findi
     )
 
 
-def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
+def _blind_features(by_share: Mapping[float, RaterComparison]) -> Finding:
     """Return whether the paper's argument fails for features that tell nothing."""
     against = _rival(by_share[0.0], "random")
     gain = 1 - PAPER_CONTENT_RMSE / PAPER_SPREAD
@@ -206,7 +206,7 @@ def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
     )
 
 
-def _real_features(real: Comparison) -> Finding:
+def _real_features(real: RaterComparison) -> Finding:
     """Return whether the content model of real raters is below their mean."""
     against, ridge = _rival(real, "mean"), real.explained("ridge")
     return TEXTS.finding(
@@ -218,7 +218,7 @@ def _real_features(real: Comparison) -> Finding:
     )
 
 
-def share_at(by_share: Mapping[float, Comparison], rmse: float) -> float | None:
+def share_at(by_share: Mapping[float, RaterComparison], rmse: float) -> float | None:
     """Return at which share of the features the content model's error is `rmse`, between worlds.
 
     None if it is so in none of them.
@@ -240,7 +240,7 @@ def is_below(against: Compared | None) -> bool | None:
     return against.difference.mean < 0
 
 
-def _rival(comparison: Comparison, name: str) -> Compared | None:
+def _rival(comparison: RaterComparison, name: str) -> Compared | None:
     """Return the content model against one rival, or None with a single rater."""
     return next((each for each in comparison.against_rivals() if each.rival == name), None)
 
@@ -249,14 +249,14 @@ def _p(against: Compared | None) -> str:
     return "one rater, no test" if against is None else p_text(against.difference.p_value)
 
 
-def _shown(comparison: Comparison, predictor: str) -> str:
+def _shown(comparison: RaterComparison, predictor: str) -> str:
     """Return a mean error with its standard error."""
     estimate = comparison.estimate(predictor)
     error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
     return f"{estimate.mean:.3f}{error}"
 
 
-def _errors(comparison: Comparison) -> dict[str, Any]:
+def _errors(comparison: RaterComparison) -> dict[str, Any]:
     """Return the numbers that the texts share."""
     names = ("content", "random", "mean", "ridge")
     return {
@@ -273,7 +273,7 @@ def _errors(comparison: Comparison) -> dict[str, Any]:
 # ── Tables and figure ────────────────────────────────────────────────────────────────────
 
 
-def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
+def _rows(comparison: RaterComparison) -> list[tuple[Cell, ...]]:
     against = {each.rival: each for each in comparison.against_rivals()}
     rows: list[tuple[Cell, ...]] = []
     for name in comparison.predictors:
@@ -288,18 +288,18 @@ def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _labels(comparison: Comparison) -> list[str]:
+def _labels(comparison: RaterComparison) -> list[str]:
     return [LABELS[name] for name in comparison.predictors]
 
 
-def _share_rows(by_share: Mapping[float, Comparison]) -> list[tuple[Cell, ...]]:
+def _share_rows(by_share: Mapping[float, RaterComparison]) -> list[tuple[Cell, ...]]:
     return [
         (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in each.predictors))
         for share, each in sorted(by_share.items())
     ]
 
 
-def _draw_shares(figure: Figure, by_share: Mapping[float, Comparison]) -> None:
+def _draw_shares(figure: Figure, by_share: Mapping[float, RaterComparison]) -> None:
     """Draw the mean error of each predictor with 95 % intervals, and the paper's two numbers."""
     axes = figure.subplots()
     places = sorted(by_share)

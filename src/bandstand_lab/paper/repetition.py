@@ -170,7 +170,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretches:
+class PersonPlays:
     """A person's plays in stretches of equal length: in each the plays by rank."""
 
     source: str  # the name of the file
@@ -181,7 +181,7 @@ class Stretches:
     in_library: tuple[Vector, ...]  # the same within the most played songs
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Stretches:
+    def from_json(cls, document: Mapping[str, Any]) -> PersonPlays:
         """Return the person that a job has kept."""
         cuts = {
             cut: tuple(np.asarray(each, dtype=np.float64) for each in document[cut])
@@ -195,7 +195,7 @@ class Stretches:
         return {**kept, "stretches": [part.astype(int).tolist() for part in self.stretches]}
 
 
-def by_source(people: Sequence[Stretches]) -> dict[str, list[Stretches]]:
+def by_source(people: Sequence[PersonPlays]) -> dict[str, list[PersonPlays]]:
     """Return the people of each source, in the order of the sources."""
     return {
         source: [person for person in people if person.source == source]
@@ -204,7 +204,7 @@ def by_source(people: Sequence[Stretches]) -> dict[str, list[Stretches]]:
 
 
 def distance_to_people(
-    plays_by_rank: Vector, people: Sequence[Stretches], cut: Cut = "stretches"
+    plays_by_rank: Vector, people: Sequence[PersonPlays], cut: Cut = "stretches"
 ) -> float | None:
     """Return the mean over people of the mean distance to their stretches; None without any."""
     cuts: list[tuple[Vector, ...]] = [getattr(person, cut) for person in people]
@@ -214,7 +214,7 @@ def distance_to_people(
     return float(np.mean(means)) if means else None
 
 
-def between_people(people: Sequence[Stretches]) -> list[float]:
+def between_people(people: Sequence[PersonPlays]) -> list[float]:
     """Return the mean distance of each person to all others: what differs among people anyway."""
     if len(people) < 2:
         return []
@@ -232,14 +232,14 @@ class Repetitions:
     weeks: Mapping[str, Played]
     pooled: Mapping[str, Played]  # as the paper plots it: the songs of all listeners in one list
     by_recovery_time: Mapping[float, Played]  # of one known taste
-    people: tuple[Stretches, ...]
+    people: tuple[PersonPlays, ...]
     shorter: int  # people whose history is too short
 
     @classmethod
     def of(cls, plan: Plan, results: Mapping[str, Json]) -> Repetitions:
         """Return the results as measures."""
         kept = results.get("people", {"people": [], "shorter": 0})
-        people = tuple(Stretches.from_json(each) for each in kept["people"])
+        people = tuple(PersonPlays.from_json(each) for each in kept["people"])
         runs = dict.fromkeys(algorithms(plan, WEEKS), listeners(plan, WEEKS))
         if rows_of(results, WEEKS, SAMPLED, 0):
             runs[SAMPLED] = 1
@@ -290,7 +290,7 @@ def _counts(results: Mapping[str, Json], setting: Setting, name: str, runs: int)
     return [plays_by_rank(rows_of(results, setting, name, run)) for run in range(runs)]
 
 
-def _measured(name: str, counts: Sequence[Vector], people: Sequence[Stretches]) -> Played:
+def _measured(name: str, counts: Sequence[Vector], people: Sequence[PersonPlays]) -> Played:
     """Return the measures of plays over weeks, and their distances to the people."""
     far: dict[Cut, dict[str, tuple[float, ...]]] = {"stretches": {}, "in_library": {}}
     for cut, found in far.items():
@@ -495,7 +495,7 @@ def _look(name: str) -> Look:
     return known if name.startswith(KNOWN) else look_of(name)
 
 
-def _songs_of_people(people: Sequence[Stretches]) -> dict[str, float]:
+def _songs_of_people(people: Sequence[PersonPlays]) -> dict[str, float]:
     """Return the mean number of different songs in a stretch, by source."""
     return {
         source: float(np.mean([np.mean([len(part) for part in one.stretches]) for one in some]))
@@ -508,7 +508,7 @@ def _table(name: str, results: Mapping[str, Played], size: Mapping[str, Any]) ->
     return TEXTS.table(name, rows, measures=TEXTS("measures"), **size)
 
 
-def _people_table(people: Sequence[Stretches], size: Mapping[str, Any]) -> tuple[Table, ...]:
+def _people_table(people: Sequence[PersonPlays], size: Mapping[str, Any]) -> tuple[Table, ...]:
     """Return those with the longest histories, a stretch in place of a listener; or nothing."""
     rows = []
     for one in sorted(people, key=lambda person: -person.plays)[:_MAX_PEOPLE]:
@@ -551,13 +551,15 @@ def _distances_table(
     among: list[Cell] = ["people from each other"]
     for far in between.values():
         among += [_rounded(mean_estimate(far), 3) if far else None, None, None]
-    table = TEXTS.table("distances", (*rows, tuple(among)), sources=list(between))
+    table = TEXTS.table(
+        "distances", (*rows, tuple(among)), sources=[source.replace("|", "¦") for source in between]
+    )
     return (table,) if between else ()
 
 
 def rank_frequency(
     results: Mapping[str, Played],
-    people: Sequence[Stretches],
+    people: Sequence[PersonPlays],
     *,
     name: str = "repetition-rank-frequency",
 ) -> Drawing:
@@ -567,7 +569,7 @@ def rank_frequency(
     return TEXTS.drawing(name, lambda figure: _panels(figure, shown, people), inches=shape)
 
 
-def _panels(figure: Figure, results: Sequence[Played], people: Sequence[Stretches]) -> None:
+def _panels(figure: Figure, results: Sequence[Played], people: Sequence[PersonPlays]) -> None:
     rows = -(-len(results) // _MAX_COLUMNS)
     columns = -(-len(results) // rows)  # as many in each row, as far as possible
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)

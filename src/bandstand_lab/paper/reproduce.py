@@ -42,7 +42,7 @@ from bandstand_lab.report.folder import (
     remove_others,
     write_whole,
 )
-from bandstand_lab.report.jobs import Failure, StudyJob, kept, run_jobs
+from bandstand_lab.report.jobs import JobFailure, StudyJob, kept, run_jobs
 from bandstand_lab.report.machine import machine
 from bandstand_lab.report.page import (
     ReproductionReport,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bandstand_lab.report.folder import Folder
+    from bandstand_lab.report.folder import ReportFolder
     from bandstand_lab.report.jobs import Kept
     from bandstand_lab.report.study import Json, Plan, Study
 
@@ -90,7 +90,7 @@ class _StudyWork:
     jobs: tuple[StudyJob, ...] = ()
     problems: tuple[str, ...] = ()  # why its jobs cannot be known
 
-    def kept(self, folder: Folder) -> dict[str, Kept]:
+    def kept(self, folder: ReportFolder) -> dict[str, Kept]:
         """Return what there is of it, by key."""
         found = {each.job.key: kept(each, folder) for each in self.jobs}
         return {key: each for key, each in found.items() if each is not None}
@@ -168,11 +168,11 @@ def _check_different(keys: Sequence[str]) -> None:
 
 
 def _write_report(
-    folder: Folder,
+    folder: ReportFolder,
     plan: Plan,
     works: Sequence[_StudyWork],
     chosen: set[str],
-    failures: Sequence[Failure],
+    failures: Sequence[JobFailure],
 ) -> ReproductionReport:
     chapters, times, absent, finished = [], [], [], ""
     for work in works:
@@ -199,7 +199,7 @@ def _write_report(
     return report
 
 
-def _remove_data(folder: Folder, study: Study) -> None:
+def _remove_data(folder: ReportFolder, study: Study) -> None:
     """Remove what an earlier report showed of a study, such as one with other data."""
     place = folder.data(study.name)
     if place.is_dir():
@@ -210,8 +210,8 @@ def _chapter(
     work: _StudyWork,
     plan: Plan,
     found: Mapping[str, Kept],
-    folder: Folder,
-    failures: Sequence[Failure],
+    folder: ReportFolder,
+    failures: Sequence[JobFailure],
 ) -> Written:
     own = [each for each in failures if each.study == work.study.name]
     problems = [*work.problems, *(f"the job {each.key} failed: {each.reason}" for each in own)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.content.comparison import Compared, Comparison
+from bandstand_lab.content.comparison import Compared, RaterComparison
 from bandstand_lab.content.validation import RaterErrors
 from bandstand_lab.paper.content import (
     STUDY,
@@ -151,8 +151,8 @@ def test_the_full_size_has_as_many_raters_as_the_paper() -> None:
     assert len({job.key for job in jobs}) == len(jobs)
 
 
-def comparison(content: float) -> Comparison:
-    return Comparison(raters=tuple(map(RaterErrors.from_json, raters(content, count=2))))
+def comparison(content: float) -> RaterComparison:
+    return RaterComparison(raters=tuple(map(RaterErrors.from_json, raters(content, count=2))))
 
 
 def test_the_share_is_found_between_worlds() -> None:

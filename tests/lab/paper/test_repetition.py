@@ -13,8 +13,8 @@ import pytest
 from bandstand.core.model.novelty import novelty
 from bandstand_lab.paper.repetition import (
     STUDY,
+    PersonPlays,
     Played,
-    Stretches,
     between_people,
     distance_findings,
     distance_to_people,
@@ -65,7 +65,7 @@ def _drawn(shares: Vector, seed: int) -> Vector:
     return np.asarray(np.sort(counts[counts > 0])[::-1], dtype=np.float64)
 
 
-def algorithm(name: str, counts: list[Vector], someone: list[Stretches] | None = None) -> Played:
+def algorithm(name: str, counts: list[Vector], someone: list[PersonPlays] | None = None) -> Played:
     far = [distance_to_people(each, someone or []) for each in counts]
     return Played(
         algorithm=name,
@@ -74,8 +74,8 @@ def algorithm(name: str, counts: list[Vector], someone: list[Stretches] | None =
     )
 
 
-def person(counts: Vector) -> Stretches:
-    return Stretches(
+def person(counts: Vector) -> PersonPlays:
+    return PersonPlays(
         source="file",
         name="someone",
         plays=PLAYS,
@@ -108,7 +108,7 @@ def test_people_are_read_from_a_file_and_those_with_few_plays_are_counted(tmp_pa
     rows += [f"ben,{1_700_000_000 + 300 * play},{play},200000" for play in range(5)]
     file.write_text("\n".join(["listener,epoch_s,track,ms_played", *rows]) + "\n")
     found = people([str(file)], plays=20, library=2)
-    (ann,) = (Stretches.from_json(each) for each in found["people"])
+    (ann,) = (PersonPlays.from_json(each) for each in found["people"])
     assert found["shorter"] == 1
     assert (ann.plays, ann.songs) == (40, 4)
     assert [part.tolist() for part in ann.stretches] == [[5.0] * 4] * 2
