@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.speed.world import STARS
+from bandstand_lab.speed.training import STARS
 from benchmarks.program import answer_order, child
 from benchmarks.steps import Session, drawn_features
 

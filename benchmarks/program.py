@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab.speed.machine import machine
-from bandstand_lab.speed.numbers import number
+from bandstand_lab.report.machine import machine
+from bandstand_lab.speed.timing import number
 from benchmarks.targets import checks
 
 if TYPE_CHECKING:

@@ -19,11 +19,12 @@ from bandstand_lab.speed.timing import Spread, in_turn
 from bandstand_lab.speed.training import (
     LABELS,
     LARGE,
+    PAPER,
     REFERENCE_STEPS,
+    STARS,
     asked_size,
     measure_training,
 )
-from bandstand_lab.speed.world import PAPER, STARS
 from benchmarks.program import measure_parts, require_at_least, run_as_program
 from benchmarks.steps import DOUBLE, StepPlan, measure_steps, wrong_choices
 

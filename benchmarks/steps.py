@@ -26,14 +26,14 @@ from bandstand.core.model.history import Songs
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.types import MONTH
 from bandstand_lab.speed.timing import timed, undisturbed
-from bandstand_lab.speed.world import PAPER, STARS
+from bandstand_lab.speed.training import PAPER, STARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bandstand.core.model.history import History
     from bandstand.types import AnyArray, Indices, Vector
-    from bandstand_lab.speed.world import World
+    from bandstand_lab.speed.training import SpeedWorld
     from benchmarks.program import OnRun
 
 WORLDS: Final = (STARS, PAPER)
@@ -60,7 +60,7 @@ _BRUTE_FORCE_ROWS: Final = 4_096
 
 
 def drawn_features(
-    world: World, songs: int, columns: int, rng: np.random.Generator, *, out: Any = None
+    world: SpeedWorld, songs: int, columns: int, rng: np.random.Generator, *, out: Any = None
 ) -> AnyArray:
     """Return the features of a world's songs in single precision; `out` is filled if given."""
     table: AnyArray = np.empty((songs, columns), dtype=np.float32) if out is None else out
@@ -118,7 +118,7 @@ class Session:
     """
 
     def __init__(
-        self, world: World, features: AnyArray, *, ratings: int, seed: int, again: bool = True
+        self, world: SpeedWorld, features: AnyArray, *, ratings: int, seed: int, again: bool = True
     ) -> None:
         columns = features.shape[1]
         self.features = features
@@ -203,7 +203,7 @@ class StepPlan:
     linucb_every: int = 4
     checks: int = 2  # choices of each row that are compared with brute force
 
-    def catalogue(self, world: World) -> AnyArray:
+    def catalogue(self, world: SpeedWorld) -> AnyArray:
         """Return the features of all songs."""
         rng = np.random.default_rng([self.seed, self.songs])
         return drawn_features(world, self.songs, self.features, rng)
@@ -212,7 +212,7 @@ class StepPlan:
 class _Kind(NamedTuple):
     """A kind of listening, with a number of ratings and a catalogue."""
 
-    world: World
+    world: SpeedWorld
     picks: str
     ratings: int
     features: AnyArray

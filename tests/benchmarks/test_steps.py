@@ -12,7 +12,7 @@ import pytest
 from bandstand.core.engines.ridge import Ridge
 from bandstand.core.model.history import History
 from bandstand.errors import InvalidInputError
-from bandstand_lab.speed.world import PAPER, STARS
+from bandstand_lab.speed.training import PAPER, STARS
 from benchmarks import scale, speed
 from benchmarks.scale import PARTS, ScaleRequest, request_of
 from benchmarks.speed import SpeedRequest

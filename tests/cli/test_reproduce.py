@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand_lab import paper as studies
-from bandstand_lab.report import registry
-from bandstand_lab.report.registry import all_studies
+from bandstand_lab.paper import reproduce
 from bandstand_lab.report.study import Plan
 from tests.fixtures.cli.run_command import assert_refused, run
-from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
+from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
 
 if TYPE_CHECKING:
     from bandstand_lab.report.study import Study
@@ -28,10 +27,10 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the paper have two small studies."""
     studies: tuple[Study, ...] = (
-        SmallStudy(),
-        Jobs(title="Talk", asked=(job("a", "threads"),)),
+        small_study(),
+        study_of_jobs(job("a", "threads"), title="Talk"),
     )
-    monkeypatch.setattr(registry, "all_studies", lambda: studies)
+    monkeypatch.setattr(reproduce, "STUDIES", studies)
 
 
 @pytest.mark.usefixtures("small")
@@ -69,8 +68,8 @@ def test_only_what_is_asked_for_is_run(tmp_path: Path) -> None:
 def test_a_failing_job_is_named_and_the_code_is_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = Jobs(title="Bad", asked=(job("unlucky", "failing", reason="no luck"),))
-    monkeypatch.setattr(registry, "all_studies", lambda: (bad, SmallStudy()))
+    bad = study_of_jobs(job("unlucky", "failing", reason="no luck"), title="Bad")
+    monkeypatch.setattr(reproduce, "STUDIES", (bad, small_study()))
     code, printed, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
     assert code == 1
     assert errors == "Error: Bad: the job unlucky failed: RuntimeError: no luck\n"
@@ -80,7 +79,7 @@ def test_a_failing_job_is_named_and_the_code_is_1(
 
 def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = (job("a", "threads"), job("b", "interrupting"))
-    monkeypatch.setattr(registry, "all_studies", lambda: (Jobs(asked=jobs),))
+    monkeypatch.setattr(reproduce, "STUDIES", (study_of_jobs(*jobs),))
     code, _, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
     assert code == 130
     assert errors.strip() == "Interrupted; the same command goes on where this one was."
@@ -109,10 +108,10 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert_refused(refused, "a Dask scheduler was expected at tcp://127.0.0.1:9")
 
 
-@pytest.mark.parametrize("study", all_studies(), ids=lambda study: study.name)
+@pytest.mark.parametrize("study", reproduce.STUDIES, ids=lambda study: study.name)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) -> None:
-    jobs = study.jobs(Plan(size="quick" if size == "quick" else "full"))
+    jobs = list(study.jobs(Plan(size="quick" if size == "quick" else "full")))
     assert len({each.key for each in jobs}) == len(jobs)
     for each in jobs:
         assert json.loads(json.dumps(dict(each.arguments), allow_nan=False)) is not None
@@ -125,7 +124,7 @@ def test_every_study_is_on_the_page() -> None:
     page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
     section = page.split("## Studies\n")[1].split("\n## ")[0]
     told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert told == [study.name for study in all_studies()]
+    assert told == [study.name for study in reproduce.STUDIES]
 
 
 def test_every_study_that_is_written_is_registered() -> None:
@@ -134,4 +133,6 @@ def test_every_study_that_is_written_is_registered() -> None:
         for found in pkgutil.iter_modules(studies.__path__)
     ]
     written = [module.STUDY for module in modules if hasattr(module, "STUDY")]
-    assert sorted(study.name for study in written) == sorted(each.name for each in all_studies())
+    assert sorted(study.name for study in written) == sorted(
+        each.name for each in reproduce.STUDIES
+    )

@@ -15,7 +15,7 @@ from bandstand.cli._output_files import check_outputs, json_option, plot_option
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from bandstand_lab.content.comparison import Comparison
+    from bandstand_lab.content.comparison import RaterComparison
     from bandstand_lab.content.ratings import RatedItems
 
 _FILE = click.Path(path_type=Path)
@@ -76,12 +76,13 @@ def content(
     by ridge regression, by the mean, and by draws of the same distribution.
     """
     check_outputs((items_path, ratings_path), json_file=json_file, plot_file=plot_file)
+    # Here, so that --help does not wait for numpy and scipy.
     from bandstand.cli._output_files import replace_file
     from bandstand_lab.content.comparison import described
-    from bandstand_lab.content.ratings import Scale, read_rated_items
+    from bandstand_lab.content.ratings import RatingScale, read_rated_items
 
     _check_scale(scale)
-    rated = read_rated_items(items_path, ratings_path, folds=parts, scale=Scale(*scale))
+    rated = read_rated_items(items_path, ratings_path, folds=parts, scale=RatingScale(*scale))
     comparison = _compared(rated, parts=parts, seed=seed, workers=workers)
     if json_file != "-":
         click.echo(described(comparison, parts=parts, seed=seed))
@@ -95,11 +96,11 @@ def content(
         replace_file(json_file, _as_json(comparison, settings))
 
 
-def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> Comparison:
+def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> RaterComparison:
     """Return the errors of all raters, in the order of the file."""
     from bandstand._util.parallel import run_tasks
     from bandstand.cli._progress import counting
-    from bandstand_lab.content.comparison import Comparison
+    from bandstand_lab.content.comparison import RaterComparison
     from bandstand_lab.content.validation import Task, rater_errors
 
     tasks = [Task(rated.features[rater.rows], rater, parts, seed) for rater in rated.raters]
@@ -109,10 +110,10 @@ def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) 
         for number, errors in run_tasks(rater_errors, tasks, workers=workers):
             found[number] = errors
             progress(len(found), len(tasks))
-    return Comparison(raters=tuple(found[number] for number in range(len(tasks))))
+    return RaterComparison(raters=tuple(found[number] for number in range(len(tasks))))
 
 
-def _as_json(comparison: Comparison, settings: dict[str, Any]) -> bytes:
+def _as_json(comparison: RaterComparison, settings: dict[str, Any]) -> bytes:
     text = json.dumps(settings | comparison.as_json(), allow_nan=False, indent=1)
     return f"{text}\n".encode()
 

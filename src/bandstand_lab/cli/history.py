@@ -13,7 +13,7 @@ from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
     from bandstand_lab.histories.findings import Findings
-    from bandstand_lab.histories.values import Histories
+    from bandstand_lab.histories.plays import Histories
 
 
 @click.command(short_help="Measure how often songs come back in listening histories.")
@@ -58,8 +58,7 @@ def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
 
 
 def _write(found: Histories, findings: Findings, json_file: str | None) -> None:
-    from bandstand_lab.histories.document import document
-    from bandstand_lab.histories.words import print_tables
+    from bandstand_lab.histories.words import document, print_tables
 
     if json_file is not None:
         text = json.dumps(document(found, findings), allow_nan=False, indent=2)

@@ -11,7 +11,7 @@ import click
 from bandstand.cli._progress import counting
 
 if TYPE_CHECKING:
-    from bandstand_lab.report.page import Report
+    from bandstand_lab.report.page import ReproductionReport
 
 _DATA = click.Path(exists=True, dir_okay=False, readable=True, resolve_path=True, path_type=Path)
 
@@ -76,8 +76,9 @@ def reproduce(
     if find_spec("matplotlib") is None:
         msg = "the report needs matplotlib, found none; install bandstand[report]"
         raise click.ClickException(msg)
-    from bandstand_lab.report.command import reproduce as run
-    from bandstand_lab.report.registry import all_studies
+    # Imported here: they take a while, and other commands do without.
+    from bandstand_lab.paper.reproduce import STUDIES
+    from bandstand_lab.paper.reproduce import reproduce as run
     from bandstand_lab.report.study import Plan
 
     plan = Plan(
@@ -93,7 +94,7 @@ def reproduce(
             report = run(
                 out,
                 plan,
-                all_studies(),
+                STUDIES,
                 only=only,
                 workers=workers,
                 scheduler=scheduler,
@@ -106,7 +107,7 @@ def reproduce(
     ctx.exit(1 if report.problems else 0)
 
 
-def _print_verdicts(out: Path, report: Report) -> None:
+def _print_verdicts(out: Path, report: ReproductionReport) -> None:
     """Print the verdicts, and where to read more; what failed goes to standard error."""
     from bandstand_lab.report.page import counted, tally
 

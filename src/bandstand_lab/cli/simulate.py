@@ -14,8 +14,8 @@ from bandstand.cli._output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix
-    from bandstand_lab.simulation.experiment import Experiment, Outcome
-    from bandstand_lab.simulation.report import Report
+    from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
+    from bandstand_lab.simulation.report import ExperimentReport
     from bandstand_lab.simulation.worlds import Scale, World
 
 _FILE: Final = click.Path(path_type=Path)
@@ -133,8 +133,13 @@ def simulate(
     """
     read = (settings["catalogue"], settings["taste"])
     check_outputs(read, json_file=json_file, plot_file=plot_file)
+    # Here, so that --help does not wait for numpy and scipy.
     from bandstand._util.parallel import check_one_place
-    from bandstand_lab.simulation.report import Report, check_reference, check_steps
+    from bandstand_lab.simulation.report import (
+        ExperimentReport,
+        check_reference,
+        check_steps,
+    )
 
     check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
@@ -144,7 +149,7 @@ def simulate(
     check_steps(looked_at or (experiment.steps,), experiment.steps)
     check_reference(reference or experiment.algorithms[-1], experiment.algorithms)
     outcome = _run(experiment, workers, scheduler)
-    report = Report.of(experiment, outcome, steps=looked_at, reference=reference)
+    report = ExperimentReport.of(experiment, outcome, steps=looked_at, reference=reference)
     _write(report, json_file, plot_file)
 
 
@@ -157,8 +162,8 @@ def _experiment(
     clock: str,
     **world: Any,
 ) -> Experiment:
-    from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
     from bandstand_lab.simulation.experiment import Experiment, check_algorithms
+    from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK
 
     names = _names(asked)
     check_algorithms(names)  # refused before any file is read
@@ -181,7 +186,7 @@ def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
     return names or _ALGORITHMS
 
 
-def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> Outcome:
+def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> ExperimentResult:
     from bandstand.cli._progress import counting
     from bandstand_lab.simulation.experiment import run_experiment
 
@@ -190,7 +195,7 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
         return run_experiment(experiment, workers=workers, scheduler=scheduler, on_done=progress)
 
 
-def _write(report: Report, json_file: str | None, plot_file: Path | None) -> None:
+def _write(report: ExperimentReport, json_file: str | None, plot_file: Path | None) -> None:
     from bandstand.cli._output_files import replace_file
     from bandstand_lab.simulation.report import print_report
 
@@ -222,8 +227,13 @@ class _WorldOptions:
 
 def _world_of(options: _WorldOptions) -> World:
     """Return the world of these options, or refuse options that do not go together."""
-    from bandstand_lab.simulation.tables import read_feature_table, read_tastes
-    from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorld
+    from bandstand_lab.simulation.worlds import (
+        GaussianWorld,
+        TableWorld,
+        TasteWorld,
+        read_feature_table,
+        read_tastes,
+    )
 
     _check_one_source(options)
     if options.taste is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.content.predictors import LABELS
+from bandstand_lab.content.validation import LABELS
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
 
@@ -32,7 +32,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RaterComparison:
     """The cross-validated errors of some raters."""
 
     raters: tuple[RaterErrors, ...]
@@ -125,7 +125,7 @@ _HEADER = ("prediction", "RMSE", "± s.e.", "explained")
 _DIFFERENCES = ("content model minus", "mean", "95 % interval", "p (Holm)", "better for")
 
 
-def described(comparison: Comparison, *, parts: int, seed: int) -> str:
+def described(comparison: RaterComparison, *, parts: int, seed: int) -> str:
     """Return the whole comparison as text for a screen."""
     count = len(comparison.raters)
     ratings = sum(rater.count for rater in comparison.raters)
@@ -150,7 +150,7 @@ def p_text(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
-def _errors(comparison: Comparison) -> str:
+def _errors(comparison: RaterComparison) -> str:
     rows = [_HEADER]
     for name in comparison.predictors:
         estimate, share = comparison.estimate(name), comparison.explained(name)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand_lab.content.predictors import LABELS
+from bandstand_lab.content.validation import LABELS
 from bandstand_lab.report.figures import CYCLE, INK, MUTED, new_figure, png, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand_lab.content.comparison import Comparison
+    from bandstand_lab.content.comparison import RaterComparison
 
 COLOURS: Final = {
     "random": CYCLE[6],
@@ -27,7 +27,7 @@ COLOURS: Final = {
 _SPREAD: Final = 0.5
 
 
-def content_picture(comparison: Comparison, kind: str) -> bytes:
+def content_picture(comparison: RaterComparison, kind: str) -> bytes:
     """Return the figure as a file of that kind: png, svg or pdf."""
     with style():
         figure = new_figure(8.0, 4.2)
@@ -39,7 +39,7 @@ def content_picture(comparison: Comparison, kind: str) -> bytes:
         return content.getvalue()
 
 
-def draw_content(figure: Figure, comparison: Comparison) -> None:
+def draw_content(figure: Figure, comparison: RaterComparison) -> None:
     """Draw every rater as a dot and the means with 95 % intervals beside them."""
     axes = figure.subplots()
     names = comparison.predictors[::-1]
@@ -57,7 +57,7 @@ def draw_content(figure: Figure, comparison: Comparison) -> None:
     axes.grid(axis="x")
 
 
-def _draw_row(axes: Axes, place: int, comparison: Comparison, name: str) -> None:
+def _draw_row(axes: Axes, place: int, comparison: RaterComparison, name: str) -> None:
     errors, estimate = comparison.errors(name), comparison.estimate(name)
     axes.plot(errors, place + _scatter(len(errors)), "o", color=COLOURS[name], alpha=0.4, ms=4)
     interval = estimate.interval()

@@ -4,15 +4,16 @@ Nothing here writes a file, opens a connection or keeps anything.
 """
 
 from bandstand_lab.histories.findings import Findings, ListenerFindings, examine
-from bandstand_lab.histories.reading import read
-from bandstand_lab.histories.values import Histories, History, LeftOut, Source
+from bandstand_lab.histories.formats import read
+from bandstand_lab.histories.plays import UNNAMED, Histories, LeftOut, PlayHistory, Source
 
 __all__ = [
+    "UNNAMED",
     "Findings",
     "Histories",
-    "History",
     "LeftOut",
     "ListenerFindings",
+    "PlayHistory",
     "Source",
     "examine",
     "read",

@@ -14,8 +14,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from bandstand_lab.histories.document import rank_points
-from bandstand_lab.histories.words import duration, percent, recovery_cell
+from bandstand_lab.histories.words import duration, percent, rank_points, recovery_cell
 from bandstand_lab.report.figures import CYCLE, GRID, INK, MUTED, new_figure, plain, style
 
 if TYPE_CHECKING:
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories.findings import Findings, GapSummary
-    from bandstand_lab.histories.recovery import Recovery
-    from bandstand_lab.histories.skips import SkipRates
-    from bandstand_lab.histories.values import Histories
+    from bandstand_lab.histories.findings import Findings, GapSummary, Recovery, SkipRates
+    from bandstand_lab.histories.plays import Histories
 
 _PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
 _BLUE, _ORANGE, _GREEN = CYCLE[:3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,28 +13,24 @@ from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import paper_prior
 from bandstand.core.recommender import Recommender
 from bandstand.types import frozen
-from bandstand_lab.paper import ordering_tests as tests
+from bandstand_lab.paper import _orders
 from bandstand_lab.paper.additive_model import Additive
-from bandstand_lab.paper.regret import regret_table
 from bandstand_lab.report import figures
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.clock import EVERYDAY
+from bandstand_lab.simulation.experiment import followed
 from bandstand_lab.simulation.listener import SimulatedListener, drawn_recovery_time
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed, stream
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import EVERYDAY, radio_seed, stream
 from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from matplotlib.figure import Figure
 
-    from bandstand.core.engines.engine import Engine
     from bandstand.core.model.history import Songs
     from bandstand.types import Features, Matrix, Vector
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Chapter, Finding, Json, Plan
     from bandstand_lab.simulation.listener import Listener
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "ablation.toml")
@@ -81,13 +77,12 @@ class AddingListener:
 
 
 def play(*, truth: str, songs: int, features: int, run: int, seed: int, steps: int) -> Json:
-    """Return the regret after each step, and the share of repeats, of both kinds of radio."""
+    """Return regret after each step and share of repeats of both kinds of radio; a job."""
     table, listener = _meeting(truth, songs, features, run, seed)
     found = {}
     for kind in KINDS:
         radio = _radio(kind, table, radio_seed(seed, run))
-        played = follow(radio, listener, steps=steps, clock=EVERYDAY, seed=seed, number=run)
-        trace = Trace.of("", run, played)
+        trace = followed(radio, listener, kind, run=run, seed=seed, steps=steps, clock=EVERYDAY)
         found[kind] = {
             "regret": trace.regret.tolist(),
             "repeat_share": 1 - len(np.unique(trace.rows)) / len(trace),
@@ -121,157 +116,126 @@ def _radio(kind: str, table: Any, seed: int) -> Recommender:
     """Return a Bayes-UCB radio on the product or on the sum, both exact."""
     radio = Recommender(features=table, algorithm="bayes-ucb-cn-x", raw=True, seed=seed)
     if kind == SUM:
-        engine: Engine[Any] = Additive(prior=paper_prior(table.shape[1] + 1))
-        belief = engine.fit(radio.history, rng=np.random.default_rng(seed))
+        engine: Any = Additive(prior=paper_prior(table.shape[1] + 1))
+        belief = engine.fit(radio.history)
         radio.model = replace(radio.model, engine=engine, belief=belief)
     return radio
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """The size of the study."""
+def _size(plan: Plan) -> dict[str, int]:
+    return plan.pick(
+        quick={"songs": 300, "features": 10, "steps": 120, "listeners": 8},
+        full={"songs": 300, "features": 20, "steps": 200, "listeners": 16},
+    )
 
-    songs: int
-    features: int
-    steps: int
-    listeners: int
 
-    @classmethod
-    def of(cls, plan: Plan) -> Design:
-        """Return the size that belongs to the plan."""
-        return plan.pick(
-            quick=cls(songs=300, features=10, steps=120, listeners=8),
-            full=cls(songs=300, features=20, steps=200, listeners=16),
-        )
+def jobs(plan: Plan) -> list[Job]:
+    """Return one job per listener of each kind."""
+    size = _size(plan)
+    listeners = range(size.pop("listeners"))
+    return [
+        Job.of(play, f"{truth}-{run:02d}", truth=truth, run=run, seed=plan.seed, **size)
+        for run in listeners
+        for truth in KINDS
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class FormRegrets:
     """Regret by the kind of listener and the kind of radio: (listeners, steps) each."""
 
-    design: Design
     regrets: Mapping[tuple[str, str], Matrix]
     repeats: Mapping[tuple[str, str], float]
 
     @classmethod
-    def of(cls, plan: Plan, results: Mapping[str, Json]) -> Outcome:
+    def of(cls, plan: Plan, results: Mapping[str, Json]) -> FormRegrets:
         """Return the results as matrices."""
-        design = Design.of(plan)
         regrets, repeats = {}, {}
         for truth in KINDS:
-            runs = [results[f"{truth}-{run:02d}"] for run in range(design.listeners)]
+            runs = [results[f"{truth}-{run:02d}"] for run in range(_size(plan)["listeners"])]
             for radio in KINDS:
                 regrets[truth, radio] = frozen(np.array([run[radio]["regret"] for run in runs]))
                 repeats[truth, radio] = float(np.mean([run[radio]["repeat_share"] for run in runs]))
-        return cls(design=design, regrets=regrets, repeats=repeats)
+        return cls(regrets=regrets, repeats=repeats)
 
     def ends(self, truth: str) -> tuple[Vector, Vector]:
         """Return the last regrets of the right form and of the wrong one."""
         return self.regrets[truth, truth][:, -1], self.regrets[truth, _OTHER[truth]][:, -1]
 
-    def cells(self) -> dict[str, tests.Cell]:
+    def orders(self) -> dict[str, _orders.Order]:
         """Test the right form against the wrong one, for each kind of listener."""
-        ends = {truth: self.ends(truth) for truth in KINDS}
-        pairs = [
-            tests.Pair(place=_LISTENER[truth], lower=right, upper=wrong)
-            for truth, (right, wrong) in ends.items()
-        ]
-        return dict(zip(KINDS, tests.cells(pairs), strict=True))
+        tested = _orders.orders((_LISTENER[truth], *self.ends(truth)) for truth in KINDS)
+        return dict(zip(KINDS, tested, strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ablation:
-    """The study of the model's form."""
-
-    name: str = "ablation"
-    title: str = "Product or sum: how content and novelty go together"
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job per listener of each kind."""
-        size = asdict(Design.of(plan))
-        listeners = size.pop("listeners")
-        return tuple(
-            Job(
-                key=f"{truth}-{run:02d}",
-                function="bandstand_lab.paper.ablation:play",
-                arguments={"truth": truth, "run": run, "seed": plan.seed, **size},
-            )
-            for run in range(listeners)
-            for truth in KINDS
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return what it costs to add where the listener multiplies, and the other way round."""
+    found, size = FormRegrets.of(plan, results), _size(plan)
+    looks = (size["steps"] // 2, size["steps"])
+    rows = [
+        (
+            *(_LISTENER[truth], _RADIO[radio], *_orders.regret_cells(regret, looks)),
+            100 * found.repeats[truth, radio],
         )
+        for (truth, radio), regret in found.regrets.items()
+    ]
+    return TEXTS.chapter(
+        method=size,
+        findings=(_product_finding(found), _price_finding(found)),
+        tables=(TEXTS.table("regret", rows, looks=looks),),
+        drawings=(TEXTS.drawing("regret", partial(_draw, found), inches=(9.5, 4.0), **size),),
+        data={
+            "listeners": size["listeners"],
+            "regret": {
+                f"{_LISTENER[truth]}, {_RADIO[radio]}": regret.tolist()
+                for (truth, radio), regret in found.regrets.items()
+            },
+            "right_against_wrong": {
+                _LISTENER[truth]: order.as_json() for truth, order in found.orders().items()
+            },
+        },
+    )
 
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return what it costs to add where the listener multiplies, and the other way round."""
-        outcome = Outcome.of(plan, results)
-        drawing = Drawing(
-            name="regret",
-            caption=TEXTS("figures.regret.caption", listeners=outcome.design.listeners),
-            draw=partial(_draw, outcome),
-            width=9.5,
-            height=4.0,
-        )
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", **asdict(outcome.design)),
-            findings=(_product_finding(outcome), _price_finding(outcome)),
-            tables=(_table(outcome),),
-            drawings=(drawing,),
-            data=_data(outcome),
-        )
 
-
-def _product_finding(outcome: Outcome) -> Finding:
-    cells = outcome.cells()
-    own, other = cells[PRODUCT], cells[SUM]  # in `other` the product should be higher
-    verdict = Verdict.FAILS if own.contradicted else Verdict.OPEN
-    if own.confirmed:
-        verdict = Verdict.HOLDS if other.contradicted else Verdict.PARTLY
+def _product_finding(found: FormRegrets) -> Finding:
+    tested = found.orders()
+    own, other = tested[PRODUCT], tested[SUM]  # in `other` the product should be higher
+    verdict = Verdict.OPEN if own.answer is None else Verdict.FAILS
+    if own.answer:
+        verdict = Verdict.HOLDS if other.answer is False else Verdict.PARTLY
     return TEXTS.finding(
         "product",
         verdict,
         multiplying=own.ratio,
-        multiplying_p=tests.p_words(own.corrected),
+        multiplying_p=_orders.p_words(own.corrected),
         adding=1 / other.ratio,
-        adding_p=tests.p_words(other.corrected),
+        adding_p=_orders.p_words(other.corrected),
     )
 
 
-def _price_finding(outcome: Outcome) -> Finding:
+def _price_finding(found: FormRegrets) -> Finding:
     """Judge which mistake costs more, by the logarithm of the wrong form's share of regret."""
     prices = {}
     for truth in KINDS:
-        right, wrong = outcome.ends(truth)
+        right, wrong = found.ends(truth)
         prices[truth] = np.log(wrong / right)
-    pair = tests.Pair(place="", lower=prices[SUM], upper=prices[PRODUCT])
-    (cell,) = tests.cells([pair])
+    (order,) = _orders.orders([("", prices[SUM], prices[PRODUCT])])
     return TEXTS.finding(
         "price",
-        tests.verdict([cell]),
+        _orders.verdict([order]),
         multiplying=float(np.exp(prices[SUM].mean())),
         adding=float(np.exp(prices[PRODUCT].mean())),
-        p=tests.p_words(cell.difference.p_value),
+        p=_orders.p_words(order.difference.p_value),
     )
 
 
-def _table(outcome: Outcome) -> Table:
-    rows = [
-        (_LISTENER[truth], _RADIO[radio], regret)
-        for (truth, radio), regret in outcome.regrets.items()
-    ]
-    looks = (outcome.design.steps // 2, outcome.design.steps)
-    table = regret_table(TEXTS("tables.regret.title"), rows, looks, heads=("listeners", "radio"))
-    repeats = [100 * share for share in outcome.repeats.values()]
-    both = tuple((*row, share) for row, share in zip(table.rows, repeats, strict=True))
-    return replace(table, columns=(*table.columns, "repeats, %"), rows=both)
-
-
-def _draw(outcome: Outcome, figure: Figure) -> None:
-    steps = np.arange(1.0, outcome.design.steps + 1)
+def _draw(found: FormRegrets, figure: Figure) -> None:
     for axes, truth in zip(figure.subplots(1, 2, sharex=True), KINDS, strict=True):
         for radio, colour in zip(KINDS, figures.CYCLE, strict=False):
             dashes = "-" if radio == truth else "--"
             look = figures.Look(label=_RADIO[radio], colour=colour, dashes=dashes)
-            curve = mean_curve(outcome.regrets[truth, radio])
+            curve = mean_curve(found.regrets[truth, radio])
+            steps = np.arange(1.0, len(curve.mean) + 1)
             spread = curve.standard_error
             figures.draw_curve(axes, steps, curve.mean, look, spread=spread, markers=0)
         axes.set(title=_LISTENER[truth], xlabel="songs played, n", ylabel="regret")
@@ -281,17 +245,9 @@ def _draw(outcome: Outcome, figure: Figure) -> None:
         axes.legend(loc="upper left")
 
 
-def _data(outcome: Outcome) -> dict[str, Json]:
-    return {
-        "listeners": outcome.design.listeners,
-        "regret": {
-            f"{_LISTENER[truth]}, {_RADIO[radio]}": regret.tolist()
-            for (truth, radio), regret in outcome.regrets.items()
-        },
-        "right_against_wrong": {
-            _LISTENER[truth]: cell.as_json() for truth, cell in outcome.cells().items()
-        },
-    }
-
-
-STUDY: Final = Ablation()
+STUDY: Final = Study(
+    name="ablation",
+    title="Product or sum: how content and novelty go together",
+    jobs=jobs,
+    chapter=chapter,
+)

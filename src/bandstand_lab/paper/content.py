@@ -10,27 +10,25 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.content.comparison import Comparison, p_text
+from bandstand_lab.content.comparison import RaterComparison, p_text
 from bandstand_lab.content.plot import COLOURS, draw_content
-from bandstand_lab.content.predictors import LABELS
-from bandstand_lab.content.ratings import read_rated_items
-from bandstand_lab.content.simulated import (
+from bandstand_lab.content.ratings import (
     PAPER_CONTENT_RMSE,
     PAPER_FEATURES,
     PAPER_RANDOM_RMSE,
     PAPER_RATERS,
     PAPER_SONGS,
     PAPER_SPREAD,
+    read_rated_items,
     simulated_ratings,
 )
-from bandstand_lab.content.validation import DEFAULT_FOLDS, RaterErrors, cross_validate
-from bandstand_lab.paper._parts import drawing, table
+from bandstand_lab.content.validation import DEFAULT_FOLDS, LABELS, RaterErrors, cross_validate
 from bandstand_lab.report.figures import MUTED
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict, verdict_on
 from bandstand_lab.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
     from bandstand_lab.content.comparison import Compared
     from bandstand_lab.content.ratings import RatedItems
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "content.toml")
 _RATERS_PER_JOB: Final = 13  # four jobs are the paper's 52
@@ -55,58 +53,48 @@ _DASHES: Final = {
 }
 
 
-class ContentStudy:
-    """The paper's check of its features, on real ratings if there are any."""
+def jobs(plan: Plan) -> Sequence[Job]:
+    """Return simulated raters at several shares, and those of the user's files."""
+    simulated = [job for share in shares(plan) for job in simulated_jobs(plan, share)]
+    return [*simulated, *real_jobs(plan)]
 
-    name: ClassVar[str] = "content"
-    title: ClassVar[str] = "Does the sound of songs explain ratings?"
 
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return simulated raters at several shares, and those of the user's files."""
-        simulated = [job for share in shares(plan) for job in simulated_jobs(plan, share)]
-        return [*simulated, *real_jobs(plan)]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return the errors, and the verdict on each claim."""
-        by_share = {
-            share: _compared(simulated_jobs(plan, share), results) for share in shares(plan)
-        }
-        own = real_jobs(plan)
-        real = _compared(own, results) if own else None
-        main = by_share[_MAIN_SHARE] if real is None else real
-        whose = TEXTS("simulated" if real is None else "real", share=_MAIN_SHARE)
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", songs=PAPER_SONGS, features=PAPER_FEATURES, spread=PAPER_SPREAD),
-            findings=(
-                _below_random(main, whose, is_real=real is not None),
-                _blind_features(by_share) if real is None else _real_features(real),
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return the errors, and the verdict on each claim."""
+    by_share = {share: _compared(simulated_jobs(plan, share), results) for share in shares(plan)}
+    own = real_jobs(plan)
+    real = _compared(own, results) if own else None
+    main = by_share[_MAIN_SHARE] if real is None else real
+    whose = TEXTS("simulated" if real is None else "real", share=_MAIN_SHARE)
+    return TEXTS.chapter(
+        method={"songs": PAPER_SONGS, "features": PAPER_FEATURES, "spread": PAPER_SPREAD},
+        findings=(
+            _below_random(main, whose, is_real=real is not None),
+            _blind_features(by_share) if real is None else _real_features(real),
+        ),
+        tables=(
+            TEXTS.table("raters", _rows(main), raters=len(main.raters), whose=whose),
+            TEXTS.table("shares", _share_rows(by_share), names=_labels(main)),
+        ),
+        drawings=(
+            TEXTS.drawing(
+                "content-raters",
+                partial(draw_content, comparison=main),
+                inches=(8.0, 4.2),
+                whose=whose,
+                **_errors(main),
             ),
-            tables=(
-                table(TEXTS, "raters", _rows(main), raters=len(main.raters), whose=whose),
-                table(TEXTS, "shares", _share_rows(by_share), names=_labels(main)),
+            TEXTS.drawing(
+                "content-shares",
+                partial(_draw_shares, by_share=by_share),
+                **_errors(by_share[0.0]),
             ),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "content-raters",
-                    partial(draw_content, comparison=main),
-                    inches=(8.0, 4.2),
-                    whose=whose,
-                    **_errors(main),
-                ),
-                drawing(
-                    TEXTS,
-                    "content-shares",
-                    partial(_draw_shares, by_share=by_share),
-                    **_errors(by_share[0.0]),
-                ),
-            ),
-            data={
-                "simulated": {f"{share:g}": each.as_json() for share, each in by_share.items()},
-                "real": None if real is None else real.as_json(),
-            },
-        )
+        ),
+        data={
+            "simulated": {f"{share:g}": each.as_json() for share, each in by_share.items()},
+            "real": None if real is None else real.as_json(),
+        },
+    )
 
 
 # ── Jobs ─────────────────────────────────────────────────────────────────────────────────
@@ -128,10 +116,8 @@ def simulated_jobs(plan: Plan, share: float) -> list[Job]:
     """Return the jobs of one simulated world."""
     some = {"share": share, "raters": _RATERS_PER_JOB, "seed": plan.seed}
     return [
-        Job(
-            key=f"share-{100 * share:02.0f}-raters-{first:02d}",
-            function="bandstand_lab.paper.content:validate_simulated",
-            arguments={**some, "first": first},
+        Job.of(
+            validate_simulated, f"share-{100 * share:02.0f}-raters-{first:02d}", first=first, **some
         )
         for first in range(0, _raters(plan, share), _RATERS_PER_JOB)
     ]
@@ -152,11 +138,7 @@ def real_jobs(plan: Plan) -> list[Job]:
         "digest": hashlib.sha256(items.read_bytes() + b"\0" + ratings.read_bytes()).hexdigest(),
     }
     return [
-        Job(
-            key=f"real-raters-{first:04d}",
-            function="bandstand_lab.paper.content:validate_real",
-            arguments={**some, "first": first},
-        )
+        Job.of(validate_real, f"real-raters-{first:04d}", first=first, **some)
         for first in range(0, len(rated.raters), _RATERS_PER_JOB)
     ]
 
@@ -183,9 +165,9 @@ def _validated(rated: RatedItems, seed: int, some: slice = slice(None)) -> Json:
     ]
 
 
-def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> Comparison:
+def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> RaterComparison:
     """Return the raters of several jobs together."""
-    return Comparison(
+    return RaterComparison(
         raters=tuple(RaterErrors.from_json(rater) for job in jobs for rater in results[job.key])
     )
 
@@ -193,20 +175,20 @@ def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> Comparison:
 # ── Claims ───────────────────────────────────────────────────────────────────────────────
 
 
-def _below_random(comparison: Comparison, whose: str, *, is_real: bool) -> Finding:
+def _below_random(comparison: RaterComparison, whose: str, *, is_real: bool) -> Finding:
     """Return whether the content model is below random draws of the same distribution."""
     against = _rival(comparison, "random")
     return TEXTS.finding(
         "below_random",
         # Simulated raters say nothing about people, however clear they are.
-        below_verdict(is_below(against)) if is_real else Verdict.OPEN,
+        verdict_on([is_below(against)]) if is_real else Verdict.OPEN,
         whose=whose,
         p=_p(against),
         **_errors(comparison),
     )
 
 
-def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
+def _blind_features(by_share: Mapping[float, RaterComparison]) -> Finding:
     """Return whether the paper's argument fails for features that tell nothing."""
     against = _rival(by_share[0.0], "random")
     gain = 1 - PAPER_CONTENT_RMSE / PAPER_SPREAD
@@ -224,19 +206,19 @@ def _blind_features(by_share: Mapping[float, Comparison]) -> Finding:
     )
 
 
-def _real_features(real: Comparison) -> Finding:
+def _real_features(real: RaterComparison) -> Finding:
     """Return whether the content model of real raters is below their mean."""
     against, ridge = _rival(real, "mean"), real.explained("ridge")
     return TEXTS.finding(
         "real_features",
-        below_verdict(is_below(against)),
+        verdict_on([is_below(against)]),
         p=_p(against),
         explained="–" if ridge is None else f"{100 * ridge.mean:.1f} %",
         **_errors(real),
     )
 
 
-def share_at(by_share: Mapping[float, Comparison], rmse: float) -> float | None:
+def share_at(by_share: Mapping[float, RaterComparison], rmse: float) -> float | None:
     """Return at which share of the features the content model's error is `rmse`, between worlds.
 
     None if it is so in none of them.
@@ -251,21 +233,14 @@ def share_at(by_share: Mapping[float, Comparison], rmse: float) -> float | None:
 def is_below(against: Compared | None) -> bool | None:
     """Return whether the content model's error is below the rival's, by the two-sided test.
 
-    False is: above it. None is: cannot be told.
+    False is: above it. None is: undecided.
     """
     if against is None or against.difference.p_value >= _SIGNIFICANT:
         return None
     return against.difference.mean < 0
 
 
-def below_verdict(below: bool | None) -> Verdict:  # noqa: FBT001 - the answer that is judged
-    """Return the verdict on: the content model's error is below the rival's."""
-    if below is None:
-        return Verdict.OPEN
-    return Verdict.HOLDS if below else Verdict.FAILS
-
-
-def _rival(comparison: Comparison, name: str) -> Compared | None:
+def _rival(comparison: RaterComparison, name: str) -> Compared | None:
     """Return the content model against one rival, or None with a single rater."""
     return next((each for each in comparison.against_rivals() if each.rival == name), None)
 
@@ -274,14 +249,14 @@ def _p(against: Compared | None) -> str:
     return "one rater, no test" if against is None else p_text(against.difference.p_value)
 
 
-def _shown(comparison: Comparison, predictor: str) -> str:
+def _shown(comparison: RaterComparison, predictor: str) -> str:
     """Return a mean error with its standard error."""
     estimate = comparison.estimate(predictor)
     error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
     return f"{estimate.mean:.3f}{error}"
 
 
-def _errors(comparison: Comparison) -> dict[str, Any]:
+def _errors(comparison: RaterComparison) -> dict[str, Any]:
     """Return the numbers that the texts share."""
     names = ("content", "random", "mean", "ridge")
     return {
@@ -298,7 +273,7 @@ def _errors(comparison: Comparison) -> dict[str, Any]:
 # ── Tables and figure ────────────────────────────────────────────────────────────────────
 
 
-def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
+def _rows(comparison: RaterComparison) -> list[tuple[Cell, ...]]:
     against = {each.rival: each for each in comparison.against_rivals()}
     rows: list[tuple[Cell, ...]] = []
     for name in comparison.predictors:
@@ -313,18 +288,18 @@ def _rows(comparison: Comparison) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _labels(comparison: Comparison) -> list[str]:
+def _labels(comparison: RaterComparison) -> list[str]:
     return [LABELS[name] for name in comparison.predictors]
 
 
-def _share_rows(by_share: Mapping[float, Comparison]) -> list[tuple[Cell, ...]]:
+def _share_rows(by_share: Mapping[float, RaterComparison]) -> list[tuple[Cell, ...]]:
     return [
         (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in each.predictors))
         for share, each in sorted(by_share.items())
     ]
 
 
-def _draw_shares(figure: Figure, by_share: Mapping[float, Comparison]) -> None:
+def _draw_shares(figure: Figure, by_share: Mapping[float, RaterComparison]) -> None:
     """Draw the mean error of each predictor with 95 % intervals, and the paper's two numbers."""
     axes = figure.subplots()
     places = sorted(by_share)
@@ -352,4 +327,6 @@ def _draw_shares(figure: Figure, by_share: Mapping[float, Comparison]) -> None:
     axes.grid()
 
 
-STUDY: Final = ContentStudy()
+STUDY: Final = Study(
+    name="content", title="Does the sound of songs explain ratings?", jobs=jobs, chapter=chapter
+)

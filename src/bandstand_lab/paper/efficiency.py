@@ -7,45 +7,35 @@ claims are those of `bandstand bench`, too.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from bandstand._util.power_laws import straight_line
-from bandstand_lab.paper._parts import drawing, table
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.figures import draw_curve, label_ends, look_of, plain
+from bandstand_lab.report.study import Job, Study, Verdict, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.speed.evidence import (
-    growth,
-    in_order_of_time,
-    power,
-    ratios,
-    span,
-    verdict_on,
-)
-from bandstand_lab.speed.numbers import number
+from bandstand_lab.speed.timing import number, span
 from bandstand_lab.speed.training import (
     ITERATIONS,
     LABELS,
     LARGE,
+    PAPER,
     REFERENCE_STEPS,
     TrainingRun,
     study_of,
-    train_once,
-    warm_up,
+    train,
 )
-from bandstand_lab.speed.world import PAPER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
     from bandstand._util.power_laws import Line
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
-    from bandstand_lab.speed.evidence import Estimate
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
+    from bandstand_lab.speed.timing import Estimate
     from bandstand_lab.speed.training import TrainingStudy
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "efficiency.toml")
@@ -70,85 +60,51 @@ _MAX_SECONDS: Final = 2.0
 # An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at
 # most a third.
 _MAX_EXPONENT: Final = 1.15
-# Times that are called linear must be told from those that grow like these powers of N.
+# Times that are called linear must differ from those that grow like these powers of N.
 _NOT_LINEAR: Final = (0.5, 1.5)
 # A straight line through all sizes has to explain this share of the variance of the times.
 _MIN_R_SQUARED: Final = 0.95
 
 
-def train(*, ratings: int, turn: int, seed: int, columns: int, sampler_steps: int) -> Json:
-    """Return how each method fared with the answers of one listener; a job."""
-    warm_up(PAPER, columns, seed)
-    runs = train_once(
-        PAPER,
-        ratings=ratings,
-        turn=turn,
-        columns=columns,
-        seed=seed,
-        on_run=lambda _: None,
-        sampler_steps=sampler_steps,
+def jobs(plan: Plan, columns: int = _COLUMNS) -> list[Job]:
+    """Return one job for each listener and number of ratings."""
+    common = {"seed": plan.seed, "columns": columns, "sampler_steps": _sampler_steps(plan)}
+    return [
+        Job.timed(train, _key(size, turn), ratings=size, turn=turn, **common)
+        for turn in range(_rounds(plan))
+        for size in _sizes(plan)
+    ]
+
+
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return times, growth and ratios, and the verdict on each claim."""
+    study = _study(plan, results)
+    last = study.sizes[-1]
+    order = sorted(study.methods, key=lambda method: study.seconds(method, last).median)
+    return TEXTS.chapter(
+        method={
+            "listeners": _rounds(plan),
+            "columns": _COLUMNS,
+            "steps": REFERENCE_STEPS,
+            "measured_steps": _sampler_steps(plan),
+        },
+        findings=efficiency_findings(study),
+        tables=(
+            TEXTS.table("times", _time_rows(study), sizes=study.sizes, large=LARGE),
+            TEXTS.table("ratios", _ratio_rows(study), sizes=study.sizes),
+        ),
+        drawings=(
+            TEXTS.drawing(
+                "training-times",
+                lambda figure: training_panel(figure.subplots(), study),
+                inches=(9.0, 5.2),
+                last=last,
+                order=[LABELS[method] for method in order],
+                over=study.ratios("metropolis", _VARIATIONAL)[last].shown(),
+            ),
+        ),
+        data=_data(study),
     )
-    return {method: run.as_json() for method, run in runs.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EfficiencyStudy:
-    """Training times over the number of ratings."""
-
-    name: str = "efficiency"
-    title: str = "Efficiency: how long it takes to learn"
-    columns: int = _COLUMNS
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job for each listener and number of ratings."""
-        return [
-            Job(
-                key=_key(size, turn),
-                function="bandstand_lab.paper.efficiency:train",
-                arguments={
-                    "ratings": size,
-                    "turn": turn,
-                    "seed": plan.seed,
-                    "columns": self.columns,
-                    "sampler_steps": _sampler_steps(plan),
-                },
-                alone=True,
-            )
-            for turn in range(_rounds(plan))
-            for size in _sizes(plan)
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return times, growth and ratios, and the verdict on each claim."""
-        study = _study(plan, results)
-        order = in_order_of_time(study, study.sizes[-1])
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS(
-                "method",
-                listeners=_rounds(plan),
-                columns=self.columns,
-                steps=REFERENCE_STEPS,
-                measured_steps=_sampler_steps(plan),
-            ),
-            findings=efficiency_findings(study),
-            tables=(
-                table(TEXTS, "times", _time_rows(study), sizes=study.sizes, large=LARGE),
-                table(TEXTS, "ratios", _ratio_rows(study), sizes=study.sizes),
-            ),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "training-times",
-                    lambda figure: training_panel(figure.subplots(), study),
-                    inches=(9.0, 5.2),
-                    last=study.sizes[-1],
-                    order=[LABELS[place.method] for place in order],
-                    over=ratios(study, "metropolis", _VARIATIONAL)[study.sizes[-1]].shown(),
-                ),
-            ),
-            data=_data(study),
-        )
 
 
 def _sizes(plan: Plan) -> tuple[int, ...]:
@@ -184,12 +140,12 @@ def _study(plan: Plan, results: Mapping[str, Json]) -> TrainingStudy:
 def efficiency_findings(study: TrainingStudy) -> tuple[Finding, ...]:
     """Return the verdict on each claim of the paper about training times."""
     numbers = _numbers(study)
-    over = {method: list(ratios(study, method, _VARIATIONAL).values()) for method in study.methods}
+    over = {method: list(study.ratios(method, _VARIATIONAL).values()) for method in study.methods}
     over_ridge = [
         each
         for method in study.methods
         if method != "ridge"
-        for each in ratios(study, method, "ridge").values()
+        for each in study.ratios(method, "ridge").values()
     ]
     without_gradient = verdict_on(each.above(1.0) for each in over["least-squares-differences"])
     needed = REFERENCE_STEPS * _TIMES_FASTER / over["metropolis"][-1].value
@@ -226,7 +182,7 @@ def _numbers(study: TrainingStudy) -> dict[str, Any]:
         "last": last,
         **{
             f"over_{below}": {
-                method: span(list(ratios(study, method, name).values())) for method in study.methods
+                method: span(list(study.ratios(method, name).values())) for method in study.methods
             }
             for below, name in (("variational", _VARIATIONAL), ("ridge", "ridge"))
         },
@@ -239,7 +195,7 @@ def _numbers(study: TrainingStudy) -> dict[str, Any]:
 
 
 def _linear(study: TrainingStudy, method: str, what: str) -> Finding:
-    exponent, slope = power(study, method, LARGE), growth(study, method, LARGE)
+    exponent, slope = study.power(method, LARGE), study.exponent(method, LARGE)
     line = line_through(study, method)
     each = [study.seconds_each(method, size) for size in study.sizes]
     each_line = straight_line(np.log(study.sizes), np.log(each))
@@ -310,7 +266,7 @@ def _time_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
         (
             LABELS[method],
             *(1_000 * study.seconds(method, size).median for size in study.sizes),
-            _shown(growth(study, method, LARGE)),
+            _shown(study.exponent(method, LARGE)),
             _iterations(study, method),
         )
         for method in study.methods
@@ -326,16 +282,13 @@ def _iterations(study: TrainingStudy, method: str) -> str:
 
 def _ratio_rows(study: TrainingStudy) -> list[tuple[Cell, ...]]:
     return [
-        (LABELS[one], LABELS[other], *(each.shown() for each in ratios(study, one, other).values()))
+        (LABELS[one], LABELS[other], *(each.shown() for each in study.ratios(one, other).values()))
         for one, other in _COMPARED
     ]
 
 
 def training_panel(axes: Axes, study: TrainingStudy) -> None:
     """Draw the time of each method over the number of ratings."""
-    # Imported here: the jobs measure without matplotlib.
-    from bandstand_lab.report.figures import draw_curve, label_ends, look_of, plain  # noqa: PLC0415
-
     sizes = study.sizes
     axes.set(xscale="log", yscale="log")
     for method in study.methods:
@@ -359,14 +312,16 @@ def _data(study: TrainingStudy) -> dict[str, Any]:
         "growth": {
             method: estimate.as_json()
             for method in study.methods
-            if (estimate := growth(study, method, LARGE)) is not None
+            if (estimate := study.exponent(method, LARGE)) is not None
         },
         "ratios": [
             {"above": above, "below": below, "ratings": size, **estimate.as_json()}
             for above, below in _COMPARED
-            for size, estimate in ratios(study, above, below).items()
+            for size, estimate in study.ratios(above, below).items()
         ],
     }
 
 
-STUDY: Final = EfficiencyStudy()
+STUDY: Final = Study(
+    name="efficiency", title="Efficiency: how long it takes to learn", jobs=jobs, chapter=chapter
+)

@@ -26,24 +26,23 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.report import figures
 from bandstand_lab.report.figures import look_of
-from bandstand_lab.report.study import Chapter, Drawing, Job, Table, Verdict
+from bandstand_lab.report.study import Job, Study, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.clock import PAPER_CLOCK
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.experiment import followed
+from bandstand_lab.simulation.session import PAPER_CLOCK, follow, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
 from bandstand_lab.statistics.paired import paired_difference
 from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from matplotlib.figure import Figure
 
     from bandstand.core.recommender import Answer, Recommender
     from bandstand.types import Matrix
-    from bandstand_lab.report.study import Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
+    from bandstand_lab.simulation.session import Trace
     from bandstand_lab.simulation.worlds import Meeting
     from bandstand_lab.statistics.paired import PairedDifference
 
@@ -59,7 +58,7 @@ _NORMAL_90: Final = 1.2816  # the 90 % quantile of a normal variable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class EquivalenceSize:
     """The size of the study."""
 
     songs: int = 1_000
@@ -72,7 +71,7 @@ class Design:
     timed_ratings: tuple[int, ...] = (20, 100, 200)  # learnt before a step is timed
 
     @classmethod
-    def of(cls, plan: Plan) -> Design:
+    def of(cls, plan: Plan) -> EquivalenceSize:
         """Return the size that belongs to the plan."""
         small = {"songs": 500, "steps": 20, "listeners": 4, "repeats": 8}
         timed = {"timed_songs": 1_000, "timed_features": 20}
@@ -91,18 +90,13 @@ class Design:
 
 def jobs(plan: Plan) -> Iterator[Job]:
     """Yield one job per listener, then those that take the time."""
-    design, here = Design.of(plan), "bandstand_lab.paper.equivalence"
-    size = {"steps": design.steps, "repeats": design.repeats}
-    for run in range(design.listeners):
-        arguments = {"world": design.world, "run": run, "seed": plan.seed, **size}
-        yield Job(key=f"listener-{run:02d}", function=f"{here}:regrets", arguments=arguments)
-    for ratings in design.timed_ratings:
-        yield Job(
-            key=f"time-{ratings:04d}",
-            function=f"{here}:step_times",
-            arguments={"world": design.timed_world, "seed": plan.seed, "ratings": ratings},
-            alone=True,
-        )
+    size = EquivalenceSize.of(plan)
+    each = {"seed": plan.seed, "steps": size.steps, "repeats": size.repeats}
+    for run in range(size.listeners):
+        yield Job.of(regrets, f"listener-{run:02d}", world=size.world, run=run, **each)
+    timed = {"world": size.timed_world, "seed": plan.seed}
+    for ratings in size.timed_ratings:
+        yield Job.timed(step_times, f"time-{ratings:04d}", ratings=ratings, **timed)
 
 
 def regrets(
@@ -130,8 +124,7 @@ def regrets(
 def _trace(meeting: Meeting, name: str, *, number: int, seed: int, steps: int) -> Trace:
     """Follow a radio; first song and noise depend on the seed and the number."""
     radio = meeting.radio(name, seed=radio_seed(seed, number))
-    played = follow(radio, meeting.listener, steps=steps, seed=seed, number=number)
-    return Trace.of(name, number, played)
+    return followed(radio, meeting.listener, name, run=number, seed=seed, steps=steps)
 
 
 def step_times(*, world: Mapping[str, Json], seed: int, ratings: int) -> dict[str, Json]:
@@ -181,81 +174,68 @@ def _agreement(radios: Mapping[str, Recommender], moment: float) -> dict[str, Js
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
-    """The regret of both radios, (listeners, steps), and the timed steps."""
+class BothRegrets:
+    """The regret of both radios: (listeners, steps)."""
 
-    design: Design
     exact: Matrix  # the mean over the repeats with each listener
     mcmc: Matrix
-    together: tuple[int, ...]  # songs that were the same before the first other one
-    times: Mapping[int, Mapping[str, Json]]  # by the number of ratings
-
-    @classmethod
-    def of(cls, plan: Plan, results: Mapping[str, Json]) -> Outcome:
-        """Return the results as matrices."""
-        design = Design.of(plan)
-        runs = [results[f"listener-{run:02d}"] for run in range(design.listeners)]
-        return cls(
-            design=design,
-            exact=frozen(np.array([np.mean(run[EXACT], axis=0) for run in runs])),
-            mcmc=frozen(np.array([run[MCMC] for run in runs])),
-            together=tuple(run["together"] for run in runs),
-            times={each: results[f"time-{each:04d}"] for each in design.timed_ratings},
-        )
 
     def difference(self, step: int) -> PairedDifference:
         """Return exact − MCMC after `step` songs, as a share of the mean regret under MCMC."""
         unit = float(self.mcmc[:, step - 1].mean())
         return paired_difference(self.exact[:, step - 1] / unit, self.mcmc[:, step - 1] / unit)
 
-    def seconds(self) -> dict[int, tuple[float, float]]:
-        """Return the seconds of an exact and of a sampled step, by the number of ratings."""
-        found = {ratings: each["seconds"] for ratings, each in self.times.items()}
-        return {ratings: (each[EXACT], each[MCMC]) for ratings, each in found.items()}
+
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return whether the exact radio is as good as the sampled one, and the ratio of times."""
+    size = EquivalenceSize.of(plan)
+    runs = [results[f"listener-{run:02d}"] for run in range(size.listeners)]
+    times = {each: results[f"time-{each:04d}"] for each in size.timed_ratings}
+    both = BothRegrets(
+        exact=frozen(np.array([np.mean(run[EXACT], axis=0) for run in runs])),
+        mcmc=frozen(np.array([run[MCMC] for run in runs])),
+    )
+    together = [run["together"] for run in runs]
+    difference = both.difference(size.steps)
+    return TEXTS.chapter(
+        method=asdict(size),
+        findings=(_regret_finding(difference, size), _time_finding(times)),
+        tables=(
+            TEXTS.table("regret", _regret_rows(both, size.steps), together=np.median(together)),
+            TEXTS.table("times", _time_rows(times)),
+        ),
+        drawings=(
+            TEXTS.drawing("difference", partial(_draw, both), inches=(9.5, 4.2), margin=MARGIN),
+        ),
+        data={
+            "world": size.world,
+            "steps": size.steps,
+            "regret": {EXACT: both.exact.tolist(), MCMC: both.mcmc.tolist()},
+            "songs_in_common_at_first": together,
+            "relative_difference": difference.mean,
+            "relative_difference_interval_95": list(difference.interval()),
+            "margin": MARGIN,
+            "timed_world": size.timed_world,
+            "times": {str(ratings): each for ratings, each in times.items()},
+        },
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalence:
-    """The study of exact against sampled Bayes-UCB."""
-
-    name: str = "equivalence"
-    title: str = "Exact against MCMC: as good, and how much faster?"
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return both radios' runs for all listeners, and the timed steps."""
-        return tuple(jobs(plan))
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return whether the exact radio is as good as the sampled one, and the ratio of times."""
-        outcome = Outcome.of(plan, results)
-        drawing = Drawing(
-            name="difference",
-            caption=TEXTS("figures.difference.caption", margin=MARGIN),
-            draw=partial(_draw, outcome),
-            width=9.5,
-            height=4.2,
-        )
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", **asdict(outcome.design)),
-            findings=(_regret_finding(outcome), _time_finding(outcome)),
-            tables=(_regret_table(outcome), _time_table(outcome)),
-            drawings=(drawing,),
-            data=_data(outcome),
-        )
-
-
-def _regret_finding(outcome: Outcome) -> Finding:
-    difference = outcome.difference(outcome.design.steps)
+def _regret_finding(difference: PairedDifference, size: EquivalenceSize) -> Finding:
     low, high = difference.interval()
-    verdict = Verdict.FAILS if low > MARGIN else Verdict.OPEN
-    if high < MARGIN:
-        verdict = Verdict.HOLDS
-    spread = difference.standard_error * math.sqrt(outcome.design.listeners)
-    ends = {"mean": difference.mean, "low": low, "high": high, "margin": MARGIN}
-    needed = _listeners_needed(spread)
-    size = {"steps": outcome.design.steps, "listeners": outcome.design.listeners}
-    return TEXTS.finding("regret", verdict, **ends, **size, spread=spread, needed=needed)
+    spread = difference.standard_error * math.sqrt(size.listeners)
+    return TEXTS.finding(
+        "regret",
+        verdict_on([is_inside((low, high), -math.inf, MARGIN)]),
+        mean=difference.mean,
+        low=low,
+        high=high,
+        margin=MARGIN,
+        steps=size.steps,
+        listeners=size.listeners,
+        spread=spread,
+        needed=_listeners_needed(spread),
+    )
 
 
 def _listeners_needed(spread: float) -> int:
@@ -266,60 +246,40 @@ def _listeners_needed(spread: float) -> int:
     return count
 
 
-def _time_finding(outcome: Outcome) -> Finding:
-    seconds = outcome.seconds()
-    enough = [mcmc / exact >= FASTER for exact, mcmc in seconds.values()]
-    verdict = Verdict.PARTLY if any(enough) else Verdict.FAILS
-    if all(enough):
-        verdict = Verdict.HOLDS
+def _time_finding(times: Mapping[int, Json]) -> Finding:
+    found = {ratings: each["seconds"] for ratings, each in times.items()}
+    verdict = verdict_on(each[MCMC] / each[EXACT] >= FASTER for each in found.values())
+    seconds = {ratings: (each[EXACT], each[MCMC]) for ratings, each in found.items()}
     return TEXTS.finding("time", verdict, seconds=seconds, faster=FASTER)
 
 
-def _regret_table(outcome: Outcome) -> Table:
-    steps = outcome.design.steps
-    rows = []
+def _regret_rows(both: BothRegrets, steps: int) -> Iterator[tuple[Cell, ...]]:
     for look in (steps // 4, steps // 2, steps):
-        found = outcome.difference(look)
-        means = (float(table[:, look - 1].mean()) for table in (outcome.exact, outcome.mcmc))
-        rows.append((look, *means, *(100 * value for value in (found.mean, *found.interval()))))
-    return Table(
-        title=TEXTS("tables.regret.title"),
-        columns=("songs", "exact", "MCMC", "difference, %", "95 % from", "to"),
-        rows=tuple(rows),
-        note=TEXTS("tables.regret.note", together=np.median(outcome.together)),
-    )
+        found = both.difference(look)
+        means = (float(table[:, look - 1].mean()) for table in (both.exact, both.mcmc))
+        yield (look, *means, *(100 * value for value in (found.mean, *found.interval())))
 
 
-def _time_table(outcome: Outcome) -> Table:
-    near = {ratings: each["agreement"] for ratings, each in outcome.times.items()}
-    errors = ("error of the sampled quantile, sd", "loss by its choice, sd")
-    return Table(
-        title=TEXTS("tables.times.title"),
-        columns=("ratings", "exact, ms", "MCMC, ms", "ratio", *errors),
-        rows=tuple(
-            (
-                *(ratings, 1000 * exact, 1000 * mcmc, mcmc / exact),
-                *(near[ratings]["quantile_error"], near[ratings]["choice_shortfall"]),
-            )
-            for ratings, (exact, mcmc) in outcome.seconds().items()
-        ),
-        note=TEXTS("tables.times.note"),
-    )
+def _time_rows(times: Mapping[int, Json]) -> Iterator[tuple[Cell, ...]]:
+    for ratings, each in times.items():
+        exact, mcmc = each["seconds"][EXACT], each["seconds"][MCMC]
+        errors = (each["agreement"][name] for name in ("quantile_error", "choice_shortfall"))
+        yield (ratings, 1000 * exact, 1000 * mcmc, mcmc / exact, *errors)
 
 
-def _draw(outcome: Outcome, figure: Figure) -> None:
+def _draw(found: BothRegrets, figure: Figure) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[1.4, 1])
     look = look_of(EXACT)
-    steps = np.arange(2, outcome.design.steps + 1)
-    found = [outcome.difference(int(step)) for step in steps]
-    ends = 100 * np.array([each.interval() for each in found])
+    steps = np.arange(2, found.mcmc.shape[1] + 1)
+    apart = [found.difference(int(step)) for step in steps]
+    ends = 100 * np.array([each.interval() for each in apart])
     left.fill_between(steps, ends[:, 0], ends[:, 1], color=look.colour, alpha=0.15, linewidth=0)
-    left.plot(steps, [100 * each.mean for each in found], color=look.colour, linewidth=2)
+    left.plot(steps, [100 * each.mean for each in apart], color=look.colour, linewidth=2)
     left.axhline(0, color=figures.MUTED, linewidth=1)
     left.axhline(100 * MARGIN, color=figures.BAD, linewidth=1, linestyle="--")
     left.set(xlabel="songs played, n", ylabel="exact less MCMC, % of regret", ylim=(-25, 25))
     left.grid(axis="y")
-    both = np.array([outcome.exact[:, -1], outcome.mcmc[:, -1]])
+    both = np.array([found.exact[:, -1], found.mcmc[:, -1]])
     ends_of_line = [0.95 * both.min(), 1.05 * both.max()]
     right.plot(ends_of_line, ends_of_line, color=figures.MUTED, linewidth=1)
     right.plot(both[1], both[0], "o", color=look.colour, markersize=5, alpha=0.7)
@@ -328,19 +288,9 @@ def _draw(outcome: Outcome, figure: Figure) -> None:
     right.grid()
 
 
-def _data(outcome: Outcome) -> dict[str, Json]:
-    difference = outcome.difference(outcome.design.steps)
-    return {
-        "world": outcome.design.world,
-        "steps": outcome.design.steps,
-        "regret": {EXACT: outcome.exact.tolist(), MCMC: outcome.mcmc.tolist()},
-        "songs_in_common_at_first": list(outcome.together),
-        "relative_difference": difference.mean,
-        "relative_difference_interval_95": list(difference.interval()),
-        "margin": MARGIN,
-        "timed_world": outcome.design.timed_world,
-        "times": {str(ratings): each for ratings, each in outcome.times.items()},
-    }
-
-
-STUDY: Final = Equivalence()
+STUDY: Final = Study(
+    name="equivalence",
+    title="Exact against MCMC: as good, and how much faster?",
+    jobs=lambda plan: tuple(jobs(plan)),
+    chapter=chapter,
+)

@@ -7,10 +7,11 @@ can be shown around.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.special import bdtrc
@@ -18,13 +19,10 @@ from scipy.special import bdtrc
 from bandstand._util.power_laws import zipf
 from bandstand.types import Minutes, frozen
 from bandstand_lab.histories import examine, read
-from bandstand_lab.histories.document import recovery_json
+from bandstand_lab.histories.findings import Recovery, is_heard, pair_counts, recovery
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery, draw_repeats
-from bandstand_lab.histories.recovery import Recovery, pair_counts, recovery
-from bandstand_lab.histories.skips import is_heard
-from bandstand_lab.histories.words import duration, recovery_cell, recovery_words
-from bandstand_lab.paper._parts import drawing, table
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.histories.words import duration, recovery_cell, recovery_json, recovery_words
+from bandstand_lab.report.study import Job, Study, Verdict, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.concentration import share_if_equal, share_of_most_played
 from bandstand_lab.statistics.rank_laws import Shape, compare_laws
@@ -37,13 +35,12 @@ if TYPE_CHECKING:
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories import History, ListenerFindings
-    from bandstand_lab.report.study import Cell, Drawing, Finding, Json, Plan, Table
+    from bandstand_lab.histories import ListenerFindings, PlayHistory
+    from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "histories.toml")
 _PAPER_SHARE: Final = 0.683  # of repeats
 _MIN_PLAYS: Final = 100  # of a person who is compared, and of laws that are
-_MIN_REPEAT_SHARE: Final = 0.05  # below it no law can be told, as in what a radio has played
 _MIN_PEOPLE: Final = 5
 # The number of songs a person could have played is not known: the songs played, and twice that.
 _LIBRARIES: Final = (1, 2)
@@ -60,68 +57,57 @@ _MAX_ROWS: Final = 20
 _QUARTILES: Final = (0.25, 0.5, 0.75)
 
 
-class HistoriesStudy:
-    """The paper's Figures 2 and 3."""
+def jobs(plan: Plan) -> Sequence[Job]:
+    """Return one job for each file; none without files."""
+    return [
+        Job.of(people, f"file-{number}", file=str(file), shuffles=_SHUFFLES)
+        for number, file in enumerate(plan.histories)
+    ]
 
-    name: ClassVar[str] = "histories"
-    title: ClassVar[str] = "What people repeat: listening histories"
 
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job for each file; none without files."""
-        return [
-            Job(
-                key=f"file-{number}",
-                function="bandstand_lab.paper.histories:people",
-                arguments={"file": str(file), "shuffles": _SHUFFLES},
-            )
-            for number, file in enumerate(plan.histories)
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return what the files say."""
-        files = [results[f"file-{number}"] for number in range(len(plan.histories))]
-        everybody = [Person.from_json(each) for one in files for each in one["people"]]
-        compared = [person for person in everybody if person.plays >= _MIN_PLAYS]
-        ranked = [person.plays_by_rank for person in compared]
-        together = np.sort(np.concatenate(ranked or [np.empty(0)]))[::-1]
-        law = zipf(together)
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS(
-                "method",
-                files=[file.name for file in plan.histories],
-                plays=sum(one["plays"] for one in files),
-                left_out=sum(one["left_out"] for one in files),
-                people=len(everybody),
-                min_plays=_MIN_PLAYS,
-                shuffles=_SHUFFLES,
-            ),
-            findings=(
-                _half_finding("repeats", [person.repeat_share for person in compared]),
-                _zipf_finding(compared, law, together),
-                _half_finding(
-                    "favourites",
-                    [share_of_most_played(person.plays_by_rank) for person in compared],
-                    equal=np.mean(
-                        [share_if_equal(person.plays, person.songs) for person in compared] or [0.0]
-                    ),
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return what the files say."""
+    files = [results[f"file-{number}"] for number in range(len(plan.histories))]
+    everyone = [Listened.from_json(each) for one in files for each in one["people"]]
+    compared = [person for person in everyone if person.plays >= _MIN_PLAYS]
+    ranked = [person.plays_by_rank for person in compared]
+    together = np.sort(np.concatenate(ranked or [np.empty(0)]))[::-1]
+    law = zipf(together)
+    return TEXTS.chapter(
+        method={
+            "files": [file.name for file in plan.histories],
+            "plays": sum(one["plays"] for one in files),
+            "left_out": sum(one["left_out"] for one in files),
+            "people": len(everyone),
+            "min_plays": _MIN_PLAYS,
+            "shuffles": _SHUFFLES,
+        },
+        findings=(
+            _half_finding("repeats", [person.repeat_share for person in compared]),
+            _zipf_finding(compared, law, together),
+            _half_finding(
+                "favourites",
+                [share_of_most_played(person.plays_by_rank) for person in compared],
+                equal=np.mean(
+                    [share_if_equal(person.plays, person.songs) for person in compared] or [0.0]
                 ),
-                _novelty_finding(compared),
             ),
-            tables=(_busiest(compared),) if compared else (),
-            drawings=(
-                *([_repeats_and_ranks(compared, together, law)] if compared else ()),
-                *_rests(plan, files),
-            ),
-            data={"files": files},
-        )
+            _novelty_finding(compared),
+        ),
+        tables=(_busiest(compared),) if compared else (),
+        drawings=(
+            *([_repeats_and_ranks(compared, together, law)] if compared else ()),
+            *_rests(plan, files),
+        ),
+        data={"files": files},
+    )
 
 
 # ── One file ─────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Listened:
     """One listener of a file."""
 
     plays: int
@@ -135,7 +121,7 @@ class Person:
     rests_by_chance: tuple[int, int]  # (rests, shuffles within days)
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Person:
+    def from_json(cls, document: Mapping[str, Any]) -> Listened:
         """Return the person that a job has kept."""
         plays, songs = (
             np.array(column) for column in zip(*document["songs_by_plays"], strict=True)
@@ -182,21 +168,20 @@ def _person(each: ListenerFindings) -> dict[str, Any]:
         compare_laws(each.plays_by_rank, library=times * each.songs)
         for times in (_LIBRARIES if enough else ())
     ]
-    repeats = each.repeat_share >= _MIN_REPEAT_SHARE
     return {
         "plays": each.plays,
         "days": each.days,
         "repeat_share": each.repeat_share,
         "songs_by_plays": np.column_stack([plays, songs])[::-1].tolist(),
         "law": laws[0].likeliest if laws else None,
-        "shapes": [str(ranking.shape if repeats else Shape.OPEN) for ranking in laws],
+        "shapes": [str(ranking.shape) for ranking in laws],
         "median_gap_seconds": None if each.gaps is None else each.gaps.median,
         "skip_share": None if each.skips is None else each.skips.share,
         "recovery": recovery_json(each.recovery),
     }
 
 
-def _shuffled(history: History, shuffles: int, number: int) -> dict[str, int]:
+def _shuffled(history: PlayHistory, shuffles: int, number: int) -> dict[str, int]:
     """Return how often the plays of each day in another order show a rest after a play."""
     rng = np.random.default_rng([_SHUFFLE_SEED, number])
     suggested = [
@@ -207,7 +192,7 @@ def _shuffled(history: History, shuffles: int, number: int) -> dict[str, int]:
     return {"rests_when_shuffled": rests, "shuffles": len(known)}
 
 
-def shuffled_within_days(history: History, rng: np.random.Generator) -> History:
+def shuffled_within_days(history: PlayHistory, rng: np.random.Generator) -> PlayHistory:
     """Return the same plays, those of each day that were heard in any order.
 
     Each song stays on its days, so songs go in and out of rotation as before.
@@ -247,7 +232,7 @@ def _half_finding(name: str, shares: Sequence[float], **numbers: Any) -> Finding
     low, high = mean_estimate(shares).interval() or (0.0, 1.0)
     return TEXTS.finding(
         name,
-        Verdict.HOLDS if low > 0.5 else Verdict.FAILS if high < 0.5 else Verdict.OPEN,
+        verdict_on([is_inside((low, high), 0.5, math.inf)]),
         quartiles=np.quantile(shares, _QUARTILES).tolist(),
         mean=np.mean(shares),
         interval=(low, high),
@@ -257,7 +242,7 @@ def _half_finding(name: str, shares: Sequence[float], **numbers: Any) -> Finding
     )
 
 
-def _zipf_finding(compared: Sequence[Person], law: Zipf | None, together: Vector) -> Finding:
+def _zipf_finding(compared: Sequence[Listened], law: Zipf | None, together: Vector) -> Finding:
     """Return the verdict on: plays fall with the rank by Zipf's law."""
     judged = [person.shapes for person in compared if person.shapes]
     common = {"people": len(judged), "min_people": _MIN_PEOPLE}
@@ -300,7 +285,7 @@ def _zipf_verdict(with_each: Sequence[Shape], *, is_line: bool) -> Verdict:
     return Verdict.FAILS if is_other else Verdict.OPEN
 
 
-def _novelty_finding(compared: Sequence[Person]) -> Finding:
+def _novelty_finding(compared: Sequence[Listened]) -> Finding:
     """Return the verdict on: people let a song rest after its play."""
     judged = [person for person in compared if person.recovery is not None]
     found = [person.recovery for person in judged if person.recovery is not None]
@@ -340,13 +325,13 @@ def _is_majority(count: int, of: int) -> bool:
 # ── Table and figures ────────────────────────────────────────────────────────────────────
 
 
-def _busiest(compared: Sequence[Person]) -> Table:
+def _busiest(compared: Sequence[Listened]) -> Table:
     busiest = sorted(compared, key=lambda person: -person.plays)[:_MAX_ROWS]
     rows = [_row(person) for person in busiest]
-    return table(TEXTS, "busiest", rows, rows_shown=len(rows), people=len(compared))
+    return TEXTS.table("busiest", rows, rows_shown=len(rows), people=len(compared))
 
 
-def _row(person: Person) -> tuple[Cell, ...]:
+def _row(person: Listened) -> tuple[Cell, ...]:
     law = zipf(person.plays_by_rank)
     return (
         person.plays,
@@ -362,7 +347,7 @@ def _row(person: Person) -> tuple[Cell, ...]:
     )
 
 
-def _repeats_and_ranks(compared: Sequence[Person], together: Vector, law: Zipf | None) -> Drawing:
+def _repeats_and_ranks(compared: Sequence[Listened], together: Vector, law: Zipf | None) -> Drawing:
     """Return the paper's two figures beside each other."""
     shares = np.array([person.repeat_share for person in compared])
 
@@ -372,8 +357,7 @@ def _repeats_and_ranks(compared: Sequence[Person], together: Vector, law: Zipf |
         single = [person.plays_by_rank for person in compared]
         draw_ranks(right, together, single if len(single) > 1 else [], law)
 
-    return drawing(
-        TEXTS,
+    return TEXTS.drawing(
         "repeats-and-ranks",
         draw,
         inches=(10.0, 4.5),
@@ -393,7 +377,7 @@ def _rests(plan: Plan, files: Sequence[Json]) -> list[Drawing]:
         if suggested is not None:
             numbers = {"file": file.name, "recovery": recovery_words(suggested)}
             draw = partial(_draw_rest, suggested=suggested)
-            each = drawing(TEXTS, "rest-after-a-play", draw, inches=(7.0, 4.5), **numbers)
+            each = TEXTS.drawing("rest-after-a-play", draw, inches=(7.0, 4.5), **numbers)
             drawings.append(replace(each, name=f"rest-after-a-play-{number}"))
     return drawings
 
@@ -402,4 +386,6 @@ def _draw_rest(figure: Figure, suggested: Recovery) -> None:
     draw_recovery(figure.subplots(), suggested)
 
 
-STUDY: Final = HistoriesStudy()
+STUDY: Final = Study(
+    name="histories", title="What people repeat: listening histories", jobs=jobs, chapter=chapter
+)

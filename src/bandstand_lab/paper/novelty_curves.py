@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,9 +27,8 @@ from bandstand.core.model.novelty import novelty
 from bandstand.core.model.piecewise_linear import PAPER_BASIS
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
-from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, plain
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandstand.types import Vector
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "novelty_curves.toml")
 # From the fastest to the slowest recovery of the paper's simulation, in minutes.
@@ -49,50 +49,35 @@ _CLOSE, _FAIR = 0.05, 0.1
 _KEY: Final = "curves"
 
 
-class NoveltyCurves:
-    """The paper's Figure 4."""
+def jobs(plan: Plan) -> Sequence[Job]:
+    """Return the one job; its size is always the same."""
+    del plan
+    return [Job.of(measure_curves, _KEY, recovery_times=list(RECOVERY_TIMES), pieces=_PIECES)]
 
-    name: ClassVar[str] = "novelty_curves"
-    title: ClassVar[str] = "How novelty comes back, and straight lines instead of it"
 
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return the one job; its size is always the same."""
-        del plan
-        return [
-            Job(
-                key=_KEY,
-                function="bandstand_lab.paper.novelty_curves:measure_curves",
-                arguments={"recovery_times": list(RECOVERY_TIMES), "pieces": _PIECES},
-            )
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return how far the pieces are off."""
-        del plan
-        curves = results[_KEY]
-        four, within, beyond = _errors(curves)
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method"),
-            findings=_findings(curves),
-            tables=(table(TEXTS, "errors", _rows(curves)),),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "novelty-curves",
-                    lambda figure: _draw_curves(figure, curves),
-                    error=max(four),
-                ),
-                drawing(
-                    TEXTS,
-                    "novelty-curve-errors",
-                    lambda figure: _draw_errors(figure, curves),
-                    within=max(within),
-                    beyond=max(beyond),
-                ),
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return how far the pieces are off."""
+    del plan
+    curves = results[_KEY]
+    four, within, beyond = _errors(curves)
+    return TEXTS.chapter(
+        findings=_findings(curves),
+        tables=(TEXTS.table("errors", _rows(curves)),),
+        drawings=(
+            TEXTS.drawing(
+                "novelty-curves",
+                partial(_draw_curves, curves),
+                error=max(four),
             ),
-            data={"curves": curves},
-        )
+            TEXTS.drawing(
+                "novelty-curve-errors",
+                partial(_draw_errors, curves),
+                within=max(within),
+                beyond=max(beyond),
+            ),
+        ),
+        data={"curves": curves},
+    )
 
 
 # ── Chords ───────────────────────────────────────────────────────────────────────────────
@@ -233,7 +218,7 @@ def _rows(curves: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _draw_curves(figure: Figure, curves: Sequence[Mapping[str, Any]]) -> None:
+def _draw_curves(curves: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     """Draw 1 − exp(−t/s) for each s, with the best four pieces as circles joined by lines."""
     axes = figure.subplots()
     minutes = np.linspace(0, _LAST_KNOT, 800)
@@ -250,7 +235,7 @@ def _draw_curves(figure: Figure, curves: Sequence[Mapping[str, Any]]) -> None:
     axes.grid()
 
 
-def _draw_errors(figure: Figure, curves: Sequence[Mapping[str, Any]]) -> None:
+def _draw_errors(curves: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     """Draw how far the paper's pieces, with their ends on the curve, are below it at each time."""
     axes = figure.subplots()
     minutes = np.geomspace(0.1, MONTH, 3_000)
@@ -270,4 +255,9 @@ def _draw_errors(figure: Figure, curves: Sequence[Mapping[str, Any]]) -> None:
     axes.grid()
 
 
-STUDY: Final = NoveltyCurves()
+STUDY: Final = Study(
+    name="novelty_curves",
+    title="How novelty comes back, and straight lines instead of it",
+    jobs=jobs,
+    chapter=chapter,
+)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,13 +26,10 @@ from bandstand.core.engines.variational.equations import triangular_inverse
 from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.types import MONTH
-from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import TRUTH, look_of, plain
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed
+from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, follow, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
 from bandstand_lab.statistics.summaries import mean_estimate
 
@@ -44,7 +41,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.variational.engine import VariationalBelief
     from bandstand.types import Vector
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
     from bandstand_lab.statistics.summaries import MeanEstimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "novelty_learned.toml")
@@ -68,59 +65,42 @@ _LOWEST, _HIGHEST = -0.35, 1.5  # of drawn curves
 _MARK: Final = 0.05  # height of the marks for repeats
 
 
-class NoveltyLearned:
-    """The paper's Figure 13, with the truth beside it."""
+def jobs(plan: Plan) -> Sequence[Job]:
+    """Return one job for each listener and way of listening."""
+    size = {"songs": _SONGS, "features": _FEATURES, "seed": plan.seed}
+    return [
+        Job.of(learn, _key(way, run), listening=way, run=run, steps=_STEPS[way], **size)
+        for run in range(_listeners(plan))
+        for way in _STEPS
+    ]
 
-    name: ClassVar[str] = "novelty_learned"
-    title: ClassVar[str] = "What the variational algorithm learns about novelty"
 
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job for each listener and way of listening."""
-        return [
-            Job(
-                key=_key(way, run),
-                function="bandstand_lab.paper.novelty_learned:learn",
-                arguments={
-                    "listening": way,
-                    "run": run,
-                    "steps": _STEPS[way],
-                    "songs": _SONGS,
-                    "features": _FEATURES,
-                    "seed": plan.seed,
-                },
-            )
-            for run in range(_listeners(plan))
-            for way in _STEPS
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return how well the curves match."""
-        runs = range(_listeners(plan))
-        found = {way: [results[_key(way, run)] for run in runs] for way in _STEPS}
-        matches = {way: [match(each) for each in listeners] for way, listeners in found.items()}
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", songs=_SONGS, features=_FEATURES, steps=_STEPS, places=_PLACES),
-            findings=(_shape(matches), _band(matches)),
-            tables=(
-                table(TEXTS, "summary", _summary_rows(matches)),
-                table(TEXTS, "listeners", _listener_rows(matches)),
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return how well the curves match."""
+    runs = range(_listeners(plan))
+    found = {way: [results[_key(way, run)] for run in runs] for way in _STEPS}
+    matches = {way: [match(each) for each in listeners] for way, listeners in found.items()}
+    return TEXTS.chapter(
+        method={"songs": _SONGS, "features": _FEATURES, "steps": _STEPS, "places": _PLACES},
+        findings=(_shape(matches), _band(matches)),
+        tables=(
+            TEXTS.table("summary", _summary_rows(matches)),
+            TEXTS.table("listeners", _listener_rows(matches)),
+        ),
+        drawings=(
+            TEXTS.drawing(
+                "novelty-learned",
+                lambda figure: _draw(figure, found),
+                inches=(11.5, 5.6),
+                **_numbers(matches),
             ),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "novelty-learned",
-                    lambda figure: _draw(figure, found),
-                    inches=(11.5, 5.6),
-                    **_numbers(matches),
-                ),
-            ),
-            data={
-                "minutes": places().tolist(),
-                "listeners": found,
-                "matches": {way: [asdict(each) for each in some] for way, some in matches.items()},
-            },
-        )
+        ),
+        data={
+            "minutes": places().tolist(),
+            "listeners": found,
+            "matches": {way: [asdict(each) for each in some] for way, some in matches.items()},
+        },
+    )
 
 
 def _listeners(plan: Plan) -> int:
@@ -348,4 +328,9 @@ def _draw_listener(axes: Axes, result: Mapping[str, Any]) -> None:
     axes.grid()
 
 
-STUDY: Final = NoveltyLearned()
+STUDY: Final = Study(
+    name="novelty_learned",
+    title="What the variational algorithm learns about novelty",
+    jobs=jobs,
+    chapter=chapter,
+)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.paper._parts import drawing, table
-from bandstand_lab.report.study import Chapter, Job
+from bandstand_lab.report.figures import ALGORITHM_LOOKS, CYCLE, draw_curve, plain
+from bandstand_lab.report.study import Job, Study, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.speed.evidence import geometric_mean, mean_of_rounds, span, verdict_on
-from bandstand_lab.speed.numbers import number
 from bandstand_lab.speed.prediction import (
     EXACT,
     KEPT,
@@ -23,16 +22,26 @@ from bandstand_lab.speed.prediction import (
     SEARCHED,
     SOLVED,
     USUAL_DRAWS,
+    accuracy,
+    predict,
 )
-from bandstand_lab.speed.timing import Spread, paired_ratio
+from bandstand_lab.speed.timing import (
+    Spread,
+    geometric_mean,
+    log_slope,
+    mean_of_rounds,
+    number,
+    paired_ratio,
+    span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
-    from bandstand_lab.speed.evidence import Estimate
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
+    from bandstand_lab.speed.timing import Estimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "prediction_time.toml")
 _SIMPLE: Final = ("linucb-c", "linucb-cn", "greedy-cn")
@@ -47,87 +56,69 @@ _SIGNIFICANTLY: Final = 2.0  # "significantly faster" is read as: at least twice
 _MAX_EXPONENT: Final = 1.15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionTimeStudy:
-    """Prediction times by algorithm and number of songs, and what accuracy costs."""
-
-    name: str = "prediction_time"
-    title: str = "Prediction time: how long it takes to find the song to play"
-    columns: int = _COLUMNS
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job for each listener and size, and one for each listener's accuracy."""
-        common = {"seed": plan.seed, "columns": self.columns}
-        songs, checked = plan.pick(quick=(1_000, 20), full=(3_000, 50))
-        quantiles = {"songs": songs, "draws": list(_DRAWS), "checked": checked, **common}
-        times = {
-            f"time-{size}-songs-listener-{turn}": {"songs": size, "ratings": _RATINGS, "turn": turn}
-            for turn in range(_listeners(plan))
-            for size in _sizes(plan)
-        }
-        errors = {
-            f"accuracy-{ratings}-ratings-listener-{turn}": {"ratings": ratings, "turn": turn}
-            for ratings in _ACCURACY_RATINGS
-            for turn in range(_accuracy_listeners(plan))
-        }
-        home = "bandstand_lab.speed.prediction"
-        return [
-            Job(key=key, function=f"{home}:{function}", arguments={**one, **rest}, alone=True)
-            for some, function, rest in (
-                (times, "predict", common),
-                (errors, "accuracy", quantiles),
-            )
-            for key, one in some.items()
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return times, ratios and errors, and the verdict on each claim."""
-        jobs = self.jobs(plan)
-        by_size = {size: _of(jobs, results, f"time-{size}-") for size in _sizes(plan)}
-        by_ratings = {n: _of(jobs, results, f"accuracy-{n}-") for n in _ACCURACY_RATINGS}
-        times = times_of(by_size)
-        accuracies = [accuracy_of(ratings, some) for ratings, some in by_ratings.items()]
-        numbers = _numbers(times, accuracies)
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS(
-                "method",
-                listeners=_listeners(plan),
-                ratings=_RATINGS,
-                columns=self.columns,
-                draws=USUAL_DRAWS,
-                accuracy_listeners=_accuracy_listeners(plan),
-                accuracy_songs=plan.pick(quick=1_000, full=3_000),
-                accuracy_ratings=_ACCURACY_RATINGS,
-            ),
-            findings=_findings(times, accuracies, numbers),
-            tables=(
-                table(TEXTS, "times", _time_rows(times), sizes=times.sizes, **numbers),
-                table(TEXTS, "accuracy", _accuracy_rows(accuracies)),
-            ),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "prediction-times",
-                    lambda figure: _draw_times(figure, times),
-                    inches=(9.0, 5.0),
-                    **numbers,
-                ),
-                drawing(
-                    TEXTS,
-                    "prediction-accuracy",
-                    lambda figure: _draw_accuracy(figure, accuracies),
-                    **numbers,
-                ),
-            ),
-            data={
-                "seconds": {
-                    str(size): {name: spread.as_json() for name, spread in row.items()}
-                    for size, row in times.seconds.items()
-                },
-                "accuracy": {str(ratings): some for ratings, some in by_ratings.items()},
-            },
+def jobs(plan: Plan, columns: int = _COLUMNS) -> list[Job]:
+    """Return one job for each listener and size, and one for each listener's accuracy."""
+    common = {"seed": plan.seed, "columns": columns}
+    songs, checked = plan.pick(quick=(1_000, 20), full=(3_000, 50))
+    quantiles = {"songs": songs, "draws": list(_DRAWS), "checked": checked, **common}
+    times = [
+        Job.timed(
+            *(predict, f"time-{size}-songs-listener-{turn}"),
+            **{"songs": size, "ratings": _RATINGS, "turn": turn, **common},
         )
+        for turn in range(_listeners(plan))
+        for size in _sizes(plan)
+    ]
+    errors = [
+        Job.timed(
+            *(accuracy, f"accuracy-{ratings}-ratings-listener-{turn}"),
+            **{"ratings": ratings, "turn": turn, **quantiles},
+        )
+        for ratings in _ACCURACY_RATINGS
+        for turn in range(_accuracy_listeners(plan))
+    ]
+    return [*times, *errors]
+
+
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return times, ratios and errors, and the verdict on each claim."""
+
+    def of(prefix: str) -> list[Json]:
+        return [results[job.key] for job in jobs(plan) if job.key.startswith(prefix)]
+
+    by_ratings = {count: of(f"accuracy-{count}-") for count in _ACCURACY_RATINGS}
+    times = times_of({size: of(f"time-{size}-") for size in _sizes(plan)})
+    accuracies = [accuracy_of(ratings, some) for ratings, some in by_ratings.items()]
+    numbers = _numbers(times, accuracies)
+    return TEXTS.chapter(
+        method={
+            "listeners": _listeners(plan),
+            "ratings": _RATINGS,
+            "columns": _COLUMNS,
+            "draws": USUAL_DRAWS,
+            "accuracy_listeners": _accuracy_listeners(plan),
+            "accuracy_songs": plan.pick(quick=1_000, full=3_000),
+            "accuracy_ratings": _ACCURACY_RATINGS,
+        },
+        findings=_findings(times, accuracies, numbers),
+        tables=(
+            TEXTS.table("times", _time_rows(times), sizes=times.sizes, **numbers),
+            TEXTS.table("accuracy", _accuracy_rows(accuracies)),
+        ),
+        drawings=(
+            TEXTS.drawing(
+                *("prediction-times", partial(_draw_times, times)), inches=(9.0, 5.0), **numbers
+            ),
+            TEXTS.drawing("prediction-accuracy", partial(_draw_accuracy, accuracies), **numbers),
+        ),
+        data={
+            "seconds": {
+                str(size): {name: spread.as_json() for name, spread in row.items()}
+                for size, row in times.seconds.items()
+            },
+            "accuracy": {str(ratings): some for ratings, some in by_ratings.items()},
+        },
+    )
 
 
 def _sizes(plan: Plan) -> tuple[int, ...]:
@@ -140,10 +131,6 @@ def _listeners(plan: Plan) -> int:
 
 def _accuracy_listeners(plan: Plan) -> int:
     return plan.pick(quick=5, full=10)
-
-
-def _of(jobs: Sequence[Job], results: Mapping[str, Json], prefix: str) -> list[Json]:
-    return [results[job.key] for job in jobs if job.key.startswith(prefix)]
 
 
 # ── Numbers ──────────────────────────────────────────────────────────────────────────────
@@ -176,9 +163,7 @@ class PredictionTimes:
     def growth(self, name: str) -> Estimate:
         """Return the exponent k of time ~ S^k over all sizes."""
         rounds = zip(*(self.seconds[size][name].runs for size in self.sizes), strict=True)
-        logs = np.log(self.sizes)
-        slopes = tuple(float(np.polyfit(logs, np.log(times), 1)[0]) for times in rounds)
-        return mean_of_rounds(Spread(runs=slopes))
+        return mean_of_rounds(Spread(runs=tuple(log_slope(self.sizes, times) for times in rounds)))
 
     def sampling_share(self, size: int) -> float:
         """Return how much of the prediction by Monte Carlo is drawing and sorting."""
@@ -335,11 +320,8 @@ def _accuracy_rows(accuracies: Sequence[Accuracy]) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _draw_times(figure: Figure, times: PredictionTimes) -> None:
+def _draw_times(times: PredictionTimes, figure: Figure) -> None:
     """Draw the time of each contender over the number of songs."""
-    # Imported here: the jobs measure without matplotlib.
-    from bandstand_lab.report.figures import ALGORITHM_LOOKS, draw_curve, plain  # noqa: PLC0415
-
     axes = figure.subplots()
     axes.set(xscale="log", yscale="log")
     variational, exact = ALGORITHM_LOOKS[SEARCHED], ALGORITHM_LOOKS[EXACT]
@@ -362,10 +344,8 @@ def _draw_times(figure: Figure, times: PredictionTimes) -> None:
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
-def _draw_accuracy(figure: Figure, accuracies: Sequence[Accuracy]) -> None:
+def _draw_accuracy(accuracies: Sequence[Accuracy], figure: Figure) -> None:
     """Draw the error of both ways over the time that they take."""
-    from bandstand_lab.report.figures import CYCLE, plain  # noqa: PLC0415
-
     axes = figure.subplots()
     axes.set(xscale="log", yscale="log")
     for each, colour in zip(accuracies, CYCLE, strict=False):
@@ -384,4 +364,9 @@ def _draw_accuracy(figure: Figure, accuracies: Sequence[Accuracy]) -> None:
     axes.legend(loc="center right")
 
 
-STUDY: Final = PredictionTimeStudy()
+STUDY: Final = Study(
+    name="prediction_time",
+    title="Prediction time: how long it takes to find the song to play",
+    jobs=jobs,
+    chapter=chapter,
+)

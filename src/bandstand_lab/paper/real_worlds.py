@@ -7,7 +7,6 @@ nor independent; listeners are drawn as in the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,15 +14,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.types import frozen
-from bandstand_lab.paper import ordering_tests as tests
-from bandstand_lab.paper.regret import draw_regret, regret_table
+from bandstand_lab.paper import _orders
 from bandstand_lab.report.figures import look_of
-from bandstand_lab.report.study import Chapter, Drawing, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.clock import EVERYDAY
 from bandstand_lab.simulation.experiment import run_one
-from bandstand_lab.simulation.tables import read_feature_table, read_tastes
-from bandstand_lab.simulation.worlds import TableWorld, TasteWorld
+from bandstand_lab.simulation.session import EVERYDAY
+from bandstand_lab.simulation.worlds import TableWorld, TasteWorld, read_feature_table, read_tastes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandstand.types import Matrix
-    from bandstand_lab.report.study import Finding, Json, Plan
-    from bandstand_lab.simulation.worlds import World
+    from bandstand_lab.report.study import Chapter, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "real_worlds.toml")
 RANDOM, GREEDY, EXACT, VARIATIONAL = "random", "greedy-cn", "bayes-ucb-cn-x", "bayes-ucb-cn-v"
@@ -50,78 +46,28 @@ _LABELS: Final = {"taste": "tastes of a survey", "features": "songs of a catalog
 _SONGS: Final = 1_000  # of the world of tastes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RealWorlds:
-    """The study of regret on data of the user's own."""
-
-    name: str = "real_worlds"
-    title: str = "Real tastes and real songs"
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job per listener of each world; none where the plan has no data."""
-        listeners, steps = _size(plan)
-        return tuple(
-            Job(
-                key=f"{kind}-{run:02d}",
-                function="bandstand_lab.paper.real_worlds:play",
-                arguments={
-                    "kind": kind,
-                    "file": str(file),
-                    "run": run,
-                    "seed": plan.seed,
-                    "steps": steps,
-                },
-            )
-            for run in range(listeners)
-            for kind, file in _files(plan).items()
-        )
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return who has less regret than whom in each world that was given."""
-        listeners, steps = _size(plan)
-        regrets = _regrets(plan, results)
-        rows = [
-            (_LABELS[kind], look_of(name).label, table)
-            for kind, tables in regrets.items()
-            for name, table in sorted(tables.items(), key=lambda item: float(item[1][:, -1].mean()))
-        ]
-        size = {"listeners": listeners, "steps": steps, "songs": _SONGS}
-        table = regret_table(TEXTS("tables.regret.title"), rows, (steps // 2, steps))
-        drawing = Drawing(
-            name="regret",
-            caption=TEXTS("figures.regret.caption"),
-            draw=partial(_draw, regrets),
-            width=6.2 * len(regrets),
-            height=4.4,
-        )
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", kinds=list(regrets), rule=tests.TEXTS("rule"), **size),
-            findings=tuple(_finding(regrets, *claim) for claim in _CLAIMS.items()),
-            tables=(table,) if regrets else (),
-            drawings=(drawing,) if regrets else (),
-            data={
-                "regret": {
-                    kind: {name: table.tolist() for name, table in tables.items()}
-                    for kind, tables in regrets.items()
-                }
-            },
-        )
+def jobs(plan: Plan) -> list[Job]:
+    """Return one job per listener of each world; none where the plan has no data."""
+    listeners, steps = _size(plan)
+    given = {"seed": plan.seed, "steps": steps}
+    return [
+        Job.of(play, f"{kind}-{run:02d}", kind=kind, file=str(file), run=run, **given)
+        for run in range(listeners)
+        for kind, file in _files(plan).items()
+    ]
 
 
 def play(*, kind: str, file: str, run: int, seed: int, steps: int) -> dict[str, Json]:
-    """Return the regret of every algorithm after each song, for one listener."""
-    world, clock = _world(kind, Path(file)), {"clock": EVERYDAY} if kind == "taste" else {}
+    """Return the regret of every algorithm after each song, for one listener; a job."""
+    follow = {
+        "taste": lambda: partial(
+            run_one, TasteWorld(likings=read_tastes(Path(file)), songs=_SONGS), clock=EVERYDAY
+        ),
+        "features": lambda: partial(run_one, TableWorld(features=read_feature_table(Path(file)))),
+    }[kind]()
     return {
-        name: run_one(world, name, run=run, seed=seed, steps=steps, **clock).regret.tolist()
-        for name in _ALGORITHMS
+        name: follow(name, run=run, seed=seed, steps=steps).regret.tolist() for name in _ALGORITHMS
     }
-
-
-def _world(kind: str, file: Path) -> World:
-    if kind == "taste":
-        return TasteWorld(likings=read_tastes(file), songs=_SONGS)
-    return TableWorld(features=read_feature_table(file))
 
 
 def _size(plan: Plan) -> tuple[int, int]:
@@ -134,16 +80,42 @@ def _files(plan: Plan) -> dict[str, Path]:
     return {kind: file for kind, file in given.items() if file is not None}
 
 
-def _regrets(plan: Plan, results: Mapping[str, Json]) -> dict[str, dict[str, Matrix]]:
-    """Return regret by world and algorithm: (listeners, steps) each."""
-    listeners, _ = _size(plan)
-    runs = {
-        kind: [results[f"{kind}-{run:02d}"] for run in range(listeners)] for kind in _files(plan)
-    }
-    return {
-        kind: {name: frozen(np.array([run[name] for run in each])) for name in _ALGORITHMS}
-        for kind, each in runs.items()
-    }
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return which radio has less regret in each world that was given."""
+    listeners, steps = _size(plan)
+    regrets: dict[str, dict[str, Matrix]] = {}  # by world and algorithm: (listeners, steps)
+    for kind in _files(plan):
+        runs = [results[f"{kind}-{run:02d}"] for run in range(listeners)]
+        regrets[kind] = {
+            name: frozen(np.array([run[name] for run in runs])) for name in _ALGORITHMS
+        }
+    looks = (steps // 2, steps)
+    rows = [
+        (_LABELS[kind], look_of(name).label, *_orders.regret_cells(table, looks))
+        for kind, tables in regrets.items()
+        for name, table in sorted(tables.items(), key=lambda item: float(item[1][:, -1].mean()))
+    ]
+    shape = (6.2 * len(regrets), 4.4)
+    return TEXTS.chapter(
+        method={
+            "kinds": list(regrets),
+            "rule": _orders.TEXTS("rule"),
+            "listeners": listeners,
+            "steps": steps,
+            "songs": _SONGS,
+        },
+        findings=tuple(_finding(regrets, *claim) for claim in _CLAIMS.items()),
+        tables=(TEXTS.table("regret", rows, looks=looks),) if regrets else (),
+        drawings=(TEXTS.drawing("regret", partial(_draw, regrets), inches=shape),)
+        if regrets
+        else (),
+        data={
+            "regret": {
+                kind: {name: table.tolist() for name, table in tables.items()}
+                for kind, tables in regrets.items()
+            }
+        },
+    )
 
 
 def _finding(
@@ -151,23 +123,25 @@ def _finding(
 ) -> Finding:
     if not regrets:
         return TEXTS.finding(name, Verdict.OPEN, seen="", judged="")
-    cells = tests.cells(
-        tests.Pair(
-            place=f"{_LABELS[kind]}, {look_of(lower).label} against {look_of(upper).label}",
-            lower=of[lower][:, -1],
-            upper=of[upper][:, -1],
+    tested = _orders.orders(
+        (
+            f"{_LABELS[kind]}, {look_of(lower).label} against {look_of(upper).label}",
+            of[lower][:, -1],
+            of[upper][:, -1],
         )
         for kind, of in regrets.items()
         for lower, upper in sides
     )
-    words = {"seen": tests.in_words(cells), "judged": tests.TEXTS("judged")}
-    return TEXTS.finding(name, tests.verdict(cells), **words)
+    words = {"seen": _orders.in_words(tested), "judged": _orders.TEXTS("judged")}
+    return TEXTS.finding(name, _orders.verdict(tested), **words)
 
 
 def _draw(regrets: Mapping[str, Mapping[str, Matrix]], figure: Figure) -> None:
     panels = figure.subplots(1, len(regrets), squeeze=False)[0]
     for axes, (kind, tables) in zip(panels, regrets.items(), strict=True):
-        draw_regret(axes, tables, _LABELS[kind].capitalize())
+        _orders.draw_regret(axes, tables, _LABELS[kind].capitalize())
 
 
-STUDY: Final = RealWorlds()
+STUDY: Final = Study(
+    name="real_worlds", title="Real tastes and real songs", jobs=jobs, chapter=chapter
+)

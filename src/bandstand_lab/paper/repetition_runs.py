@@ -1,11 +1,17 @@
-"""The jobs of the study of repetition: which songs are played for one listener.
+"""The jobs of the study of repetition: the songs that are played for one listener.
 
 Two settings: weeks in a library of one's own, and as long as the paper's subjects listened.
+
+Histories of people are cut so that they can be compared with what an algorithm has played. The
+first cut keeps as many plays in a row as the algorithms made: more plays mean more repeats. The
+second also bounds the library, as it is bounded for the algorithms: of each person only the plays
+of the songs this person has played most are kept before the cut.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,20 +22,20 @@ from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import paper_prior
 from bandstand.core.recommender import Answer
 from bandstand.types import MONTH
+from bandstand_lab.histories import UNNAMED, read
 from bandstand_lab.report.study import Job
-from bandstand_lab.simulation.clock import EVERYDAY, PAPER_CLOCK
 from bandstand_lab.simulation.experiment import run_one
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed, stream
+from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, follow, radio_seed, stream
 from bandstand_lab.simulation.worlds import GaussianWorld
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from bandstand.core.recommender import Recommender
     from bandstand.types import Indices, Vector
+    from bandstand_lab.histories import Histories
     from bandstand_lab.report.study import Json, Plan
-    from bandstand_lab.simulation.clock import Clock
+    from bandstand_lab.simulation.session import Clock
     from bandstand_lab.simulation.worlds import Meeting
 
 # What the paper says reproduces Zipf's law, and what it says does not.
@@ -44,6 +50,7 @@ DRAWS: Final = 400  # effective draws of the sampler; its default is 2,000, at t
 LEARN_EACH: Final = 100
 LEARN_EVERY: Final = 10
 PIECE: Final = 100  # plays of one job of the sampling algorithm
+_MAX_STRETCHES: Final = 4  # of one history, evenly spread
 # Minutes: two hours to seventy days.
 RECOVERY_TIMES: Final = (100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0)
 
@@ -128,36 +135,26 @@ def jobs(plan: Plan) -> Iterator[Job]:
     if plan.size == "full":  # the sampling algorithm, for one listener, in pieces
         for first in range(0, count, PIECE):
             piece = {"run": 0, "first": first, "plays": min(PIECE, count - first)}
-            yield _job(
-                f"{_key(WEEKS, SAMPLED, 0)}{first:05}",
-                "repetition_runs:played_by_sampling",
-                weeks | piece,
+            yield Job.of(
+                played_by_sampling, f"{_key(WEEKS, SAMPLED, 0)}{first:05}", **weeks, **piece
             )
     yield from _setting_jobs(plan, PAPER)
     times = {"recovery_times": list(RECOVERY_TIMES), "plays": count}
-    yield _job("recovery-times", "repetition_runs:played_by_recovery_time", weeks | times)
+    yield Job.of(played_by_recovery_time, "recovery-times", **weeks, **times)
     if plan.histories:
         files = [str(file) for file in plan.histories]
-        yield _job(
-            "people",
-            "repeated_plays:people",
-            {"files": files, "plays": count, "library": WEEKS.songs},
-        )
+        yield Job.of(people, "people", files=files, plays=count, library=WEEKS.songs)
 
 
 def _setting_jobs(plan: Plan, setting: Setting) -> Iterator[Job]:
     size = {"setting": setting.name, "seed": plan.seed, "plays": plays(plan, setting)}
     for run in range(listeners(plan, setting)):
         for name in algorithms(plan, setting):
-            function = (
-                "repetition_runs:played_by_knowing" if name == KNOWN else "repetition_runs:played"
-            )
-            which = {"run": run} if name == KNOWN else {"run": run, "algorithm": name}
-            yield _job(f"{_key(setting, name, run)}all", function, size | which)
-
-
-def _job(key: str, function: str, arguments: Mapping[str, Json]) -> Job:
-    return Job(key=key, function=f"bandstand_lab.paper.{function}", arguments=arguments)
+            key = f"{_key(setting, name, run)}all"
+            if name == KNOWN:
+                yield Job.of(played_by_knowing, key, run=run, **size)
+            else:
+                yield Job.of(played, key, algorithm=name, run=run, **size)
 
 
 def played(setting: str, algorithm: str, run: int, seed: int, plays: int) -> dict[str, Any]:
@@ -239,3 +236,62 @@ def best_songs(liking: Vector, recovery_time: float, plays: int, clock: Clock) -
         rows[step] = np.argmax(worth)
         last[rows[step]] = now
     return rows
+
+
+def people(files: list[str], plays: int, library: int) -> dict[str, Any]:
+    """Return the people with at least `plays` plays, and the number of those with fewer."""
+    found = []
+    shorter = 0
+    for source, histories in _sources(files):
+        for history in histories:
+            if len(history) < plays:
+                shorter += 1
+                continue
+            found.append(
+                {
+                    "source": source,
+                    "name": history.name,
+                    "plays": len(history),
+                    "songs": len(np.unique(history.items)),
+                    "stretches": _ranked(stretches(history.items, plays)),
+                    "in_library": _ranked(stretches(most_played(history.items, library), plays)),
+                }
+            )
+    return {"people": found, "shorter": shorter}
+
+
+def _sources(files: Sequence[str]) -> list[tuple[str, Histories]]:
+    """Return the histories by file; files that do not say whose they are, are one person's."""
+    apart = [(file, read([file])) for file in files]
+    unnamed = [file for file, one in apart if [each.name for each in one] == [UNNAMED]]
+    named = [(Path(file).name, one) for file, one in apart if file not in unnamed]
+    if not unnamed:
+        return named
+    title = Path(unnamed[0]).name + (f" and {len(unnamed) - 1} more" if unnamed[1:] else "")
+    return [*named, (title, read(unnamed))]
+
+
+def stretches(items: Indices, plays: int) -> list[Indices]:
+    """Return at most four stretches of `plays` plays in a row, none overlapping.
+
+    >>> [each.tolist() for each in stretches(np.arange(7), 3)]
+    [[0, 1, 2], [4, 5, 6]]
+    """
+    count = min(len(items) // plays, _MAX_STRETCHES)
+    starts = np.linspace(0, len(items) - plays, count).astype(np.intp) if count else ()
+    return [items[start : start + plays] for start in starts]
+
+
+def most_played(items: Indices, library: int) -> Indices:
+    """Return only the plays of the `library` songs that are played most.
+
+    >>> most_played(np.array([3, 5, 3, 4, 5, 3]), 2).tolist()
+    [3, 5, 3, 5, 3]
+    """
+    songs, counts = np.unique(items, return_counts=True)
+    kept = songs[np.argsort(-counts, kind="stable")[:library]]
+    return items[np.isin(items, kept)]
+
+
+def _ranked(parts: Sequence[Indices]) -> list[list[int]]:
+    return [plays_by_rank(part).astype(int).tolist() for part in parts]

@@ -9,31 +9,27 @@ moment: a song just heard has little novelty and so little uncertainty.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain, spoken
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.clock import PAPER_CLOCK
 from bandstand_lab.simulation.experiment import run_one
-from bandstand_lab.simulation.streams import radio_seed
+from bandstand_lab.simulation.session import PAPER_CLOCK, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
-from bandstand_lab.statistics.paired import holm, paired_difference
+from bandstand_lab.statistics.paired import clear_signs, log_difference
 from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
     from bandstand.types import Matrix
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
-    from bandstand_lab.simulation.clock import Clock
-    from bandstand_lab.simulation.trace import Trace
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
+    from bandstand_lab.simulation.session import Clock, Trace
     from bandstand_lab.simulation.worlds import Meeting
     from bandstand_lab.statistics.paired import PairedDifference
 
@@ -55,72 +51,55 @@ _COMPARABLE: Final = 0.1  # relative difference
 _SIGNIFICANT: Final = 0.05
 
 
-class UncertaintyStudy:
-    """The paper's Figure 11, for simulated listeners."""
-
-    name: ClassVar[str] = "uncertainty"
-    title: ClassVar[str] = "What is still unknown: uncertainty over the first songs"
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return one job for each algorithm and listener."""
-        return [
-            Job(
-                key=_key(algorithm, run),
-                function="bandstand_lab.paper.uncertainty:uncertainties",
-                arguments={
-                    "algorithm": algorithm,
-                    "run": run,
-                    "seed": plan.seed,
-                    "songs": SONGS,
-                    "features": FEATURES,
-                    "moments": list(_moments(plan)),
-                },
-            )
-            for algorithm in plan.pick(quick=_QUICK, full=_FULL)
-            for run in range(_listeners(plan, algorithm))
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return the curves, and the verdict on each claim."""
-        moments = _moments(plan)
-        curves: dict[str, Matrix] = {
-            name: np.array([results[_key(name, run)] for run in range(_listeners(plan, name))])
-            for name in in_order(plan.pick(quick=_QUICK, full=_FULL))
-        }
-        pairs, small = ((EXACT, GREEDY), (VARIATIONAL, GREEDY)), moments.index(_SMALL_N)
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS(
-                "method",
-                steps=moments[-1],
-                songs=SONGS,
-                features=FEATURES,
-                listeners=_listeners(plan, EXACT),
-                variational_listeners=_listeners(plan, VARIATIONAL),
-            ),
-            findings=(
-                falling_finding(curves, moments),
-                *(faster_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
-                *(later_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
-            ),
-            tables=(table(TEXTS, "uncertainty", _rows(curves, moments), moments=moments),),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "uncertainty",
-                    lambda figure: _draw(figure, curves, moments),
-                    inches=(8.6, 4.5),
-                    ratings=_SMALL_N,
-                    change=_change(
-                        log_difference(curves[EXACT][:, small], curves[GREEDY][:, small])
-                    ),
-                ),
-            ),
-            data={
-                "ratings": list(moments),
-                "uncertainty": {name: each.tolist() for name, each in curves.items()},
-            },
+def jobs(plan: Plan) -> list[Job]:
+    """Return one job for each algorithm and listener."""
+    size = {"songs": SONGS, "features": FEATURES, "moments": list(_moments(plan))}
+    return [
+        Job.of(
+            *(uncertainties, f"{algorithm}-{run:02}"),
+            **{"algorithm": algorithm, "run": run, "seed": plan.seed, **size},
         )
+        for algorithm in plan.pick(quick=_QUICK, full=_FULL)
+        for run in range(_listeners(plan, algorithm))
+    ]
+
+
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return the curves, and the verdict on each claim."""
+    moments = _moments(plan)
+    curves: dict[str, Matrix] = {
+        name: np.array([results[f"{name}-{run:02}"] for run in range(_listeners(plan, name))])
+        for name in in_order(plan.pick(quick=_QUICK, full=_FULL))
+    }
+    pairs, small = ((EXACT, GREEDY), (VARIATIONAL, GREEDY)), moments.index(_SMALL_N)
+    return TEXTS.chapter(
+        method={
+            "steps": moments[-1],
+            "songs": SONGS,
+            "features": FEATURES,
+            "listeners": _listeners(plan, EXACT),
+            "variational_listeners": _listeners(plan, VARIATIONAL),
+        },
+        findings=(
+            falling_finding(curves, moments),
+            *(faster_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
+            *(later_finding(curves, moments, ours=one, theirs=other) for one, other in pairs),
+        ),
+        tables=(TEXTS.table("uncertainty", _rows(curves, moments), moments=moments),),
+        drawings=(
+            TEXTS.drawing(
+                "uncertainty",
+                lambda figure: _draw(figure, curves, moments),
+                inches=(8.6, 4.5),
+                ratings=_SMALL_N,
+                change=_change(_apart(curves, EXACT, GREEDY, small)),
+            ),
+        ),
+        data={
+            "ratings": list(moments),
+            "uncertainty": {name: each.tolist() for name, each in curves.items()},
+        },
+    )
 
 
 def _listeners(plan: Plan, algorithm: str) -> int:
@@ -132,10 +111,6 @@ def _listeners(plan: Plan, algorithm: str) -> int:
 
 def _moments(plan: Plan) -> tuple[int, ...]:
     return plan.pick(quick=_QUICK_MOMENTS, full=_FULL_MOMENTS)
-
-
-def _key(algorithm: str, run: int) -> str:
-    return f"{algorithm}-{run:02}"
 
 
 # ── The measure ──────────────────────────────────────────────────────────────────────────
@@ -165,23 +140,10 @@ def along(
     return [found[moment] for moment in moments]
 
 
-def log_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
-    """Return the paired difference of logarithms: ratios are what listeners have in common."""
-    ones, others = np.log(np.asarray(first)), np.log(np.asarray(second))
-    both = min(len(ones), len(others))  # listeners that both have met
-    return paired_difference(ones[:both], others[:both])
-
-
-def clear_signs(tests: Sequence[PairedDifference]) -> list[int]:
-    """Return −1 or 1 for each clear difference and 0 for others, in one two-sided Holm family.
-
-    Both directions are looked for, so that both share the 5 % of errors that are allowed.
-    """
-    corrected = holm([test.p_value for test in tests])
-    return [
-        int(np.sign(test.mean)) if chance < _SIGNIFICANT else 0
-        for test, chance in zip(tests, corrected, strict=True)
-    ]
+def _apart(curves: Mapping[str, Matrix], ours: str, theirs: str, place: int) -> PairedDifference:
+    """Return the logarithm of the ratio at one moment, over the listeners that both have met."""
+    both = min(len(curves[ours]), len(curves[theirs]))
+    return log_difference(curves[ours][:both, place], curves[theirs][:both, place])
 
 
 def _change(test: PairedDifference) -> float:
@@ -199,7 +161,7 @@ def falling_finding(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Fin
     falls, rises = signs.count(-1), signs.count(1)
     return TEXTS.finding(
         "falling",
-        falling_verdict(falls, rises, len(tests)),
+        verdict_on({-1: True, 1: False}.get(sign) for sign in signs),
         first=moments[first],
         last=moments[-1],
         changes={spoken(name): _change(test) for name, test in tests.items()},
@@ -209,19 +171,12 @@ def falling_finding(curves: Mapping[str, Matrix], moments: Sequence[int]) -> Fin
     )
 
 
-def falling_verdict(falls: int, rises: int, of: int) -> Verdict:
-    """Return the verdict from the numbers of algorithms under which it clearly falls and rises."""
-    if falls:
-        return Verdict.HOLDS if falls == of else Verdict.PARTLY
-    return Verdict.FAILS if rises else Verdict.OPEN
-
-
 def faster_finding(
     curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
 ) -> Finding:
     """Return the verdict on: it falls faster under Bayes-UCB than under greedy at small n."""
     small = [place for place, moment in enumerate(moments) if moment <= _SMALL_N]
-    tests = [log_difference(curves[ours][:, place], curves[theirs][:, place]) for place in small]
+    tests = [_apart(curves, ours, theirs, place) for place in small]
     signs = clear_signs(tests)
     lower, higher = (
         [moments[place] for place, found in zip(small, signs, strict=True) if found == sign]
@@ -254,11 +209,11 @@ def later_finding(
     curves: Mapping[str, Matrix], moments: Sequence[int], *, ours: str, theirs: str
 ) -> Finding:
     """Return the verdict on: later both are comparable."""
-    test = log_difference(curves[ours][:, -1], curves[theirs][:, -1])
+    test = _apart(curves, ours, theirs, -1)
     low, high = (float(np.expm1(end)) for end in test.interval())
     return TEXTS.finding(
         "later",
-        later_verdict(low, high),
+        verdict_on([is_inside((low, high), -_COMPARABLE, _COMPARABLE)]),
         ours=spoken(ours),
         theirs=spoken(theirs),
         last=moments[-1],
@@ -267,13 +222,6 @@ def later_finding(
         high=high,
         comparable=_COMPARABLE,
     )
-
-
-def later_verdict(low: float, high: float) -> Verdict:
-    """Return the verdict from the interval of the relative difference."""
-    if low >= -_COMPARABLE and high <= _COMPARABLE:
-        return Verdict.HOLDS
-    return Verdict.FAILS if low > _COMPARABLE or high < -_COMPARABLE else Verdict.OPEN
 
 
 # ── Table and figure ─────────────────────────────────────────────────────────────────────
@@ -304,4 +252,9 @@ def _draw(figure: Figure, curves: Mapping[str, Matrix], moments: Sequence[int]) 
     label_ends(axes, {name: float(each[:, -1].mean()) for name, each in curves.items()})
 
 
-STUDY: Final = UncertaintyStudy()
+STUDY: Final = Study(
+    name="uncertainty",
+    title="What is still unknown: uncertainty over the first songs",
+    jobs=jobs,
+    chapter=chapter,
+)

@@ -13,9 +13,9 @@ as they are in the paper.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -24,12 +24,11 @@ from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.registry import algorithm_named
-from bandstand_lab.paper._parts import drawing, table
 from bandstand_lab.report.figures import CYCLE, MUTED, draw_curve, look_of
-from bandstand_lab.report.study import Chapter, Job, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.listener import SimulatedListener
-from bandstand_lab.simulation.streams import stream
+from bandstand_lab.simulation.session import stream
 from bandstand_lab.statistics.paired import paired_difference
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.exact.engine import ExactBelief
     from bandstand.types import Matrix, Vector
-    from bandstand_lab.report.study import Cell, Finding, Json, Plan
+    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "worked_example.toml")
 B, C = 0, 1
@@ -65,70 +64,59 @@ _COLOURS: Final = (CYCLE[1], CYCLE[0])
 _RANGE: Final = (-0.5, 2.95)  # of drawn ratings
 
 
-class WorkedExample:
-    """The paper's Figure 1."""
-
-    name: ClassVar[str] = "worked_example"
-    title: ClassVar[str] = "Two songs: why the best guess is not enough"
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return the runs in parts."""
-        runs = plan.pick(quick=50, full=250)
-        return [
-            Job(
-                key=f"runs-{first:04d}",
-                function="bandstand_lab.paper.worked_example:play_runs",
-                arguments={
-                    "first": first,
-                    "runs": min(_RUNS_PER_JOB, runs - first),
-                    "steps": _STEPS,
-                    "seed": plan.seed,
-                },
-            )
-            for first in range(0, runs, _RUNS_PER_JOB)
-        ]
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return what the two policies did."""
-        parts = [results[job.key] for job in self.jobs(plan)]
-        choices = {
-            policy: np.concatenate([np.array(part[policy]["choices"]) for part in parts])
-            for policy in POLICIES
-        }
-        first = parts[0]
-        return Chapter(
-            introduction=TEXTS("introduction"),
-            method=TEXTS("method", steps=_STEPS, noise=_NOISE),
-            findings=_findings(first, choices),
-            tables=(table(TEXTS, "choices", _rows(choices), last=_LAST, steps=_STEPS),),
-            drawings=(
-                drawing(
-                    TEXTS,
-                    "worked-example-beliefs",
-                    lambda figure: _draw_beliefs(figure, first),
-                    inches=(10.5, 3.9),
-                    songs=_SHOWN,
-                    greedy=first[GREEDY]["after"],
-                    bayes_ucb=first[BAYES_UCB]["after"],
-                ),
-                drawing(
-                    TEXTS,
-                    "worked-example-choices",
-                    lambda figure: _draw_shares(figure, choices),
-                    inches=(7.5, 3.6),
-                    greedy=choices[GREEDY][:, -1].mean(),
-                    bayes_ucb=choices[BAYES_UCB][:, -1].mean(),
-                ),
-            ),
-            data={
-                "before": first[GREEDY]["before"],
-                f"after_{_SHOWN}_songs": {policy: first[policy]["after"] for policy in POLICIES},
-                "share_of_runs_that_play_c": {
-                    policy: played.mean(axis=0).tolist() for policy, played in choices.items()
-                },
-                "choices": {policy: played.tolist() for policy, played in choices.items()},
-            },
+def jobs(plan: Plan) -> Sequence[Job]:
+    """Return the runs in parts."""
+    runs = plan.pick(quick=50, full=250)
+    return [
+        Job.of(
+            *(play_runs, f"runs-{first:04d}"),
+            first=first,
+            runs=min(_RUNS_PER_JOB, runs - first),
+            steps=_STEPS,
+            seed=plan.seed,
         )
+        for first in range(0, runs, _RUNS_PER_JOB)
+    ]
+
+
+def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
+    """Return what the two policies did."""
+    parts = [results[job.key] for job in jobs(plan)]
+    choices = {
+        policy: np.concatenate([np.array(part[policy]["choices"]) for part in parts])
+        for policy in POLICIES
+    }
+    first = parts[0]
+    return TEXTS.chapter(
+        method={"steps": _STEPS, "noise": _NOISE},
+        findings=_findings(first, choices),
+        tables=(TEXTS.table("choices", _rows(choices), last=_LAST, steps=_STEPS),),
+        drawings=(
+            TEXTS.drawing(
+                "worked-example-beliefs",
+                partial(_draw_beliefs, first),
+                inches=(10.5, 3.9),
+                songs=_SHOWN,
+                greedy=first[GREEDY]["after"],
+                bayes_ucb=first[BAYES_UCB]["after"],
+            ),
+            TEXTS.drawing(
+                "worked-example-choices",
+                partial(_draw_shares, choices),
+                inches=(7.5, 3.6),
+                greedy=choices[GREEDY][:, -1].mean(),
+                bayes_ucb=choices[BAYES_UCB][:, -1].mean(),
+            ),
+        ),
+        data={
+            "before": first[GREEDY]["before"],
+            f"after_{_SHOWN}_songs": {policy: first[policy]["after"] for policy in POLICIES},
+            "share_of_runs_that_play_c": {
+                policy: played.mean(axis=0).tolist() for policy, played in choices.items()
+            },
+            "choices": {policy: played.tolist() for policy, played in choices.items()},
+        },
+    )
 
 
 # ── The example ──────────────────────────────────────────────────────────────────────────
@@ -286,7 +274,7 @@ def student_density(values: Vector, belief: Mapping[str, Any], song: int) -> Vec
     return np.asarray(constant * (1 + away**2 / freedom) ** (-(freedom + 1) / 2))
 
 
-def _draw_beliefs(figure: Figure, first: Mapping[str, Any]) -> None:
+def _draw_beliefs(first: Mapping[str, Any], figure: Figure) -> None:
     """Draw p(U) of both songs: at first, after the greedy policy, after Bayes-UCB."""
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
     _belief_panel(panels[0], first[GREEDY]["before"], "Before")
@@ -314,7 +302,7 @@ def _belief_panel(axes: Axes, belief: Mapping[str, Any], title: str) -> None:
     axes.grid(axis="x")
 
 
-def _draw_shares(figure: Figure, choices: Mapping[str, Matrix]) -> None:
+def _draw_shares(choices: Mapping[str, Matrix], figure: Figure) -> None:
     """Draw in how many of all runs each policy plays the better song, step by step."""
     axes = figure.subplots()
     axes.axhline(1.0, color=MUTED, linewidth=0.8)
@@ -328,4 +316,9 @@ def _draw_shares(figure: Figure, choices: Mapping[str, Matrix]) -> None:
     axes.grid()
 
 
-STUDY: Final = WorkedExample()
+STUDY: Final = Study(
+    name="worked_example",
+    title="Two songs: why the best guess is not enough",
+    jobs=jobs,
+    chapter=chapter,
+)

@@ -68,7 +68,7 @@ def remove_others(folder: Path, kept: set[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class ReportFolder:
     """Where everything of one reproduction is."""
 
     path: Path
@@ -89,7 +89,7 @@ class Folder:
 
 
 @contextmanager
-def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
+def claimed(path: Path, plan: Plan) -> Iterator[ReportFolder]:
     """Hold the folder of a plan, new or begun earlier; no other process may write to it."""
     digests = {str(file): _digest(file) for file in _data_files(plan)}
     asked = _asked(plan, digests)
@@ -108,7 +108,7 @@ def claimed(path: Path, plan: Plan) -> Iterator[Folder]:
             _check_same(path, earlier, asked)
         if earlier != asked:
             write_whole(plan_file, as_bytes(asked, indent=2))
-        yield Folder(path=path, digests=digests)
+        yield ReportFolder(path=path, digests=digests)
     finally:
         os.close(lock)
 

@@ -28,12 +28,12 @@ from bandstand import __version__
 from bandstand._util.parallel import run_tasks, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
-from bandstand_lab.speed.timing import pinned_environment
+from bandstand_lab.report.machine import pinned_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from bandstand_lab.report.folder import Folder
+    from bandstand_lab.report.folder import ReportFolder
     from bandstand_lab.report.study import Job, Json
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,150}")
@@ -64,7 +64,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class JobFailure:
     """A job that ended without a result."""
 
     study: str
@@ -74,12 +74,12 @@ class Failure:
 
 def run_jobs(
     jobs: Sequence[StudyJob],
-    folder: Folder,
+    folder: ReportFolder,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
     on_done: Callable[[int, int], None] = lambda *_: None,
-) -> list[Failure]:
+) -> list[JobFailure]:
     """Return the jobs that failed, when all others have their results in the folder.
 
     What measures time runs first, each in a process of its own with nothing beside it; then
@@ -88,7 +88,7 @@ def run_jobs(
     missing = [each for each in jobs if kept(each, folder) is None]
     alone = [each for each in missing if each.job.alone]
     others = sorted((each for each in missing if not each.job.alone), key=_place_in_line)
-    failures: list[Failure] = []
+    failures: list[JobFailure] = []
     done = len(jobs) - len(missing)
     on_done(done, len(jobs))
     for each, answer in _answers(alone, others, workers, scheduler):
@@ -99,7 +99,7 @@ def run_jobs(
     return sorted(failures, key=lambda one: (one.study, one.key))
 
 
-def kept(each: StudyJob, folder: Folder) -> Kept | None:
+def kept(each: StudyJob, folder: ReportFolder) -> Kept | None:
     """Return what an earlier run left of a job; None where it has to be computed."""
     try:
         record = json.loads(folder.result(each.study, each.job.key).read_bytes())
@@ -177,7 +177,7 @@ def _answers(
             yield waiting.pop(number), answer
     except BandstandError as problem:
         # A process was ended from outside, by a lack of memory for instance. Whose fault it was
-        # cannot be told, so each of the rest gets a process of its own. A cluster is not ours.
+        # is not known, so each of the rest gets a process of its own. A cluster is not ours.
         if scheduler is not None or isinstance(problem, InvalidInputError):
             raise
         yield from _each_apart(waiting.values(), workers or usable_cores())
@@ -195,13 +195,13 @@ def _call(each: StudyJob) -> tuple[str, dict[str, Any]]:
     return each.job.function, dict(each.job.arguments)
 
 
-def _keep(each: StudyJob, folder: Folder, answer: Mapping[str, Json]) -> Failure | None:
+def _keep(each: StudyJob, folder: ReportFolder, answer: Mapping[str, Json]) -> JobFailure | None:
     """Write a result to its file; return the failure where there is none."""
     place = folder.result(each.study, each.job.key)
     trace = place.with_suffix(".error.txt")
     if "text" not in answer:
         write_whole(trace, answer.get("trace", answer["reason"]).encode())
-        return Failure(study=each.study, key=each.job.key, reason=answer["reason"])
+        return JobFailure(study=each.study, key=each.job.key, reason=answer["reason"])
     record = {
         "study": each.study,
         "key": each.job.key,

@@ -247,7 +247,7 @@ class StudyTime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class ReproductionReport:
     """All that the page shows."""
 
     plan: Plan
@@ -267,7 +267,7 @@ class Report:
         )
 
 
-def page(report: Report) -> bytes:
+def page(report: ReproductionReport) -> bytes:
     """Return the report as HTML."""
     words = tomllib.loads(_file("words.toml"))
     given = {"size": report.plan.size, "seed": report.plan.seed, **report.machine}
@@ -332,7 +332,7 @@ def counted(claims: int, *, ours: bool = False) -> str:
     return f"{claims} {what}"
 
 
-def _counted(report: Report, *, ours: bool = False) -> dict[str, Any]:
+def _counted(report: ReproductionReport, *, ours: bool = False) -> dict[str, Any]:
     counts = tally(report.chapters, ours=ours)
     number = sum(counts.values())
     words = counted(number, ours=ours)

@@ -7,12 +7,12 @@ A chapter follows from the results alone, so a report can be made again from wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -31,6 +31,34 @@ class Verdict(StrEnum):
     PARTLY = "holds partly"
     FAILS = "does not hold"
     OPEN = "cannot be told"
+
+
+def verdict_on(answers: Iterable[bool | None]) -> Verdict:
+    """Return the verdict on a claim from the answers to its cases; None is an open case.
+
+    It holds if every case is a yes, partly if some are, and does not hold if none is and some are
+    a no; if all are open it cannot be told.
+
+    >>> [str(verdict_on(answers)) for answers in ([True, True], [True, None], [None, False], [])]
+    ['holds', 'holds partly', 'does not hold', 'cannot be told']
+    """
+    cases = list(answers)
+    if any(cases):
+        return Verdict.HOLDS if all(cases) else Verdict.PARTLY
+    return Verdict.FAILS if False in cases else Verdict.OPEN
+
+
+def is_inside(interval: tuple[float, float] | None, low: float, high: float) -> bool | None:
+    """Return whether all of an interval is from `low` to `high`; False if all of it is outside.
+
+    >>> [is_inside(interval, 0.5, 1.0) for interval in ((0.6, 0.7), (0.1, 0.2), (0.4, 0.6), None)]
+    [True, False, None, None]
+    """
+    if interval is None:
+        return None
+    if low <= interval[0] and interval[1] <= high:
+        return True
+    return False if interval[1] < low or interval[0] > high else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +119,21 @@ class Job:
     arguments: Mapping[str, Json]
     alone: bool = False  # it measures time, so nothing may run beside it
 
+    @classmethod
+    def of(cls, function: Callable[..., Json], key: str, /, **arguments: Json) -> Job:
+        """Return the call of a function at the top of a module.
+
+        >>> Job.of(round, "tenths", number=1.23, ndigits=1).function
+        'builtins:round'
+        """
+        name = f"{function.__module__}:{function.__name__}"
+        return cls(key=key, function=name, arguments=arguments)
+
+    @classmethod
+    def timed(cls, function: Callable[..., Json], key: str, /, **arguments: Json) -> Job:
+        """Return a call that measures time."""
+        return replace(cls.of(function, key, **arguments), alone=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -108,23 +151,11 @@ class Plan:
         return quick if self.size == "quick" else full
 
 
-class Study(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
     """One experiment of the paper, or one beyond it."""
 
-    @property
-    def name(self) -> str:
-        """A short name, good for a folder."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The heading of its chapter."""
-        ...
-
-    def jobs(self, plan: Plan) -> Sequence[Job]:
-        """Return all that has to be computed; none where the plan lacks the data."""
-        ...
-
-    def chapter(self, plan: Plan, results: Mapping[str, Json]) -> Chapter:
-        """Return what the results, by the keys of their jobs, amount to."""
-        ...
+    name: str  # good for a folder
+    title: str  # the heading of its chapter
+    jobs: Callable[[Plan], Sequence[Job]]  # none where the plan lacks the data
+    chapter: Callable[[Plan, Mapping[str, Json]], Chapter]  # from the results by key

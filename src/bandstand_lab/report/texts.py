@@ -1,9 +1,9 @@
 """The words of a study: a TOML file of Jinja2 templates beside it, filled with its numbers.
 
-    title = "…"                       introduction = "…"      method = "…"
-    [findings.NAME]                   paper, place, measured, why
-    [tables.NAME]                     title, note
-    [figures.NAME]                    caption
+    introduction = "…"      method = "…"
+    [findings.NAME]         paper, place, measured, why
+    [tables.NAME]           title, columns (divided by "|"), note
+    [figures.NAME]          caption; NAME is the name of the file
 
 A study computes numbers and verdicts; its file says what they mean, in whole sentences. A name
 that a template uses and the study does not give is an error, never a gap in the text.
@@ -15,15 +15,16 @@ import tomllib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand_lab.report.study import Finding
+from bandstand_lab.report.study import Chapter, Drawing, Finding, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from jinja2 import Environment
+    from matplotlib.figure import Figure
 
-    from bandstand_lab.report.study import Verdict
+    from bandstand_lab.report.study import Cell, Verdict
 
 _PARTS: Final = ("paper", "place", "measured", "why")
 
@@ -53,6 +54,31 @@ class Texts:
         """Return the finding of that name: its four texts share `values`."""
         texts = {part: self(f"findings.{name}.{part}", **values) for part in _PARTS}
         return Finding(verdict=verdict, **texts)
+
+    def table(self, name: str, rows: Iterable[tuple[Cell, ...]], **values: Any) -> Table:
+        """Return the table of that name: title, columns and note share `values`."""
+        title, columns, note = (
+            self(f"tables.{name}.{part}", **values) for part in ("title", "columns", "note")
+        )
+        heads = tuple(column.strip() for column in columns.split("|"))
+        return Table(title=title, columns=heads, rows=tuple(rows), note=note)
+
+    def drawing(
+        self,
+        name: str,
+        draw: Callable[[Figure], None],
+        *,
+        inches: tuple[float, float] = (8.0, 4.5),
+        **values: Any,
+    ) -> Drawing:
+        """Return the figure of that name, with its caption filled."""
+        caption = self(f"figures.{name}.caption", **values)
+        return Drawing(name=name, caption=caption, draw=draw, width=inches[0], height=inches[1])
+
+    def chapter(self, *, method: Mapping[str, Any] | None = None, **parts: Any) -> Chapter:
+        """Return a chapter of these findings, tables, drawings and data."""
+        introduction, how = self("introduction"), self("method", **(method or {}))
+        return Chapter(introduction=introduction, method=how, **parts)
 
     def _read(self) -> dict[str, Any]:
         if self._templates is None:

@@ -9,22 +9,21 @@ compared run by run, and are the same to the last bit for any number of processe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandstand._util.parallel import run_tasks
 from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.clock import PAPER_CLOCK, Clock
-from bandstand_lab.simulation.session import follow
-from bandstand_lab.simulation.streams import radio_seed
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import PAPER_CLOCK, Clock, Trace, follow, radio_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from bandstand.core.recommender import Recommender
     from bandstand.types import Matrix
+    from bandstand_lab.simulation.listener import Listener
     from bandstand_lab.simulation.worlds import World
 
 
@@ -47,24 +46,28 @@ def run_one(
     """
     meeting = world.meeting(run, seed)
     radio = meeting.radio(algorithm, seed=radio_seed(seed, run))
-    played = follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run)
-    return Trace.of(algorithm, run, played)
+    return followed(
+        radio, meeting.listener, algorithm, run=run, seed=seed, steps=steps, clock=clock
+    )
 
 
-class Task(NamedTuple):
-    """One run of one algorithm, as it is sent to a worker."""
+def followed(
+    radio: Recommender,
+    listener: Listener,
+    name: str,
+    *,
+    run: int,
+    seed: int,
+    steps: int,
+    clock: Clock = PAPER_CLOCK,
+) -> Trace:
+    """Return the trace of a radio, which need not be one of the known algorithms."""
+    played = follow(radio, listener, steps=steps, clock=clock, seed=seed, number=run)
+    return Trace.of(name, run, played)
 
-    world: World
-    algorithm: str
-    run: int
-    seed: int
-    steps: int
-    clock: Clock
 
-
-def run_task(task: Task) -> Trace:
-    """Return the trace of one task."""
-    return run_one(**task._asdict())
+def _run_task(task: Mapping[str, Any]) -> Trace:
+    return run_one(**task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,30 +91,24 @@ class Experiment:
                 raise InvalidInputError(msg)
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
-        """All runs of all algorithms; those of one run are next to each other."""
-        return tuple(
-            Task(
-                world=self.world,
-                algorithm=algorithm,
-                run=run,
-                seed=self.seed,
-                steps=self.steps,
-                clock=self.clock,
-            )
+    def tasks(self) -> list[dict[str, Any]]:
+        """The arguments of all runs of all algorithms; those of one run are next to each other."""
+        common = {"world": self.world, "seed": self.seed, "steps": self.steps, "clock": self.clock}
+        return [
+            {"algorithm": algorithm, "run": run, **common}
             for run in range(self.runs)
             for algorithm in self.algorithms
-        )
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class ExperimentResult:
     """What came of an experiment: the traces of each algorithm, in the order of the runs."""
 
     traces: Mapping[str, tuple[Trace, ...]]
 
     @classmethod
-    def of(cls, traces: Iterable[Trace]) -> Outcome:
+    def of(cls, traces: Iterable[Trace]) -> ExperimentResult:
         """Return all traces by algorithm, in whatever order they were done."""
         by_name: dict[str, list[Trace]] = {}
         for trace in traces:
@@ -148,7 +145,7 @@ def run_experiment(
     workers: int | None = 1,
     scheduler: str | None = None,
     on_done: Callable[[int, int], None] | None = None,
-) -> Outcome:
+) -> ExperimentResult:
     """Return what comes of an experiment, the same for any `workers` and on any cluster.
 
     `workers` is the number of processes, None for one on each processor; `scheduler` is the
@@ -157,11 +154,11 @@ def run_experiment(
     """
     tasks = experiment.tasks
     traces: dict[int, Trace] = {}
-    for place, trace in run_tasks(run_task, tasks, workers=workers, scheduler=scheduler):
+    for place, trace in run_tasks(_run_task, tasks, workers=workers, scheduler=scheduler):
         traces[place] = trace
         if on_done is not None:
             on_done(len(traces), len(tasks))
-    return Outcome.of(traces[place] for place in range(len(tasks)))
+    return ExperimentResult.of(traces[place] for place in range(len(tasks)))
 
 
 def check_algorithms(names: tuple[str, ...]) -> None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand_lab.simulation.report import Difference, Report
+    from bandstand_lab.simulation.report import Difference, ExperimentReport
 
 
-def draw(report: Report) -> Figure:
+def draw(report: ExperimentReport) -> Figure:
     """Return the figure; the second panel needs two algorithms and two listeners."""
     compared = [each for each in report.differences() if each.step == report.steps[-1]]
     with style():
@@ -43,7 +43,7 @@ def draw(report: Report) -> Figure:
         return figure
 
 
-def picture(report: Report, kind: str) -> bytes:
+def picture(report: ExperimentReport, kind: str) -> bytes:
     """Return the figure as a file of that kind: png, svg or pdf."""
     content = io.BytesIO()
     with style():
@@ -51,14 +51,14 @@ def picture(report: Report, kind: str) -> bytes:
     return content.getvalue()
 
 
-def headline(report: Report) -> str:
+def headline(report: ExperimentReport) -> str:
     """Return the least regret, in one line."""
     last, runs, best = report.experiment.steps, report.experiment.runs, report.best
     regret = f"{with_error(report.regret(best, last))}, {counted(runs, 'listener')}"
     return f"Least regret after {counted(last, 'song')}: {look_of(best).label}, {regret}"
 
 
-def _regret_panel(axes: Axes, report: Report) -> None:
+def _regret_panel(axes: Axes, report: ExperimentReport) -> None:
     steps = np.arange(1.0, report.experiment.steps + 1)
     ends = {}
     for name in in_order(report.experiment.algorithms):
@@ -76,7 +76,7 @@ def _regret_panel(axes: Axes, report: Report) -> None:
     label_ends(axes, ends)
 
 
-def _difference_panel(axes: Axes, report: Report, compared: list[Difference]) -> None:
+def _difference_panel(axes: Axes, report: ExperimentReport, compared: list[Difference]) -> None:
     found = sorted(compared, key=lambda each: each.estimate.mean)
     axes.axvline(0.0, color=INK, linewidth=1.0)
     for place, each in enumerate(found):

@@ -17,13 +17,13 @@ from rich.table import Table
 from bandstand._util.power_laws import second_half_slopes
 from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError
-from bandstand_lab.speed.machine import machine
+from bandstand_lab.report.machine import machine
 from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
 
 if TYPE_CHECKING:
     from bandstand.types import Vector
-    from bandstand_lab.simulation.experiment import Experiment, Outcome
+    from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
 
 # The second half must have two points for a line.
 _MIN_STEPS: Final = 3
@@ -55,11 +55,11 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Report:
+class ExperimentReport:
     """An experiment, its outcome, and the steps to report."""
 
     experiment: Experiment
-    outcome: Outcome
+    outcome: ExperimentResult
     steps: tuple[int, ...]
     reference: str
 
@@ -67,11 +67,11 @@ class Report:
     def of(
         cls,
         experiment: Experiment,
-        outcome: Outcome,
+        outcome: ExperimentResult,
         *,
         steps: tuple[int, ...] | None = None,
         reference: str | None = None,
-    ) -> Report:
+    ) -> ExperimentReport:
         """Return a report of `steps` that compares all algorithms with `reference`.
 
         By default the steps are a quarter, a half and the end, and the reference is the default
@@ -156,9 +156,7 @@ class Report:
             "slopes": [self._slope_as_json(name) for name in names],
             "differences": [each.as_json() for each in self.differences()],
             "curves": {name: self._curve(name) for name in names},
-            "runs": [
-                trace.as_json(times=False) for name in names for trace in self.outcome.traces[name]
-            ],
+            "runs": [trace.as_json() for name in names for trace in self.outcome.traces[name]],
             "times": {name: self._times(name) for name in names},
             "machine": machine(),
         }
@@ -241,7 +239,7 @@ _FILE_WIDTH: Final = 120
 _SMALLEST_P: Final = 1e-4
 
 
-def print_report(report: Report, console: Console | None = None) -> None:
+def print_report(report: ExperimentReport, console: Console | None = None) -> None:
     """Print regrets with slopes, then the differences from the reference."""
     screen = console or Console(highlight=False)
     if not screen.is_terminal:
@@ -260,7 +258,7 @@ def _table() -> Table:
     return Table(box=SIMPLE_HEAD)
 
 
-def _regret_table(report: Report) -> Table:
+def _regret_table(report: ExperimentReport) -> Table:
     last = report.steps[-1]
     table = _table()
     table.add_column("algorithm", no_wrap=True)
@@ -292,7 +290,7 @@ def _difference_table(differences: tuple[Difference, ...]) -> Table:
     return table
 
 
-def _about(report: Report) -> str:
+def _about(report: ExperimentReport) -> str:
     """Return the settings of the experiment, and what a slope is."""
     experiment = report.experiment
     world = ", ".join(f"{key} {value}" for key, value in experiment.world.describe().items())

@@ -1,21 +1,97 @@
-"""One radio and one listener, song by song, judged by a truth that the radio never sees."""
+"""Times of plays: sessions of songs with pauses between them."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+import numpy as np
+
+from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.clock import PAPER_CLOCK
-from bandstand_lab.simulation.streams import stream
+from bandstand.types import Indices, Vector, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from bandstand.core.recommender import Recommender, Song
-    from bandstand_lab.simulation.clock import Clock
+    from bandstand.core.recommender import Recommender
     from bandstand_lab.simulation.listener import Listener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """One song after the other, with a pause after each session of songs.
+
+    The default is the paper's simulation: a song every 50 seconds, and 4 minutes more after
+    every 20 songs.
+
+    >>> [Clock().moment(step) for step in (1, 2, 20, 21)]
+    [0.0, 50.0, 950.0, 1240.0]
+    """
+
+    song_seconds: float = 50.0
+    songs_per_session: int = 20
+    pause_seconds: float = 240.0
+
+    def __post_init__(self) -> None:
+        """Refuse a clock that stands still or goes back."""
+        require_positive(song_seconds=self.song_seconds, songs_per_session=self.songs_per_session)
+        if not 0 <= self.pause_seconds < float("inf"):
+            msg = f"pause_seconds must be finite and not negative, got {self.pause_seconds}"
+            raise InvalidInputError(msg)
+
+    def moment(self, step: int) -> float:
+        """Return when song number `step`, counted from 1, is chosen: seconds since the first."""
+        if step < 1:
+            msg = f"step must be at least 1, got {step}"
+            raise InvalidInputError(msg)
+        before = step - 1
+        pauses = before // self.songs_per_session
+        return before * self.song_seconds + pauses * self.pause_seconds
+
+
+PAPER_CLOCK: Final = Clock()
+# An everyday listener: 20 songs of 4 minutes, three times a day.
+EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=24_000.0)
+
+
+# Randomness of experiments: one stream for every use, and no stream for two.
+#
+# A stream is named by the experiment's seed, what it is for, and the numbers of the run and the
+# step. The radio's own choices are drawn from `default_rng([seed, step, purpose])` (see
+# `algorithms.randomness`), and short lists of numbers can name the same stream there: [7, 1, 0] is
+# [7, 1]. Spawn keys are mixed in after a full block of entropy, so that what is named here
+# meets neither those streams nor another of its own.
+
+
+Use: TypeAlias = Literal["songs", "listener", "answer", "radio", "people"]
+_USES: Final = ("songs", "listener", "answer", "radio", "people")
+# Seeds of radios are drawn below this.
+_SEEDS: Final = 2**63
+
+
+def stream(seed: int, use: Use, *numbers: int) -> np.random.Generator:
+    """Return the randomness for one use in one run or step.
+
+    >>> stream(7, "songs", 1).random() == stream(7, "songs", 1).random()
+    True
+    >>> stream(7, "songs", 1).random() == stream(7, "songs", 1, 0).random()
+    False
+    """
+    if min(seed, *numbers, 0) < 0:
+        msg = f"seeds and numbers of runs must not be negative, got {seed} and {numbers}"
+        raise InvalidInputError(msg)
+    key = (_USES.index(use), *numbers)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def radio_seed(seed: int, run: int) -> int:
+    """Return the seed of the radios of one run, the same for every algorithm."""
+    return int(stream(seed, "radio", run).integers(_SEEDS))
+
+
+# One radio and one listener, song by song, judged by a truth that the radio never sees.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,23 +102,14 @@ class Step:
     what this radio has played: a radio that wears out the favourites lowers its own bar.
     """
 
-    number: int  # counted from 1
-    moment: float  # seconds since the first song
-    song: Song
     row: int
     elapsed: float  # minutes since the song was heard, at most a month; never heard is a month
     rating: float
-    expected_rating: float
-    best_expected_rating: float
-    regret: float  # R (32): what all songs so far fell short of the best ones
+    expected: float  # the mean of what the listener would say
+    best: float
     # Processor time of this thread; two steps may be equal that took different times.
     choose_seconds: float = field(compare=False)
     learn_seconds: float = field(compare=False)
-
-    @property
-    def shortfall(self) -> float:
-        """How much better the best song would have been: this step's part of the regret."""
-        return self.best_expected_rating - self.expected_rating
 
 
 def follow(
@@ -54,7 +121,7 @@ def follow(
     seed: int = 0,
     number: int = 0,
 ) -> Iterator[Step]:
-    """Yield each of the next `steps` songs, once the radio has learned the listener's answer.
+    """Yield each of the next `steps` songs, once the radio has learned what the listener said.
 
     The noise of an answer depends on the seed, the listener's `number` and the step alone. So
     different algorithms that are followed with the same three meet the very same listener
@@ -65,7 +132,6 @@ def follow(
         raise InvalidInputError(msg)
     times = clock or PAPER_CLOCK
     row_of = {song: row for row, song in enumerate(radio.ids)}
-    regret = 0.0
     for step in range(radio.step, radio.step + steps):
         moment = times.moment(step)
         songs = radio.songs(at=moment)
@@ -78,17 +144,56 @@ def follow(
         rated = time.thread_time()
         radio.update(song, rating=rating, time=moment)
         learned = time.thread_time()
-        regret += float(expected.max() - expected[row])
         yield Step(
-            number=step,
-            moment=moment,
-            song=song,
             row=row,
             elapsed=float(songs.elapsed_of([row])[0]),
             rating=rating,
-            expected_rating=float(expected[row]),
-            best_expected_rating=float(expected.max()),
-            regret=regret,
+            expected=float(expected[row]),
+            best=float(expected.max()),
             choose_seconds=chosen - begin,
             learn_seconds=learned - rated,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """One run of one algorithm; each array has one entry per step."""
+
+    algorithm: str
+    run: int
+    rows: Indices  # the song that was played
+    elapsed: Vector  # minutes since it was heard
+    ratings: Vector  # what the listener said
+    expected: Vector  # the mean of what the listener would say
+    best: Vector  # that of the best song, for a listener who has heard what was played here
+    choose_seconds: Vector  # processor time of the thread
+    learn_seconds: Vector
+
+    @classmethod
+    def of(cls, algorithm: str, run: int, steps: Iterable[Step]) -> Trace:
+        """Return the trace of a session."""
+        each = list(steps)
+        rows = np.array([step.row for step in each], dtype=np.intp)
+        rows.flags.writeable = False
+        others = ("elapsed", "expected", "best", "choose_seconds", "learn_seconds")
+        return cls(
+            algorithm=algorithm,
+            run=run,
+            rows=rows,
+            ratings=frozen([step.rating for step in each]),
+            **{name: frozen([getattr(step, name) for step in each]) for name in others},
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def regret(self) -> Vector:
+        """R (32) after each step: the sum of all that songs so far fell short of the best."""
+        return np.cumsum(self.best - self.expected)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what happened as plain numbers: equal to the last bit for equal seeds."""
+        names = ("rows", "elapsed", "ratings", "expected", "best")
+        arrays = {name: getattr(self, name).tolist() for name in names}
+        return {"algorithm": self.algorithm, "run": self.run, **arrays}

@@ -8,12 +8,20 @@ Times are processor time of the whole process. On an idle machine that is the ti
 clock; on a busy one it leaves out the waiting while others had the processor.
 
 The linear algebra runs on one thread. NumPy reads the number of threads once, when it is
-loaded, so whoever measures does it in a process of its own (`run_pinned`).
+loaded, so measurements run in a process of their own (`run_pinned`).
+
+A ratio is given by its geometric mean over the rounds, a growth by the mean of the rounds'
+exponents, both with Student's 95 % interval. Linear growth is judged by the exponent k of a
+fixed cost plus a power, a + b·N^k, with the interval of those k that fit as well as the best
+one does: on two logarithmic axes alone, a fixed cost looks like slower growth. A claim that
+something is above (or below) a limit is answered by the whole interval; it is open where the
+interval has the limit in it, or where there is none because there was one round.
 """
 
 from __future__ import annotations
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -25,22 +33,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.report.machine import pinned_environment
+from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-THREAD_VARIABLES: Final = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+    from bandstand.types import Vector
+
 # What takes less than this, in seconds, is repeated within its turn, …
 _SHORT: Final = 0.1
 # … this often.
 _REPEATS_OF_SHORT: Final = 5
+# The exponents that are tried; 1 is one of them.
+_EXPONENTS: Final = np.arange(5, 301) / 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +134,7 @@ def timed_again(task: Callable[[], Any]) -> Timed:
 
 
 def in_turn(names: Sequence[str], turn: int) -> list[str]:
-    """Return the order of this turn: each turn begins one further on, so nobody is always first.
+    """Return the order of this turn: each turn begins one further on, so that none is always first.
 
     >>> in_turn(["a", "b", "c"], 1)
     ['b', 'c', 'a']
@@ -149,11 +156,6 @@ def undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-def pinned_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment with one thread for linear algebra."""
-    return {**environment, **dict.fromkeys(THREAD_VARIABLES, "1")}
-
-
 def run_pinned(module: str, argument: str, *, folder: Path | None = None) -> int:
     """Run `python -m module argument` with one thread for linear algebra; return its exit code.
 
@@ -165,3 +167,134 @@ def run_pinned(module: str, argument: str, *, folder: Path | None = None) -> int
     return subprocess.run(
         [sys.executable, "-m", module, argument], env=environment, check=False
     ).returncode
+
+
+def number(value: float) -> str:
+    """Return a number with about three significant digits.
+
+    >>> [number(x) for x in (0.0123, 0.814, 9.96, 84.3, 563.2, 1234.5)]
+    ['0.012', '0.81', '9.96', '84.3', '563', '1,234']
+    """
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number and its 95 % interval; a single round has none."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def above(self, limit: float) -> bool | None:
+        """Return whether it is above `limit`; None where that is open.
+
+        >>> [Estimate(value=3.0, low=2.0, high=4.0).above(limit) for limit in (1, 3, 5)]
+        [True, None, False]
+        """
+        if self.low is None or self.high is None:
+            return None
+        if self.low > limit:
+            return True
+        return False if self.high < limit else None
+
+    def below(self, limit: float) -> bool | None:
+        """Return whether it is below `limit`; None where that is open."""
+        answer = self.above(limit)
+        return None if answer is None else not answer
+
+    def shown(self) -> str:
+        """Return the number with its interval, as people read it.
+
+        >>> Estimate(value=91.25, low=85.0, high=98.1).shown()
+        '91.2 (85.0–98.1)'
+        """
+        if self.low is None or self.high is None:
+            return number(self.value)
+        return f"{number(self.value)} ({number(self.low)}–{number(self.high)})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the number and its interval."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+def geometric_mean(spread: Spread) -> Estimate:
+    """Return the geometric mean of ratios or of times, with its interval.
+
+    >>> round(geometric_mean(Spread(runs=(50.0, 100.0, 200.0))).value, 9)
+    100.0
+    """
+    logs = mean_estimate(np.log(spread.runs))
+    low, high = logs.interval() or (None, None)
+    return Estimate(
+        value=math.exp(logs.mean),
+        low=None if low is None else math.exp(low),
+        high=None if high is None else math.exp(high),
+    )
+
+
+def mean_of_rounds(spread: Spread) -> Estimate:
+    """Return the mean over the rounds, with its interval."""
+    estimate = mean_estimate(spread.runs)
+    low, high = estimate.interval() or (None, None)
+    return Estimate(value=estimate.mean, low=low, high=high)
+
+
+def log_slope(sizes: Sequence[float], times: Sequence[float]) -> float:
+    """Return the k of time ~ size^k, by least squares of the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def power_of(times: Mapping[int, Spread]) -> Estimate | None:
+    """Return the k of a + b·N^k, a ≥ 0, from the times of several rounds at each N.
+
+    Least squares of what a time is off, as a share of the mean time at that N. The interval holds
+    every k whose squares are not larger than the least ones by an F test at 5 %, so that it
+    contains 1 where a straight line with a fixed cost fits as well as k left free. None from
+    fewer than three sizes or two rounds.
+
+    >>> rounds = {n: Spread(runs=(5.0 + 0.99 * n, 5.0 + 1.01 * n)) for n in (10, 20, 40, 80)}
+    >>> found = power_of(rounds)
+    >>> found.low < 1 < found.high, found.below(1.5), found.above(0.5)
+    (True, True, True)
+    """
+    if len(times) < 3 or min(len(spread.runs) for spread in times.values()) < 2:
+        return None
+    places = np.concatenate([np.full(len(each.runs), float(n)) for n, each in times.items()])
+    seconds = np.concatenate([each.runs for each in times.values()])
+    means = np.concatenate([np.full(len(each.runs), np.mean(each.runs)) for each in times.values()])
+    places = places / places.max()  # so that powers stay near 1
+    off = np.array([_squares_left(places**k, seconds / means, 1 / means) for k in _EXPONENTS])
+    freedom = len(seconds) - 3
+    fits = _EXPONENTS[off <= off.min() * (1 + student_quantile(0.95, freedom) ** 2 / freedom)]
+    return Estimate(value=float(_EXPONENTS[off.argmin()]), low=float(fits[0]), high=float(fits[-1]))
+
+
+def _squares_left(power: Vector, shares: Vector, weights: Vector) -> float:
+    """Return the least squares of shares − weights · (a + b · power), where a, b ≥ 0."""
+    columns = weights[:, None] * np.column_stack([np.ones_like(power), power])
+    solved = np.linalg.lstsq(columns, shares, rcond=None)[0]
+    if solved.min() >= 0:
+        return float(np.sum((shares - columns @ solved) ** 2))
+    alone = [
+        np.sum((shares - column * (column @ shares) / (column @ column)) ** 2)
+        for column in columns.T
+    ]
+    return float(min(alone))
+
+
+def span(estimates: Sequence[Estimate], unit: str = "") -> str:
+    """Return the smallest and the largest of several estimates, in words.
+
+    >>> low, high = (Estimate(value=x, low=x - 1, high=x + 1) for x in (11.0, 91.0))
+    >>> span([high, low], " ×")
+    'from 11.0 (10.0–12.0) to 91.0 (90.0–92.0) ×'
+    """
+    lowest, *_, highest = sorted([*estimates, *estimates], key=lambda each: each.value)
+    if lowest == highest:
+        return f"{lowest.shown()}{unit}"
+    return f"from {lowest.shown()} to {highest.shown()}{unit}"

@@ -18,7 +18,7 @@ exponential  exp(−k/b)     b, the songs after which plays fall to 37 %
 equal        1 for k ≤ m   m, the songs in use
 
 Each has one parameter, so log-likelihoods compare as they are. Equal plays of all songs are
-Zipf's law with a = 0, so to be told apart Zipf's law has to be a fall worth the name: `shape`
+Zipf's law with a = 0, so to differ from them Zipf's law has to be a fall worth the name: `shape`
 takes the likeliest a of at least ½. Against the exponential law this is Vuong's test:
 z = √n · mean(d) / sd(d), d the difference of a song's log-likelihoods under the two laws. Equal
 plays have the same log-likelihood ratio for every song played equally often, and their m is free:
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 CLEAR: Final = 1.959963984540054
 CLEAR_GAIN: Final = CLEAR**2 / 2  # of log-likelihood: 6.8 times as likely
 SMALLEST_EXPONENT: Final = 0.5  # below it, Zipf's law is hardly more than equal plays
+MIN_REPEAT_SHARE: Final = 0.05  # of all plays; with fewer repeats there is nothing to rank
 _ROUNDING: Final = 1e-9
 _FINE_RANKS: Final = 100  # first ranks that are taken one by one
 _BIN: Final = 0.01  # the rest in bins of this relative width
@@ -95,6 +96,7 @@ class Ranking:
     falling: LawFit  # Zipf's law with an exponent of at least ½
     exponential: LawFit
     equal: LawFit
+    repeat_share: float  # of all plays
 
     @property
     def against_exponential(self) -> float:
@@ -108,7 +110,9 @@ class Ranking:
 
     @property
     def shape(self) -> Shape:
-        """Which law the plays are nearer to; lack of evidence is evidence for none."""
+        """Which law the plays are nearer to; open where hardly any song has come back."""
+        if self.repeat_share < MIN_REPEAT_SHARE:
+            return Shape.OPEN
         if self.against_equal < -CLEAR_GAIN or self.against_exponential < -CLEAR:
             return Shape.OTHER
         is_clear = self.against_equal > CLEAR_GAIN and self.against_exponential > CLEAR
@@ -143,6 +147,7 @@ def compare_laws(counts: ArrayLike, *, library: int) -> Ranking:
         ),
         # No fewer songs can be in use than were played.
         equal=_fitted("equal", plays, ranks, _equal, (math.log(songs), math.log(library))),
+        repeat_share=1 - songs / float(plays.sum()),
     )
 
 

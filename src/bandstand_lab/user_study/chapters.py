@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bandstand.study.records import StudyData
     from bandstand.types import Matrix, Vector
-    from bandstand_lab.paper.repeated_plays import Played
+    from bandstand_lab.paper.repetition import Played
     from bandstand_lab.report.study import Cell
     from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
     from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty

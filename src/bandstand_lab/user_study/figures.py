@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand_lab.paper.repeated_plays import Played
+    from bandstand_lab.paper.repetition import Played
     from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
     from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty
 

@@ -28,7 +28,7 @@ from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
-from bandstand_lab.paper.repeated_plays import Played, measured
+from bandstand_lab.paper.repetition import Played, measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

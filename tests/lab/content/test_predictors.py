@@ -18,10 +18,10 @@ from bandstand.core.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand_lab.content.predictors import (
+from bandstand_lab.content.ratings import UNHEARD
+from bandstand_lab.content.validation import (
     LABELS,
     PREDICTORS,
-    UNHEARD,
     ContentModel,
     constant_mean,
     random_draw,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand_lab.content.predictors import REGULARISATIONS, fit_ridge, leave_one_out_errors
+from bandstand_lab.content.validation import REGULARISATIONS, fit_ridge, leave_one_out_errors
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix, Vector

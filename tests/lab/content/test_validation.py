@@ -12,16 +12,24 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
-from bandstand_lab.content.comparison import Comparison
-from bandstand_lab.content.predictors import PREDICTORS, constant_mean, random_draw
-from bandstand_lab.content.ratings import Rater
-from bandstand_lab.content.simulated import (
+from bandstand_lab.content.comparison import RaterComparison
+from bandstand_lab.content.ratings import (
     PAPER_SPREAD,
+    Rater,
     feeling_spread,
     simulated_ratings,
     star_spread,
 )
-from bandstand_lab.content.validation import RaterErrors, Task, cross_validate, folds, rater_errors
+from bandstand_lab.content.validation import (
+    PREDICTORS,
+    RaterErrors,
+    Task,
+    constant_mean,
+    cross_validate,
+    folds,
+    random_draw,
+    rater_errors,
+)
 
 CHEAP = {"random": random_draw, "mean": constant_mean}
 FAILURE_RATE = 1e-4
@@ -127,11 +135,11 @@ def test_a_simulated_rater_depends_on_the_number_alone() -> None:
 
 
 @cache
-def compared(share: float, *, own_features: bool = True) -> Comparison:
+def compared(share: float, *, own_features: bool = True) -> RaterComparison:
     """Return 14 raters of 100 songs; without `own_features` the songs' rows are shuffled."""
     rated = simulated_ratings(share=share, seed=11, raters=14, songs=100, columns=8)
     order = np.arange(100) if own_features else np.random.default_rng(0).permutation(100)
-    return Comparison(
+    return RaterComparison(
         raters=tuple(
             cross_validate(rated.features[order], each, parts=4, predictors=PREDICTORS)
             for each in rated.raters
@@ -168,13 +176,15 @@ def test_differences_are_those_of_the_errors() -> None:
 
 
 def test_a_single_rater_has_no_standard_error_and_no_test() -> None:
-    alone = Comparison(raters=(cross_validate(np.ones((12, 2)), rater([1.0, 5.0] * 6), parts=3),))
+    alone = RaterComparison(
+        raters=(cross_validate(np.ones((12, 2)), rater([1.0, 5.0] * 6), parts=3),)
+    )
     assert alone.against_rivals() == ()
     assert alone.as_json()["rmse"]["mean"]["standard_error"] is None
 
 
 def test_nothing_is_explained_where_nothing_varies() -> None:
-    flat = Comparison(raters=(cross_validate(np.ones((12, 2)), rater([4.0] * 12), parts=3),))
+    flat = RaterComparison(raters=(cross_validate(np.ones((12, 2)), rater([4.0] * 12), parts=3),))
     assert flat.explained("content") is None
     with pytest.raises(InvalidInputError, match="at least one rater"):
-        Comparison(raters=())
+        RaterComparison(raters=())

@@ -154,7 +154,7 @@ def test_a_bomb_is_refused_before_it_fills_anything(
     packer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal rows shrink 500-fold; those of real histories 30-fold at most."""
-    monkeypatch.setattr("bandstand_lab.histories.reading._ALLOWED_BYTES", 1 << 18)
+    monkeypatch.setattr("bandstand_lab.histories.files._ALLOWED_BYTES", 1 << 18)
     path = tmp_path / f"history.{packer}"
     row, count = b"x,1709323200,10,180000\n" * 1_000, 300
     if packer == "gz":
@@ -178,7 +178,7 @@ def test_a_bomb_without_lines_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"0" * (1 << 25)))
     refused(path, "line 1")
     path.write_bytes(gzip.compress(b'[{"a": "' + b"0" * (1 << 25)))
-    refused(path, "entry 1")
+    refused(path, "200 times its size")
 
 
 def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:

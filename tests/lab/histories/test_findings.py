@@ -18,10 +18,17 @@ from scipy.special import bdtrc
 
 from bandstand.types import frozen
 from bandstand_lab import histories
-from bandstand_lab.histories import Histories, History, examine
-from bandstand_lab.histories.findings import gaps_before, summarise
-from bandstand_lab.histories.recovery import PairCounts, pair_counts, recovery
-from bandstand_lab.histories.skips import is_heard, is_skip, skip_rates
+from bandstand_lab.histories import Histories, PlayHistory, examine
+from bandstand_lab.histories.findings import (
+    PairCounts,
+    gaps_before,
+    is_heard,
+    is_skip,
+    pair_counts,
+    recovery,
+    skip_rates,
+    summarise,
+)
 from tests.fixtures.lab.simulated_histories import simulated
 
 if TYPE_CHECKING:
@@ -31,10 +38,10 @@ if TYPE_CHECKING:
 FAILURE_RATE = 1e-3
 
 
-def history(items: list[int], times: list[float], played: list[float] | None = None) -> History:
+def history(items: list[int], times: list[float], played: list[float] | None = None) -> PlayHistory:
     order = np.argsort(times, kind="stable")
     unknown = np.full(len(items), np.nan)
-    return History(
+    return PlayHistory(
         name="x",
         items=np.array(items, dtype=np.intp)[order],
         times=frozen(np.array(times, dtype=float)[order]),
@@ -43,7 +50,7 @@ def history(items: list[int], times: list[float], played: list[float] | None = N
     )
 
 
-def together(*each: History) -> Histories:
+def together(*each: PlayHistory) -> Histories:
     return Histories(listeners=each, item_names=())
 
 
@@ -164,9 +171,9 @@ def test_only_listeners_with_plays_enough_are_compared() -> None:
 
 def test_a_skip_is_a_play_of_less_than_half_a_minute_unless_the_export_knows_better() -> None:
     made = history([0, 1, 2, 3], [0.0, 1.0, 2.0, 3.0], [29.9, 30.0, math.nan, 5.0])
-    told = replace(made, skipped=frozen([math.nan, math.nan, math.nan, 0.0]))
-    np.testing.assert_array_equal(is_skip(told), [1.0, 0.0, math.nan, 0.0])
-    np.testing.assert_array_equal(is_heard(told), [False, True, True, False])
+    known = replace(made, skipped=frozen([math.nan, math.nan, math.nan, 0.0]))
+    np.testing.assert_array_equal(is_skip(known), [1.0, 0.0, math.nan, 0.0])
+    np.testing.assert_array_equal(is_heard(known), [False, True, True, False])
     cut_late = replace(made, skipped=frozen([math.nan, 1.0, 1.0, math.nan]))
     np.testing.assert_array_equal(is_heard(cut_late), [False, True, False, False])
 
@@ -184,7 +191,7 @@ def test_skips_are_told_by_the_time_since_the_last_play() -> None:
     assert skip_rates(np.array([math.nan]), np.array([0.0])) is None
 
 
-def suggested(made: History) -> tuple[float | None, tuple[float, float]]:
+def suggested(made: PlayHistory) -> tuple[float | None, tuple[float, float]]:
     found = recovery([pair_counts(made)], np.random.default_rng(1))
     assert found is not None
     return found.recovery_time, found.interval
@@ -238,7 +245,7 @@ def test_histories_without_memory_seldom_seem_to_have_one() -> None:
     cases = 40
     allowed = next(most for most in range(cases) if bdtrc(most, cases, 0.025) < FAILURE_RATE)
     assert rests_seen(cases, lag=0.0) <= allowed
-    # The planted error: nobody plays a song again within two hours.
+    # The planted error: no listener plays a song again within two hours.
     assert rests_seen(cases, lag=7_200.0) > allowed
 
 

@@ -16,7 +16,7 @@ from tests.fixtures.lab import history_exports as exports
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand_lab.histories import Histories, History
+    from bandstand_lab.histories import Histories, PlayHistory
 
 NOW = 1_800_000_000.0
 
@@ -31,7 +31,7 @@ def read(*paths: Path, apart: bool = False) -> Histories:
     return histories.read(paths, apart=apart, now=NOW)
 
 
-def only(found: Histories) -> History:
+def only(found: Histories) -> PlayHistory:
     (history,) = found
     return history
 
@@ -68,8 +68,8 @@ def test_the_time_played_is_read_where_it_is_told(name: str, tmp_path: Path) -> 
 
 def test_a_skip_is_one_by_the_exports_word_or_by_how_it_ended(tmp_path: Path) -> None:
     history = only(read(written(tmp_path, "export", exports.SPOTIFY_EXTENDED)))
-    told = [0.0, 1.0, 0.0, 1.0, math.nan]
-    np.testing.assert_array_equal(history.skipped, told)
+    known = [0.0, 1.0, 0.0, 1.0, math.nan]
+    np.testing.assert_array_equal(history.skipped, known)
     history = only(read(written(tmp_path, "export", exports.PLAIN_ISO)))
     np.testing.assert_array_equal(history.skipped, [0.0, 1.0, 0.0, 0.0, math.nan])
 
@@ -198,19 +198,6 @@ def test_names_may_have_quotes_line_ends_and_any_letters(tmp_path: Path) -> None
     tabs = 'u\t2024-03-03T20:00:00Z\t\t"Heroes"\t\t"It\'s\tme\n'
     found = read(written(tmp_path, "a.tsv", tabs))
     assert found.item_names == ('"Heroes" – "It\'s\tme',)
-
-
-def test_a_json_file_is_read_in_pieces_wherever_they_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = exports.SPOTIFY_EXTENDED.replace("First Light", "Première Lumière ✓")
-    path = written(tmp_path, "a.json", text)
-    whole = only(read(path))
-    for piece in (1, 2, 3, 7, 64, 1_000):
-        monkeypatch.setattr("bandstand_lab.histories.json_formats._PIECE", piece)
-        parts = only(read(path))
-        np.testing.assert_array_equal(parts.times, whole.times)
-        np.testing.assert_array_equal(parts.items, whole.items)
 
 
 def test_an_empty_list_beside_another_export_is_no_error(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from bandstand._util.power_laws import zipf
 from bandstand.types import Minutes
+from bandstand_lab.histories.findings import Recovery
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery
-from bandstand_lab.histories.recovery import Recovery
 from bandstand_lab.report.figures import new_figure
 
 

@@ -104,17 +104,6 @@ def test_a_forgotten_prior_would_be_noticed() -> None:
     assert mean[0] != pytest.approx(wrong, rel=1e-7)
 
 
-def test_an_unheard_listener_has_the_prior_spread() -> None:
-    before = prior(3, variance=2.0, shape=3.0, rate=5.0)
-    engine = Additive(prior=before)
-    belief = engine.fit(History.empty(2))
-    songs = Songs.of(features=[[3.0, 4.0]], elapsed=[1e9])
-    spread = engine.predict(belief, songs).standard_deviation()
-    assert spread is not None
-    # Var U = E[σ²] · variance · |z|², z = [3, 4, 1]; E[σ²] = rate / (shape − 1).
-    assert spread[0] == pytest.approx(np.sqrt(5 / 2 * 2 * 26), rel=1e-9)
-
-
 def test_before_the_first_rating_the_papers_prior_has_no_quantile() -> None:
     engine = Additive(prior=paper_prior(3))
     prediction = engine.predict(engine.fit(History.empty(2)), drawn(2, 1)[1])

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.content.comparison import Compared, Comparison
+from bandstand_lab.content.comparison import Compared, RaterComparison
 from bandstand_lab.content.validation import RaterErrors
 from bandstand_lab.paper.content import (
     STUDY,
-    below_verdict,
     is_below,
     real_jobs,
     share_at,
@@ -21,7 +20,7 @@ from bandstand_lab.paper.content import (
     validate_real,
     validate_simulated,
 )
-from bandstand_lab.report.study import Plan, Verdict
+from bandstand_lab.report.study import Plan, Verdict, verdict_on
 from bandstand_lab.statistics.paired import PairedDifference
 from tests.fixtures.lab.drawn_figures import assert_whole
 
@@ -96,10 +95,10 @@ def compared(mean: float, standard_error: float) -> Compared:
 
 def test_the_verdict_is_that_of_the_p_value_that_is_printed() -> None:
     # With 12 degrees of freedom t = 1.9 is significant one-sided, and not two-sided.
-    verdicts = [below_verdict(is_below(compared(t * 0.1, 0.1))) for t in (-3.0, -1.9, 1.9, 3.0)]
+    verdicts = [verdict_on([is_below(compared(t * 0.1, 0.1))]) for t in (-3.0, -1.9, 1.9, 3.0)]
     assert verdicts == [Verdict.HOLDS, Verdict.OPEN, Verdict.OPEN, Verdict.FAILS]
     assert compared(-0.19, 0.1).difference.p_below < 0.05 < compared(-0.19, 0.1).difference.p_value
-    assert below_verdict(is_below(None)) is Verdict.OPEN
+    assert verdict_on([is_below(None)]) is Verdict.OPEN
 
 
 @pytest.mark.parametrize(
@@ -152,8 +151,8 @@ def test_the_full_size_has_as_many_raters_as_the_paper() -> None:
     assert len({job.key for job in jobs}) == len(jobs)
 
 
-def comparison(content: float) -> Comparison:
-    return Comparison(raters=tuple(map(RaterErrors.from_json, raters(content, count=2))))
+def comparison(content: float) -> RaterComparison:
+    return RaterComparison(raters=tuple(map(RaterErrors.from_json, raters(content, count=2))))
 
 
 def test_the_share_is_found_between_worlds() -> None:

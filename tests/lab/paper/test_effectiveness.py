@@ -17,7 +17,7 @@ from bandstand_lab.paper.effectiveness import (
     QUIET_ONES,
     STUDY,
     VARIATIONAL,
-    Design,
+    EffectivenessSize,
     jobs,
 )
 from bandstand_lab.paper.variational_variants import VARIANTS
@@ -130,7 +130,7 @@ def test_the_chapter_is_whole_and_keeps_all_numbers() -> None:
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_every_radio_meets_every_listener_in_every_world_once(size: Any) -> None:
     plan = Plan(size=size)
-    design = Design.of(plan)
+    design = EffectivenessSize.of(plan)
     met = [
         (json.dumps(job.arguments["world"]), name, job.arguments["run"])
         for job in STUDY.jobs(plan)
@@ -145,7 +145,7 @@ def test_every_radio_meets_every_listener_in_every_world_once(size: Any) -> None
 
 
 def test_the_full_size_is_the_one_that_was_promised() -> None:
-    full = Design.of(Plan(size="full"))
+    full = EffectivenessSize.of(Plan(size="full"))
     assert (full.songs, full.features, full.looks) == (10_000, 91, (100, 200))
     assert full.listeners >= 20
     assert full.long_steps == 500

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from hypothesis import strategies as st
 from bandstand._util.power_laws import Line
 from bandstand_lab.paper.efficiency import (
     STUDY,
-    EfficiencyStudy,
     efficiency_findings,
+    jobs,
     line_through,
     linear_verdict,
 )
 from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Finding, Plan, Verdict
-from bandstand_lab.speed.evidence import Estimate, growth, in_order_of_time, power, ratios
+from bandstand_lab.speed.timing import Estimate
 from bandstand_lab.speed.training import LABELS, METHODS, TrainingRun, TrainingStudy, study_of
 from tests.fixtures.lab.drawn_figures import assert_whole
 
@@ -122,7 +121,7 @@ def test_planted_times_change_the_verdict(
 
 def test_a_square_root_is_told_from_a_line_by_its_exponent() -> None:
     root = planted({"variational-2": lambda n: 1e-3 * n**0.5})
-    line, exponent = line_through(root, "variational-2"), power(root, "variational-2", 400)
+    line, exponent = line_through(root, "variational-2"), root.power("variational-2", 400)
     assert line is not None
     assert line.r_squared > 0.95  # what a share of the variance cannot tell
     assert exponent is not None
@@ -169,7 +168,7 @@ def test_only_large_histories_cannot_tell_of_small_ones() -> None:
 def test_wide_intervals_leave_a_claim_open() -> None:
     study = planted({"least-squares": AS_IN_THE_PAPER["variational-2"]}, noise=0.5, rounds=3)
     assert verdicts(study)[DESCENT] in {Verdict.OPEN, Verdict.PARTLY, Verdict.FAILS}
-    answers = [each.above(1.0) for each in ratios(study, "least-squares", "variational-2").values()]
+    answers = [each.above(1.0) for each in study.ratios("least-squares", "variational-2").values()]
     assert None in answers
 
 
@@ -184,21 +183,11 @@ def test_every_finding_states_its_rule_and_its_numbers() -> None:
 @given(st.floats(-1.0, 3.0))
 def test_the_exponent_of_planted_times_is_within_its_interval(exponent: float) -> None:
     study = planted({"exact": lambda n: 1e-3 * n**exponent}, noise=1e-6)
-    estimate = growth(study, "exact")
+    estimate = study.exponent("exact")
     assert estimate is not None
     assert estimate.value == pytest.approx(exponent, abs=1e-5)
     assert estimate.low is not None
     assert estimate.low < estimate.value
-
-
-def test_methods_are_ranked_from_the_fastest_on() -> None:
-    places = in_order_of_time(planted(), 1_000)
-    assert places[0].method == "ridge"
-    assert places[0].over_faster is None
-    assert places[-1].method == "mcmc"
-    for faster, slower in pairwise(places):
-        assert slower.median > faster.median
-        assert slower.over_faster is not None
 
 
 # ── The chapter ──────────────────────────────────────────────────────────────────────────
@@ -209,7 +198,7 @@ PLAN = Plan(size="quick", seed=5)
 @pytest.fixture(scope="module")
 def real() -> dict[str, Any]:
     """Return what a small job answers, run as the frame runs it."""
-    job = EfficiencyStudy(columns=2).jobs(PLAN)[0]
+    job = jobs(PLAN, columns=2)[0]
     answer = execute((job.function, {**job.arguments, "ratings": 20, "sampler_steps": 10}))
     measured: dict[str, Any] = json.loads(answer["text"])
     return measured
@@ -242,9 +231,9 @@ def test_a_job_measures_every_method(real: dict[str, Any]) -> None:
 
 def test_the_jobs_have_names_of_their_own_and_run_alone() -> None:
     for plan in (PLAN, Plan(size="full")):
-        jobs = STUDY.jobs(plan)
-        assert len({job.key for job in jobs}) == len(jobs)
-        assert all(job.alone for job in jobs)
+        all_jobs = jobs(plan)
+        assert len({job.key for job in all_jobs}) == len(all_jobs)
+        assert all(job.alone for job in all_jobs)
     assert len(STUDY.jobs(PLAN)) < len(STUDY.jobs(Plan(size="full")))
 
 

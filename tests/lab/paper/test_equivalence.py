@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand_lab.paper.equivalence import EXACT, MCMC, STUDY, Design, regrets, step_times
+from bandstand_lab.paper.equivalence import EXACT, MCMC, STUDY, EquivalenceSize, regrets, step_times
 from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld
@@ -20,7 +20,7 @@ WORLD: dict[str, Any] = {"songs": 12, "features": 2, "scale": "entries"}
 
 def invented(*, more: float = 0.0, noise: float = 0.01, faster: float = 50.0) -> dict[str, Any]:
     """Return results of an exact radio with so much more regret, and so much faster."""
-    design = Design.of(PLAN)
+    design = EquivalenceSize.of(PLAN)
     results: dict[str, Any] = {}
     for job in STUDY.jobs(PLAN):
         if job.alone:

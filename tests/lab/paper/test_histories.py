@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bandstand.types import Minutes
-from bandstand_lab.histories import History
-from bandstand_lab.histories.document import recovery_json
-from bandstand_lab.histories.recovery import Recovery
+from bandstand_lab.histories import PlayHistory
+from bandstand_lab.histories.findings import Recovery
+from bandstand_lab.histories.words import recovery_json
 from bandstand_lab.paper.histories import (
     STUDY,
-    Person,
+    Listened,
     people,
     recovery_of,
     shuffled_within_days,
@@ -67,8 +67,8 @@ def person(
     }
 
 
-def verdicts(folder: Path, everybody: list[dict[str, Any]]) -> list[Verdict]:
-    result = {"people": everybody, "recovery": rest(None), "plays": 1, "left_out": 0}
+def verdicts(folder: Path, everyone: list[dict[str, Any]]) -> list[Verdict]:
+    result = {"people": everyone, "recovery": rest(None), "plays": 1, "left_out": 0}
     plan = Plan(size="quick", histories=(folder / "a.csv",))
     chapter = STUDY.chapter(plan, {"file-0": json.loads(json.dumps(result))})
     assert_whole(chapter)
@@ -97,7 +97,7 @@ def test_a_line_of_all_people_that_single_ones_do_not_follow_holds_partly(tmp_pa
 
 
 def flat(**changes: Any) -> dict[str, Any]:
-    """Return somebody whose plays are no line of slope -1."""
+    """Return a person whose plays are no line of slope -1."""
     return person(exponent=0.2, **changes)
 
 
@@ -132,7 +132,7 @@ def test_the_same_rests_are_more_than_chance_or_not_by_what_shuffling_shows(
         return verdicts(tmp_path, [one] * 4 + [other] * 20)[-1]
 
     assert novelty(0) is Verdict.PARTLY
-    assert novelty(1) is Verdict.OPEN  # one in five: not clear, for nobody rules out a rest
+    assert novelty(1) is Verdict.OPEN  # one in five: not clear, for none rules out a rest
 
 
 @pytest.mark.parametrize(("longest", "verdict"), [(20.0, Verdict.FAILS), (9_000.0, Verdict.OPEN)])
@@ -153,7 +153,7 @@ def test_an_interval_with_one_half_in_it_cannot_be_told(tmp_path: Path) -> None:
 def test_shuffling_within_days_keeps_the_songs_of_each_day_and_what_was_not_heard() -> None:
     rng = np.random.default_rng(3)
     played = np.where(np.arange(400) % 4 == 0, 5.0, 200.0)
-    history = History(
+    history = PlayHistory(
         name="",
         items=rng.integers(0, 50, 400),
         times=np.sort(rng.uniform(0, 10 * 86_400, 400)),
@@ -191,7 +191,7 @@ def test_a_job_keeps_numbers_and_no_names(tmp_path: Path) -> None:
     assert job.function.split(":") == [people.__module__, people.__name__]
     result = people(**job.arguments)
     assert "Secret" not in json.dumps(result, allow_nan=False)
-    (one,) = (Person.from_json(each) for each in result["people"])
+    (one,) = (Listened.from_json(each) for each in result["people"])
     assert (one.plays, one.songs) == (120, 7)
     assert one.plays_by_rank.tolist() == [18, 17, 17, 17, 17, 17, 17]
     assert one.repeat_share == pytest.approx(1 - 7 / 120)

@@ -93,7 +93,7 @@ def test_the_job_makes_a_chapter() -> None:
 
 
 def test_coarse_pieces_do_not_pass() -> None:
-    """The planted error: a single piece in place of four must be told apart."""
+    """The planted error: a single piece in place of four must be seen."""
     (job,) = STUDY.jobs(PLAN)
     one = measure_curves(recovery_times=RECOVERY_TIMES, pieces=1)
     assert STUDY.chapter(PLAN, {job.key: one}).findings[0].verdict is Verdict.FAILS

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand_lab.paper.prediction_time import STUDY, PredictionTimeStudy, accuracy_of
+from bandstand_lab.paper.prediction_time import STUDY, accuracy_of
+from bandstand_lab.paper.prediction_time import jobs as jobs_of
 from bandstand_lab.report.jobs import execute
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.speed.prediction import KEPT, LABELS, MOMENTS, SAMPLED, SEARCHED, SOLVED
@@ -21,7 +22,7 @@ SLOWER, SAMPLING, PRODCLIN, LARGE = range(4)
 
 
 def planted(changes: dict[str, float] | None = None, *, error: float = 1e-12) -> dict[str, Any]:
-    """Return results in which each contender takes so many microseconds a song."""
+    """Return results in which each contender takes some microseconds a song."""
     micro = {
         "random": 0.01,
         "linucb-c": 1.0,
@@ -127,7 +128,7 @@ def test_tables_and_data_are_whole(chapter: Chapter) -> None:
 
 
 def test_jobs_run_as_the_frame_runs_them() -> None:
-    jobs = PredictionTimeStudy(columns=2).jobs(PLAN)
+    jobs = jobs_of(PLAN, columns=2)
     assert len({job.key for job in jobs}) == len(jobs)
     assert all(job.alone for job in jobs)
     time = next(job for job in jobs if job.key.startswith("time"))

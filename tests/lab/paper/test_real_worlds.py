@@ -10,8 +10,7 @@ import pytest
 from bandstand_lab.paper.real_worlds import EXACT, GREEDY, RANDOM, STUDY, play
 from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.experiment import run_one
-from bandstand_lab.simulation.tables import read_feature_table
-from bandstand_lab.simulation.worlds import TableWorld
+from bandstand_lab.simulation.worlds import TableWorld, read_feature_table
 from tests.fixtures.lab.drawn_figures import assert_whole
 
 if TYPE_CHECKING:

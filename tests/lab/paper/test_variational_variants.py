@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, Songs
 from bandstand_lab.paper import variational_variants as variants
-from bandstand_lab.paper.effectiveness import play, trace_of
+from bandstand_lab.paper.effectiveness import play
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.worlds import GaussianWorld
 
@@ -55,17 +56,16 @@ def test_the_best_of_several_searches_is_no_lower_than_one(count: int) -> None:
 
 @pytest.mark.parametrize("name", list(variants.VARIANTS))
 def test_a_variant_plays_and_starts_like_every_other_radio(name: str) -> None:
-    changed = trace_of(WORLD, name, run=0, seed=2, steps=6)
+    found = play(world=asdict(WORLD), algorithms=[name], run=0, seed=2, steps=6)
     unchanged = run_one(WORLD, variants.BASE, run=0, seed=2, steps=6)
-    assert changed.rows[0] == unchanged.rows[0]
-    assert changed.ratings[0] == unchanged.ratings[0]
-    assert np.isfinite(changed.regret).all()
+    assert found[name]["regret"][0] == unchanged.regret[0]
+    assert np.isfinite(found[name]["regret"]).all()
 
 
 def test_an_algorithm_of_the_registry_is_run_as_everywhere_else() -> None:
-    ours = trace_of(WORLD, "greedy-cn", run=1, seed=2, steps=5)
+    ours = play(world=asdict(WORLD), algorithms=["greedy-cn"], run=1, seed=2, steps=5)
     theirs = run_one(WORLD, "greedy-cn", run=1, seed=2, steps=5)
-    np.testing.assert_array_equal(ours.rows, theirs.rows)
+    np.testing.assert_array_equal(ours["greedy-cn"]["regret"], theirs.regret)
 
 
 def share_below(level: float, *, asked: float | None = None) -> float:

@@ -72,7 +72,7 @@ def distance(one: str, other: str) -> float:
 
 
 def alike(looks: dict[str, Look]) -> list[tuple[str, str]]:
-    """Return the pairs that somebody may take for each other."""
+    """Return the pairs that a reader may take for each other."""
     return [
         (one, other)
         for (one, first), (other, second) in combinations(looks.items(), 2)

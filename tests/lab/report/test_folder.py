@@ -1,4 +1,4 @@
-"""A folder belongs to one size, one seed and one process, and never to somebody else's files."""
+"""A folder belongs to one size, one seed and one process, and never to other files."""
 
 from __future__ import annotations
 
@@ -69,20 +69,20 @@ def test_another_size_or_seed_is_refused(tmp_path: Path, other: Plan, said: str)
 
 
 def test_other_data_are_taken_and_written_down(tmp_path: Path, data: Path) -> None:
-    def told() -> list[str]:
+    def kept() -> list[str]:
         plan = json.loads((tmp_path / "out" / "work" / "plan.json").read_bytes())
         assert (plan["size"], plan["seed"]) == ("quick", 3)
         return list(plan["histories"])
 
     plan = replace(PLAN, histories=(data,))
     claim(tmp_path / "out", plan)
-    first = told()
+    first = kept()
     data.write_text("item\nb\n", encoding="utf-8")
     claim(tmp_path / "out", plan)
-    assert len(told()) == 1
-    assert told() != first
+    assert len(kept()) == 1
+    assert kept() != first
     claim(tmp_path / "out")
-    assert told() == []
+    assert kept() == []
 
 
 def test_data_may_move(tmp_path: Path, data: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.report.folder import Folder
+from bandstand_lab.report.folder import ReportFolder
 from bandstand_lab.report.jobs import StudyJob, execute, fingerprint, kept, run_jobs
 from bandstand_lab.report.study import Job
 from tests.fixtures.child_processes import started
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    return Folder(path=tmp_path / "out", digests={})
+def folder(tmp_path: Path) -> ReportFolder:
+    return ReportFolder(path=tmp_path / "out", digests={})
 
 
 def of_study(*jobs: Job) -> list[StudyJob]:
     return [StudyJob(study="study", job=each) for each in jobs]
 
 
-def result(folder: Folder, each: StudyJob) -> Any:
+def result(folder: ReportFolder, each: StudyJob) -> Any:
     found = kept(each, folder)
     assert found is not None
     return found.result
@@ -43,7 +43,7 @@ def calls(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_every_job_has_its_result(folder: Folder, workers: int) -> None:
+def test_every_job_has_its_result(folder: ReportFolder, workers: int) -> None:
     jobs = of_study(*(job(f"n{n}", "mean_of_draws", seed=1, count=n) for n in (3, 5, 9)))
     seen: list[tuple[int, int]] = []
     assert run_jobs(jobs, folder, workers=workers, on_done=lambda *both: seen.append(both)) == []
@@ -51,18 +51,18 @@ def test_every_job_has_its_result(folder: Folder, workers: int) -> None:
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_no_jobs_are_done_at_once(folder: Folder) -> None:
+def test_no_jobs_are_done_at_once(folder: ReportFolder) -> None:
     assert run_jobs([], folder) == []
 
 
-def test_what_is_there_is_not_computed_again(folder: Folder, tmp_path: Path) -> None:
+def test_what_is_there_is_not_computed_again(folder: ReportFolder, tmp_path: Path) -> None:
     jobs = of_study(*(job(name, "noted", folder=str(tmp_path), name=name) for name in "ab"))
     run_jobs(jobs[:1], folder)
     run_jobs(jobs, folder, workers=1)
     assert calls(tmp_path) == ["begin a", "end a", "begin b", "end b"]
 
 
-def test_another_argument_is_another_result(folder: Folder) -> None:
+def test_another_argument_is_another_result(folder: ReportFolder) -> None:
     few = of_study(job("n", "mean_of_draws", seed=1, count=3))
     many = of_study(job("n", "mean_of_draws", seed=1, count=30))
     run_jobs(few, folder)
@@ -72,7 +72,7 @@ def test_another_argument_is_another_result(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"fingerprint": 1}', b"\xff", b"1"])
-def test_a_file_that_is_no_result_is_computed_again(folder: Folder, content: bytes) -> None:
+def test_a_file_that_is_no_result_is_computed_again(folder: ReportFolder, content: bytes) -> None:
     jobs = of_study(job("n", "mean_of_draws", seed=1, count=3))
     run_jobs(jobs, folder)
     expected = result(folder, jobs[0])
@@ -83,7 +83,7 @@ def test_a_file_that_is_no_result_is_computed_again(folder: Folder, content: byt
     assert result(folder, jobs[0]) == expected
 
 
-def test_a_torn_result_is_computed_again_wherever_it_ends(folder: Folder) -> None:
+def test_a_torn_result_is_computed_again_wherever_it_ends(folder: ReportFolder) -> None:
     jobs = of_study(job("n", "mean_of_draws", seed=1, count=3))
     run_jobs(jobs, folder)
     place = folder.result("study", "n")
@@ -94,7 +94,7 @@ def test_a_torn_result_is_computed_again_wherever_it_ends(folder: Folder) -> Non
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_one_that_fails_leaves_the_others_alone(folder: Folder, workers: int) -> None:
+def test_one_that_fails_leaves_the_others_alone(folder: ReportFolder, workers: int) -> None:
     jobs = of_study(
         job("bad", "failing", reason="no <luck>"),
         job("refused", "refusing", file="plays.csv"),
@@ -115,7 +115,7 @@ def test_one_that_fails_leaves_the_others_alone(folder: Folder, workers: int) ->
     assert "in failing" in trace.read_text(encoding="utf-8")
 
 
-def test_one_that_failed_is_tried_again(folder: Folder, tmp_path: Path) -> None:
+def test_one_that_failed_is_tried_again(folder: ReportFolder, tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     jobs = of_study(job("size", "size_of", file=str(data)))
     assert len(run_jobs(jobs, folder)) == 1
@@ -125,7 +125,7 @@ def test_one_that_failed_is_tried_again(folder: Folder, tmp_path: Path) -> None:
     assert [path.name for path in (folder.path / "work" / "study").iterdir()] == ["size.json"]
 
 
-def test_one_whose_process_is_killed_leaves_the_others_alone(folder: Folder) -> None:
+def test_one_whose_process_is_killed_leaves_the_others_alone(folder: ReportFolder) -> None:
     jobs = of_study(
         *(job(f"n{n}", "mean_of_draws", seed=1, count=n, seconds=0.05) for n in range(3, 7)),
         job("dying", "dying"),
@@ -138,7 +138,7 @@ def test_one_whose_process_is_killed_leaves_the_others_alone(folder: Folder) -> 
     assert all(kept(each, folder) is not None for each in jobs if each.job.key != "dying")
 
 
-def test_what_measures_time_runs_by_itself(folder: Folder, tmp_path: Path) -> None:
+def test_what_measures_time_runs_by_itself(folder: ReportFolder, tmp_path: Path) -> None:
     place = str(tmp_path)
     jobs = of_study(
         *(job(f"n{n}", "noted", folder=place, name=f"n{n}", seconds=0.05) for n in range(3)),
@@ -149,7 +149,7 @@ def test_what_measures_time_runs_by_itself(folder: Folder, tmp_path: Path) -> No
 
 
 def test_what_measures_time_has_a_fresh_process_with_one_thread(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
+    folder: ReportFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     jobs = of_study(*(job(key, "threads", alone=True) for key in "ab"))
@@ -159,13 +159,13 @@ def test_what_measures_time_has_a_fresh_process_with_one_thread(
     assert len({os.getpid(), *(each["process"] for each in found)}) == 3
 
 
-def test_what_a_job_prints_is_none_of_its_result(folder: Folder) -> None:
+def test_what_a_job_prints_is_none_of_its_result(folder: ReportFolder) -> None:
     jobs = of_study(job("chat", "chatting", alone=True, text="{}"))
     assert run_jobs(jobs, folder) == []
     assert result(folder, jobs[0]) == "{}"
 
 
-def test_the_longest_begin_first(folder: Folder, tmp_path: Path) -> None:
+def test_the_longest_begin_first(folder: ReportFolder, tmp_path: Path) -> None:
     names = ("random", "bayes-ucb-cn-x", "bayes-ucb-cn-v", "bayes-ucb-cn", "linucb-c")
     jobs = [job(name, "noted", folder=str(tmp_path), name=name) for name in names]
     run_jobs(of_study(*jobs), folder, workers=1)
@@ -226,7 +226,7 @@ def test_a_key_that_is_no_name_of_a_file_is_refused(key: str) -> None:
         of_study(job(key, "threads"))
 
 
-def test_the_record_says_how_it_was_made(folder: Folder) -> None:
+def test_the_record_says_how_it_was_made(folder: ReportFolder) -> None:
     run_jobs(of_study(job("n", "mean_of_draws", seed=1, count=3)), folder)
     record = json.loads(folder.result("study", "n").read_bytes())
     assert record["arguments"] == {"seed": 1, "count": 3}
@@ -239,7 +239,7 @@ def test_a_result_is_the_same_in_any_process() -> None:
     assert execute((name, arguments))["text"] == execute((name, arguments))["text"]
 
 
-def test_a_cluster_does_the_same(folder: Folder) -> None:
+def test_a_cluster_does_the_same(folder: ReportFolder) -> None:
     jobs = of_study(
         *(Job(key=f"n{n}", function="builtins:dict", arguments={"n": n}) for n in range(4)),
         Job(key="absent", function="builtins:nothing", arguments={}),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bandstand_lab.report.page import (
-    Report,
+    ReproductionReport,
     StudyTime,
     Written,
     chapter_html,
@@ -35,7 +35,9 @@ EVIL = '<script>alert("1")</script><img src=x onerror=alert(1)> & \' `</code><sc
 LONG = f"plain `code` and {'more ' * 10}words"  # as EVIL is, which changes how cells are set
 
 
-def report(text: str = "plain", verdicts: tuple[Verdict, ...] = tuple(Verdict)) -> Report:
+def report(
+    text: str = "plain", verdicts: tuple[Verdict, ...] = tuple(Verdict)
+) -> ReproductionReport:
     """Return a report in which `text` is in every place that takes words."""
     chapter = Chapter(
         introduction=text,
@@ -55,7 +57,7 @@ def report(text: str = "plain", verdicts: tuple[Verdict, ...] = tuple(Verdict)) 
         files=(f"data/study/{file_name_of(text)}.csv",),
         problems=(text,),
     )
-    return Report(
+    return ReproductionReport(
         plan=Plan(size="quick", seed=2, histories=(Path(text.replace("/", "")),)),
         chapters=(written,),
         absent=(text,),
@@ -171,7 +173,7 @@ def test_a_picture_has_words_for_those_who_do_not_see_it() -> None:
 
 
 def test_a_report_without_chapters_is_a_page_too() -> None:
-    empty = Report(
+    empty = ReproductionReport(
         plan=Plan(size="full"), chapters=(), absent=(), machine={}, times=(), finished=""
     )
     text = page(empty).decode()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
-from bandstand_lab.report.command import reproduce
+from bandstand_lab.paper.reproduce import reproduce
 from bandstand_lab.report.study import Chapter, Finding, Plan, Study, Table, Verdict
-from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
+from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
 from tests.fixtures.web.chromium import browser
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SIZES = [(1440, 900), (390, 844), (320, 640)]
 EVIL = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
 
 
-def wide_study() -> Jobs:
+def wide_study() -> Study:
     """Return a study with what does not fit on a phone, and words that want to be a script."""
     finding = Finding(
         paper=f"Unbreakable {'x' * 90} words {EVIL}",
@@ -36,14 +36,14 @@ def wide_study() -> Jobs:
         rows=tuple(tuple(float(row * place) for place in range(12)) for row in range(30)),
     )
     chapter = Chapter(introduction="Is it?", method=EVIL, findings=(finding,), tables=(table,))
-    return Jobs(name="wide", title="Wide", given=chapter, asked=(job("a", "chatting", text="a"),))
+    return study_of_jobs(job("a", "chatting", text="a"), name="wide", title="Wide", given=chapter)
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("out") / "a report"
-    bad = Jobs(name="bad", title="Bad", asked=(job("f", "failing", reason=EVIL),))
-    studies: list[Study] = [SmallStudy(), wide_study(), bad]
+    bad = study_of_jobs(job("f", "failing", reason=EVIL), name="bad", title="Bad")
+    studies = [small_study(), wide_study(), bad]
     reproduce(out, Plan(size="quick"), studies, workers=1)
     return (out / "index.html").as_uri()
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.clock import EVERYDAY, Clock
+from bandstand_lab.simulation.session import EVERYDAY, Clock
 
 clocks = st.builds(
     Clock,

@@ -15,10 +15,14 @@ from scipy import stats
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
-from bandstand_lab.simulation.clock import EVERYDAY, Clock
-from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment, run_one
+from bandstand_lab.simulation.experiment import (
+    Experiment,
+    ExperimentResult,
+    run_experiment,
+    run_one,
+)
 from bandstand_lab.simulation.listener import SimulatedListener
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.session import EVERYDAY, Clock
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
 from tests.fixtures.music.dask_cluster import cluster
 
@@ -51,9 +55,9 @@ class KnownWorld:
         return {"kind": "known", "songs": len(self.likings)}
 
 
-def shown(outcome: Outcome) -> str:
+def shown(outcome: ExperimentResult) -> str:
     """Return everything that happened, to the last bit; not how long it took."""
-    traces = [trace.as_json(times=False) for each in outcome.traces.values() for trace in each]
+    traces = [trace.as_json() for each in outcome.traces.values() for trace in each]
     return json.dumps(traces)
 
 
@@ -120,7 +124,8 @@ def test_random_songs_miss_the_mean_distance_to_the_best() -> None:
     likings = np.random.default_rng(3).exponential(size=5_000)
     # So quick to recover that even a song of the song before is new.
     world = KnownWorld(likings=tuple(likings.tolist()), recovery_time=0.01)
-    missed = run_one(world, "random", run=0, seed=2, steps=400).shortfall
+    trace = run_one(world, "random", run=0, seed=2, steps=400)
+    missed = trace.best - trace.expected
     best = likings.max()
     assert stats.ttest_1samp(missed, best - likings.mean()).pvalue > FAILURE_RATE
     # Planted error: the middle song instead of the mean.
@@ -148,7 +153,6 @@ def test_regret_never_falls(
     )
     trace = run_one(world, algorithm, run=run, seed=seed, steps=12)
     assert len(trace) == 12
-    assert (trace.shortfall >= 0).all()
     assert (np.diff(trace.regret, prepend=0.0) >= 0).all()
     assert ((trace.rows >= 0) & (trace.rows < songs)).all()
     assert ((trace.elapsed >= 0) & (trace.elapsed <= MONTH)).all()
@@ -169,16 +173,7 @@ def test_a_run_does_not_depend_on_the_runs_beside_it() -> None:
     together = run_experiment(Experiment(world=SMALL, algorithms=QUICK, runs=3, steps=8, seed=4))
     alone = run_one(SMALL, "thompson-cn-x", run=2, seed=4, steps=8)
     kept = together.traces["thompson-cn-x"][2]
-    assert kept.as_json(times=False) == alone.as_json(times=False)
-
-
-def test_a_trace_comes_back_from_json() -> None:
-    trace = run_one(SMALL, "thompson-cn-x", run=3, seed=5, steps=9)
-    again = Trace.from_json(json.loads(json.dumps(trace.as_json())))
-    assert again.as_json() == trace.as_json()
-    without = Trace.from_json(trace.as_json(times=False))
-    assert without.regret.tolist() == trace.regret.tolist()
-    assert without.learn_seconds.tolist() == [0.0] * 9
+    assert kept.as_json() == alone.as_json()
 
 
 # ── Common random numbers ────────────────────────────────────────────────────────────────
@@ -237,7 +232,7 @@ def test_workers_and_clusters_change_nothing_to_the_last_bit() -> None:
     assert shown(run_experiment(other)) != alone
 
 
-def test_whoever_wants_to_know_hears_of_every_task() -> None:
+def test_the_progress_counts_every_task() -> None:
     heard: list[tuple[int, int]] = []
     experiment = Experiment(world=SMALL, algorithms=("random", "linucb-c"), runs=2, steps=2)
     run_experiment(experiment, on_done=lambda done, total: heard.append((done, total)))
@@ -246,9 +241,9 @@ def test_whoever_wants_to_know_hears_of_every_task() -> None:
 
 def test_tasks_are_all_runs_of_all_algorithms() -> None:
     experiment = Experiment(world=SMALL, algorithms=("random", "linucb-c"), runs=2, steps=2, seed=3)
-    named = [(task.run, task.algorithm) for task in experiment.tasks]
+    named = [(task["run"], task["algorithm"]) for task in experiment.tasks]
     assert named == [(0, "random"), (0, "linucb-c"), (1, "random"), (1, "linucb-c")]
-    assert {(task.seed, task.steps) for task in experiment.tasks} == {(3, 2)}
+    assert {(task["seed"], task["steps"]) for task in experiment.tasks} == {(3, 2)}
 
 
 # ── What is refused ──────────────────────────────────────────────────────────────────────
@@ -284,21 +279,4 @@ def test_runs_that_cannot_be_paired_are_no_outcome() -> None:
     traces = [run_one(SMALL, name, run=0, seed=0, steps=2) for name in ("random", "linucb-c")]
     longer = run_one(SMALL, "linucb-c", run=1, seed=0, steps=2)
     with pytest.raises(InvalidInputError, match="the same runs of the same length"):
-        Outcome.of([*traces, longer])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rows": None}, "a trace must have a name, a run and its steps"),
-        ({"best": [1.0]}, "one number per step in each list"),
-        ({"run": "first"}, "a trace must have a name, a run and its steps"),
-    ],
-)
-def test_what_is_no_trace_is_refused(changes: dict[str, Any], message: str) -> None:
-    document = run_one(SMALL, "random", run=0, seed=0, steps=3).as_json()
-    with pytest.raises(InvalidInputError, match=message):
-        Trace.from_json({**document, **changes})
-    del document["ratings"]
-    with pytest.raises(InvalidInputError, match="ratings"):
-        Trace.from_json(document)
+        ExperimentResult.of([*traces, longer])

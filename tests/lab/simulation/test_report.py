@@ -1,4 +1,4 @@
-"""What is told of an experiment: by hand where that is possible, and where there is nothing."""
+"""The report of an experiment: by hand where that is possible, and where there is nothing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scipy import stats
 
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
-from bandstand_lab.simulation.experiment import Experiment, Outcome, run_experiment
+from bandstand_lab.simulation.experiment import Experiment, ExperimentResult, run_experiment
 from bandstand_lab.simulation.plot import draw, headline, picture
-from bandstand_lab.simulation.report import Report, default_steps, print_report
-from bandstand_lab.simulation.trace import Trace
+from bandstand_lab.simulation.report import ExperimentReport, default_steps, print_report
+from bandstand_lab.simulation.session import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def trace(algorithm: str, run: int, shortfall: Sequence[float]) -> Trace:
     )
 
 
-def report_of(shortfalls: dict[str, list[list[float]]], **settings: Any) -> Report:
+def report_of(shortfalls: dict[str, list[list[float]]], **settings: Any) -> ExperimentReport:
     """Return the report of an experiment in which that was missed in each run and step."""
     traces = [
         trace(name, run, each) for name, runs in shortfalls.items() for run, each in enumerate(runs)
@@ -51,7 +51,7 @@ def report_of(shortfalls: dict[str, list[list[float]]], **settings: Any) -> Repo
     experiment = Experiment(
         world=WORLD, algorithms=tuple(shortfalls), runs=len(lengths), steps=len(lengths[0])
     )
-    return Report.of(experiment, Outcome.of(traces), **settings)
+    return ExperimentReport.of(experiment, ExperimentResult.of(traces), **settings)
 
 
 HAND = {
@@ -60,7 +60,7 @@ HAND = {
 }
 
 
-def printed(report: Report) -> str:
+def printed(report: ExperimentReport) -> str:
     screen = Console(file=io.StringIO(), width=120)
     print_report(report, screen)
     assert isinstance(screen.file, io.StringIO)
@@ -184,7 +184,7 @@ def test_the_headline_has_the_least_regret() -> None:
     )
 
 
-def test_the_figure_has_a_second_panel_where_there_is_somebody_to_compare_with() -> None:
+def test_the_figure_has_a_second_panel_where_there_is_another_to_compare_with() -> None:
     assert len(draw(report_of(HAND)).axes) == 2
     assert len(draw(report_of({"random": HAND["random"]})).axes) == 1
 
@@ -192,12 +192,13 @@ def test_the_figure_has_a_second_panel_where_there_is_somebody_to_compare_with()
 def test_the_json_holds_every_run() -> None:
     experiment = Experiment(world=WORLD, algorithms=("random", "linucb-c"), runs=3, steps=5)
     outcome = run_experiment(experiment)
-    document = json.loads(json.dumps(Report.of(experiment, outcome).as_json(), allow_nan=False))
-    runs = [Trace.from_json(each) for each in document["runs"]]
-    again = Outcome.of(runs)
+    report = ExperimentReport.of(experiment, outcome)
+    document = json.loads(json.dumps(report.as_json(), allow_nan=False))
     for name in experiment.algorithms:
-        assert again.regret(name).tolist() == outcome.regret(name).tolist()
+        runs = [each for each in document["runs"] if each["algorithm"] == name]
+        regret = [np.cumsum(np.subtract(each["best"], each["expected"])) for each in runs]
+        assert np.array(regret).tolist() == outcome.regret(name).tolist()
         np.testing.assert_allclose(
-            document["curves"][name]["mean"], again.regret(name).mean(axis=0), rtol=1e-12
+            document["curves"][name]["mean"], np.mean(regret, axis=0), rtol=1e-12
         )
     assert document["experiment"]["world"] == WORLD.describe()

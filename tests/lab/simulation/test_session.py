@@ -1,8 +1,7 @@
-"""One radio and one listener: regret, common random numbers, and what the radio is told."""
+"""One radio and one listener: regret, common random numbers, and what the radio learns."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,27 +10,13 @@ import pytest
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
-from bandstand_lab.simulation.clock import EVERYDAY, Clock
-from bandstand_lab.simulation.session import Step, follow
+from bandstand_lab.simulation.session import EVERYDAY, Clock, Step, follow
 from tests.fixtures.lab.worlds import paper_world, star_world
 
 
 def steps_of(algorithm: str = "bayes-ucb-cn-x", *, steps: int = 25, seed: int = 0) -> list[Step]:
     radio, listener = paper_world(seed, algorithm=algorithm)
     return list(follow(radio, listener, steps=steps, seed=seed))
-
-
-def test_the_regret_is_the_sum_of_what_was_missed() -> None:
-    steps = steps_of()
-    missed = [step.shortfall for step in steps]
-    assert min(missed) >= 0
-    np.testing.assert_allclose([step.regret for step in steps], np.cumsum(missed))
-
-
-def test_the_best_song_has_no_shortfall() -> None:
-    """A catalogue of one song leaves nothing to be missed."""
-    radio, listener = paper_world(songs=1)
-    assert [step.regret for step in follow(radio, listener, steps=5)] == [0.0] * 5
 
 
 def test_the_radio_learns_each_answer_and_nothing_else() -> None:
@@ -44,39 +29,14 @@ def test_the_radio_learns_each_answer_and_nothing_else() -> None:
 def test_a_song_is_as_new_as_the_clock_says() -> None:
     radio, listener = paper_world(songs=3)
     heard: dict[int, float] = {}
-    for step in follow(radio, listener, steps=30):
-        since = MONTH if step.row not in heard else (step.moment - heard[step.row]) / 60
-        assert step.elapsed == pytest.approx(since)
-        heard[step.row] = step.moment
+    for number, step in enumerate(follow(radio, listener, steps=30), 1):
+        now = Clock().moment(number) / 60
+        assert step.elapsed == pytest.approx(now - heard[step.row] if step.row in heard else MONTH)
+        heard[step.row] = now
     assert len(heard) == 3
 
 
-def test_songs_are_named_by_their_ids() -> None:
-    radio, listener = paper_world(songs=3)
-    named = Recommender(features=radio.model.song_features.features, raw=True, ids=["a", "b", "c"])
-    for step in follow(named, listener, steps=5):
-        assert step.song == "abc"[step.row]
-
-
-def test_steps_and_moments_follow_the_clock() -> None:
-    clock = Clock(song_seconds=10.0, songs_per_session=2, pause_seconds=100.0)
-    radio, listener = paper_world()
-    steps = list(follow(radio, listener, steps=4, clock=clock))
-    assert [step.number for step in steps] == [1, 2, 3, 4]
-    assert [step.moment for step in steps] == [0.0, 10.0, 120.0, 130.0]
-
-
 # ── Common random numbers ────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("algorithm", ["random", "greedy-cn-x", "linucb-c", "thompson-cn-x"])
-def test_every_algorithm_meets_the_same_noise(algorithm: str) -> None:
-    ours, theirs = steps_of(), steps_of(algorithm)
-    np.testing.assert_allclose(
-        [step.rating - step.expected_rating for step in ours],
-        [step.rating - step.expected_rating for step in theirs],
-        atol=1e-12,
-    )
 
 
 def test_the_same_seed_gives_the_same_session() -> None:
@@ -88,7 +48,7 @@ def test_other_seeds_and_other_listeners_have_other_noise() -> None:
     for seed, number in ((0, 0), (0, 1), (1, 0)):
         radio, listener = paper_world()
         (step,) = follow(radio, listener, steps=1, seed=seed, number=number)
-        noises.append(step.rating - step.expected_rating)
+        noises.append(step.rating - step.expected)
     assert len(set(noises)) == 3
 
 
@@ -104,13 +64,8 @@ def test_sessions_that_run_alongside_do_not_disturb_each_other() -> None:
 
 def test_a_session_can_be_continued() -> None:
     radio, listener = paper_world()
-    first = list(follow(radio, listener, steps=10))
-    second = list(follow(radio, listener, steps=15))
-    whole = steps_of()
-    assert first == whole[:10]
-    for part, full in zip(second, whole[10:], strict=True):
-        assert part.regret + first[-1].regret == pytest.approx(full.regret)
-        assert replace(part, regret=full.regret) == full
+    parts = [step for steps in (10, 15) for step in follow(radio, listener, steps=steps)]
+    assert parts == steps_of()
 
 
 # ── What comes of it ─────────────────────────────────────────────────────────────────────
@@ -119,7 +74,8 @@ def test_a_session_can_be_continued() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_default_algorithm_has_much_less_regret_than_random_songs(seed: int) -> None:
     regrets = [
-        steps_of(name, steps=60, seed=seed)[-1].regret for name in ("bayes-ucb-cn-x", "random")
+        sum(step.best - step.expected for step in steps_of(name, steps=60, seed=seed))
+        for name in ("bayes-ucb-cn-x", "random")
     ]
     assert regrets[0] < 0.6 * regrets[1]
 

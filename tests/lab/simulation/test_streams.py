@@ -10,7 +10,7 @@ import pytest
 
 from bandstand.core.listener_model import randomness
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.streams import radio_seed, stream
+from bandstand_lab.simulation.session import radio_seed, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.simulation.tables import read_feature_table, read_tastes
-from bandstand_lab.simulation.worlds import TasteWorld
+from bandstand_lab.simulation.worlds import TasteWorld, read_feature_table, read_tastes
 
 if TYPE_CHECKING:
     from pathlib import Path

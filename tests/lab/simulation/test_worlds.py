@@ -1,4 +1,4 @@
-"""Worlds: what they draw, from what, and how often anew."""
+"""Worlds: what they draw, from what, and how often."""
 
 from __future__ import annotations
 

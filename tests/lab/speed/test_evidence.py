@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import bdtrc
 
-from bandstand_lab.report.study import Verdict
-from bandstand_lab.speed.evidence import Estimate, geometric_mean, power_of, span, verdict_on
-from bandstand_lab.speed.timing import Spread
+from bandstand_lab.report.study import Verdict, verdict_on
+from bandstand_lab.speed.timing import Estimate, Spread, geometric_mean, power_of, span
 
 FAILURE_RATE = 2e-4
 
@@ -45,9 +44,9 @@ def test_a_power_with_a_fixed_cost_is_found(exponent: float, fixed: float, seed:
 
 
 def share_not_linear(exponent: float) -> float:
-    """Return how often times of 50 s plus a power of N, with 5 % of noise, are told from a line."""
+    """Return how often times of 50 s plus a power of N, with 5 % of noise, differ from a line."""
     rng = np.random.default_rng(5)
-    told = 0
+    differing = 0
     for _ in range(100):
         times = {
             n: Spread(
@@ -59,8 +58,8 @@ def share_not_linear(exponent: float) -> float:
         }
         found = power_of(times)
         assert found is not None
-        told += found.above(1.0) is not None
-    return told / 100
+        differing += found.above(1.0) is not None
+    return differing / 100
 
 
 def test_a_straight_line_is_seldom_taken_for_another_power_and_a_root_often() -> None:

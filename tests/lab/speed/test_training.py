@@ -14,6 +14,8 @@ from bandstand_lab.speed.training import (
     ITERATIONS,
     LABELS,
     METHODS,
+    PAPER,
+    STARS,
     TrainingStudy,
     TrainingTime,
     converged,
@@ -21,7 +23,6 @@ from bandstand_lab.speed.training import (
     learners,
     measure_training,
 )
-from bandstand_lab.speed.world import PAPER, STARS
 
 SIZES = (20, 40)
 COLUMNS = 3

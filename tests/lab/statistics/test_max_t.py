@@ -138,7 +138,7 @@ def test_the_level_holds_where_people_leave() -> None:
 
 
 def test_without_the_ties_there_would_be_too_many_false_alarms() -> None:
-    """The twin: whoever counts only flips that are more extreme errs on the wrong side."""
+    """The twin: counting only flips that are more extreme errs on the wrong side."""
     differences = np.ones((5, 1))
 
     def without_ties(flipped: Matrix) -> float:
@@ -207,7 +207,7 @@ def test_neither_order_nor_unit_nor_direction_matters(
 
 @pytest.mark.parametrize("all_flips_up_to", [12, 0])
 def test_many_equal_tests_cost_nothing(all_flips_up_to: int) -> None:
-    """So many that not all flips of all tests are held at once."""
+    """Too many for all flips of all tests are held at once."""
     column = walks(12, 1, seed=4) + 1.0
     alone, many = (
         max_t(

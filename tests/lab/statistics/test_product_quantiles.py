@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.model import product_normal
 from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
-from bandstand_lab.statistics.product_quantiles import monte_carlo_quantile, quadrature_quantile
+from bandstand_lab.speed.prediction import monte_carlo_quantile, quadrature_quantile
 
 # A right Monte Carlo quantile is further off than the test allows about once in a million seeds.
 FAILURE_RATE: Final = 1e-6
@@ -74,6 +74,6 @@ def test_monte_carlo_takes_songs_in_portions_that_do_not_show(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     means, deviations = np.array([[1.0] * 7, [2.0] * 7]), np.zeros((2, 7))
-    monkeypatch.setattr("bandstand_lab.statistics.product_quantiles._TABLE", 20)
+    monkeypatch.setattr("bandstand_lab.speed.prediction._TABLE", 20)
     found = monte_carlo_quantile(0.5, means, deviations, 10, np.random.default_rng(1))
     assert found.tolist() == [2.0] * 7

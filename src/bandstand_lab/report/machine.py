@@ -1,15 +1,21 @@
-"""On what something was measured."""
+"""The computer that measures: versions, processor, load, and one thread for linear algebra."""
 
 from __future__ import annotations
 
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.speed.timing import THREAD_VARIABLES
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_THREAD_VARIABLES: Final = (
+    *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+)
 
 
 def machine() -> dict[str, Any]:
@@ -24,7 +30,7 @@ def machine() -> dict[str, Any]:
         "processor": platform.machine(),
         "cores": os.cpu_count(),
         "load_at_the_end": [round(value, 2) for value in load],
-        "threads": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+        "threads": {name: os.environ.get(name) for name in _THREAD_VARIABLES},
     }
 
 
@@ -33,3 +39,8 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:  # run from a source tree
         return None
+
+
+def pinned_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment with one thread for linear algebra."""
+    return {**environment, **dict.fromkeys(_THREAD_VARIABLES, "1")}

@@ -1,8 +1,8 @@
-"""Listening histories from files.
+"""Files that may hold a listening history, as streams of bytes.
 
 The format of a file is found by its first bytes, not by its name: plain, compressed with gzip, or
-an archive (ZIP). Nothing is unpacked to the disk and no file is held in memory as a whole; a file
-that unpacks to far more than any history could is refused.
+an archive (ZIP). Nothing is unpacked to the disk; a file that unpacks to far more than any
+history could is refused. Errors name the file.
 """
 
 from __future__ import annotations
@@ -11,24 +11,16 @@ import gzip
 import io
 import os
 import re
-import time
 import zipfile
 import zlib
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.histories.collector import Collector, merged
-from bandstand_lab.histories.json_formats import read_entries
-from bandstand_lab.histories.positions import printable, refusal
-from bandstand_lab.histories.tables import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from os import PathLike
-
-    from bandstand_lab.histories.values import Histories
+    from collections.abc import Iterator
+    from pathlib import Path
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -143,44 +135,20 @@ class _Guard(io.RawIOBase):
         return count
 
 
-_JSON: Final = (b"[", b"{")
-_MARKS: Final = b"\xef\xbb\xbf \t\r\n"  # a byte order mark, and space
+def refusal(source: str, where: str | None, what: str) -> InvalidInputError:
+    """Return an error that names the file, the line or entry if there is one, and what is wrong.
 
-
-def read(
-    paths: Sequence[PathLike[str] | str],
-    *,
-    apart: bool = False,
-    now: float | None = None,
-    on_file: Callable[[str], None] = lambda _: None,
-) -> Histories:
-    """Return the histories in the files, each play once.
-
-    Files without a name are of one listener; with `apart`, every file is of another. Plays after
-    `now` (epoch seconds; by default the clock's) are left out. An error names the file and the
-    line or entry.
+    >>> str(refusal("plays.csv", "line 3", "a time must not be negative, got '-1'"))
+    "plays.csv line 3: a time must not be negative, got '-1'"
     """
-    collector = Collector(apart=apart)
-    latest = time.time() if now is None else now
-    for path in paths:
-        is_history = False
-        for document in documents(Path(path)):
-            on_file(document.name)
-            if _read_document(document, collector, now=latest):
-                is_history = True
-            else:
-                collector.ignored.append(document.name)
-        if not is_history:
-            msg = f"{path}: expected an archive with a listening history, got none in it"
-            raise InvalidInputError(msg)
-    if not collector.columns.item:
-        shown = ", ".join(map(str, paths)) or "no file"
-        msg = f"expected at least one possible play of a song, got none in {shown}"
-        raise InvalidInputError(msg)
-    return merged(collector)
+    place = source if where is None else f"{source} {where}"
+    return InvalidInputError(f"{place}: {what}")
 
 
-def _read_document(document: Document, collector: Collector, *, now: float) -> bool:
-    head = document.stream.peek(1).lstrip(_MARKS)
-    reader = read_entries if head.startswith(_JSON) else read_table
-    return reader(document, collector, now=now)
+def printable(name: str) -> str:
+    r"""Return a name from a file as it can be printed: no line ends, no commands to a terminal.
+
+    >>> printable("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\\n'
+    """
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)

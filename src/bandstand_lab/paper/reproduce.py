@@ -1,7 +1,8 @@
-"""`bandstand reproduce`: plan, run what is missing, write the report.
+"""`bandstand reproduce`: the studies of the paper; plan, run what is missing, write the report.
 
 The report follows from the results on disk alone, so it is the same whether they were computed
-in one go or in many.
+in one go or in many. To add a study, write it as a module of this folder that ends in `STUDY`, and
+add one line to `STUDIES`.
 """
 
 from __future__ import annotations
@@ -15,9 +16,24 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand import __version__
 from bandstand._util.parallel import check_one_place, connected, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab import histories
+from bandstand_lab import histories as listening
 from bandstand_lab.content.ratings import read_rated_items
 from bandstand_lab.content.validation import DEFAULT_FOLDS
+from bandstand_lab.paper import (
+    ablation,
+    content,
+    effectiveness,
+    efficiency,
+    equivalence,
+    histories,
+    novelty_curves,
+    novelty_learned,
+    prediction_time,
+    real_worlds,
+    repetition,
+    uncertainty,
+    worked_example,
+)
 from bandstand_lab.report.folder import (
     as_bytes,
     claimed,
@@ -26,9 +42,10 @@ from bandstand_lab.report.folder import (
     remove_others,
     write_whole,
 )
-from bandstand_lab.report.jobs import Failure, StudyJob, kept, run_jobs
+from bandstand_lab.report.jobs import JobFailure, StudyJob, kept, run_jobs
+from bandstand_lab.report.machine import machine
 from bandstand_lab.report.page import (
-    Report,
+    ReproductionReport,
     StudyTime,
     Written,
     finding_json,
@@ -36,30 +53,44 @@ from bandstand_lab.report.page import (
     tally,
     write_chapter,
 )
-from bandstand_lab.report.registry import studies_named
-from bandstand_lab.simulation.tables import read_feature_table, read_tastes
-from bandstand_lab.speed.machine import machine
+from bandstand_lab.simulation.worlds import read_feature_table, read_tastes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from bandstand_lab.report.folder import Folder
+    from bandstand_lab.report.folder import ReportFolder
     from bandstand_lab.report.jobs import Kept
     from bandstand_lab.report.study import Json, Plan, Study
 
 _LIBRARIES: Final = ("numpy", "scipy", "matplotlib", "joblib")
+# In the order of the paper; those that it does not have stand beside the nearest.
+STUDIES: Final = (
+    worked_example.STUDY,
+    histories.STUDY,
+    novelty_curves.STUDY,
+    ablation.STUDY,
+    content.STUDY,
+    effectiveness.STUDY,
+    real_worlds.STUDY,
+    equivalence.STUDY,
+    efficiency.STUDY,
+    prediction_time.STUDY,
+    uncertainty.STUDY,
+    repetition.STUDY,
+    novelty_learned.STUDY,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
+class _StudyWork:
     """A study and all that it wants computed."""
 
     study: Study
     jobs: tuple[StudyJob, ...] = ()
     problems: tuple[str, ...] = ()  # why its jobs cannot be known
 
-    def kept(self, folder: Folder) -> dict[str, Kept]:
+    def kept(self, folder: ReportFolder) -> dict[str, Kept]:
         """Return what there is of it, by key."""
         found = {each.job.key: kept(each, folder) for each in self.jobs}
         return {key: each for key, each in found.items() if each is not None}
@@ -74,7 +105,7 @@ def reproduce(
     workers: int | None = None,
     scheduler: str | None = None,
     on_done: Callable[[int, int], None] = lambda *_: None,
-) -> Report:
+) -> ReproductionReport:
     """Return the report, when it and all its files are in `out`.
 
     `only` are the names of the studies to run. The report also has the others, if their
@@ -93,6 +124,16 @@ def reproduce(
         return _write_report(folder, plan, works, chosen, failures)
 
 
+def studies_named(studies: Sequence[Study], names: Sequence[str]) -> tuple[Study, ...]:
+    """Return the studies of these names, in the order of their chapters; all if there are none."""
+    known = [study.name for study in studies]
+    for name in names:
+        if name not in known:
+            msg = f"the study must be one of {', '.join(known)}, got {name!r}"
+            raise InvalidInputError(msg)
+    return tuple(study for study in studies if not names or study.name in names)
+
+
 def _check_data(plan: Plan) -> None:
     """Refuse a file that is not what its option wants; the sentence names it and the line."""
     if plan.taste is not None:
@@ -102,10 +143,10 @@ def _check_data(plan: Plan) -> None:
     if plan.content is not None:
         read_rated_items(*plan.content, folds=DEFAULT_FOLDS)
     for file in plan.histories:  # one by one, as the studies read them
-        histories.read([file])
+        listening.read([file])
 
 
-def _work(study: Study, plan: Plan) -> _Work:
+def _work(study: Study, plan: Plan) -> _StudyWork:
     """Return what a study wants; data that it cannot use are refused before the work begins."""
     try:
         jobs = tuple(StudyJob(study=study.name, job=job) for job in study.jobs(plan))
@@ -113,8 +154,10 @@ def _work(study: Study, plan: Plan) -> _Work:
     except InvalidInputError:
         raise
     except Exception as problem:  # noqa: BLE001  # the other studies are none the worse
-        return _Work(study=study, problems=(f"its jobs cannot be known: {problem_line(problem)}",))
-    return _Work(study=study, jobs=jobs)
+        return _StudyWork(
+            study=study, problems=(f"its jobs cannot be known: {problem_line(problem)}",)
+        )
+    return _StudyWork(study=study, jobs=jobs)
 
 
 def _check_different(keys: Sequence[str]) -> None:
@@ -125,12 +168,12 @@ def _check_different(keys: Sequence[str]) -> None:
 
 
 def _write_report(
-    folder: Folder,
+    folder: ReportFolder,
     plan: Plan,
-    works: Sequence[_Work],
+    works: Sequence[_StudyWork],
     chosen: set[str],
-    failures: Sequence[Failure],
-) -> Report:
+    failures: Sequence[JobFailure],
+) -> ReproductionReport:
     chapters, times, absent, finished = [], [], [], ""
     for work in works:
         found = work.kept(folder)
@@ -142,7 +185,7 @@ def _write_report(
         seconds = sum(each.seconds for each in found.values())
         times.append(StudyTime(title=work.study.title, jobs=len(found), seconds=seconds))
         finished = max([finished, *(each.finished for each in found.values())])
-    report = Report(
+    report = ReproductionReport(
         plan=plan,
         chapters=tuple(chapters),
         absent=tuple(absent),
@@ -156,7 +199,7 @@ def _write_report(
     return report
 
 
-def _remove_data(folder: Folder, study: Study) -> None:
+def _remove_data(folder: ReportFolder, study: Study) -> None:
     """Remove what an earlier report showed of a study, such as one with other data."""
     place = folder.data(study.name)
     if place.is_dir():
@@ -164,11 +207,11 @@ def _remove_data(folder: Folder, study: Study) -> None:
 
 
 def _chapter(
-    work: _Work,
+    work: _StudyWork,
     plan: Plan,
     found: Mapping[str, Kept],
-    folder: Folder,
-    failures: Sequence[Failure],
+    folder: ReportFolder,
+    failures: Sequence[JobFailure],
 ) -> Written:
     own = [each for each in failures if each.study == work.study.name]
     problems = [*work.problems, *(f"the job {each.key} failed: {each.reason}" for each in own)]
@@ -197,7 +240,7 @@ def _machine() -> dict[str, Any]:
     }
 
 
-def _findings(report: Report) -> dict[str, Json]:
+def _findings(report: ReproductionReport) -> dict[str, Json]:
     return {
         "size": report.plan.size,
         "seed": report.plan.seed,
@@ -215,7 +258,7 @@ def _findings(report: Report) -> dict[str, Json]:
     }
 
 
-def _run(report: Report) -> dict[str, Json]:
+def _run(report: ReproductionReport) -> dict[str, Json]:
     return {
         "command": f"bandstand reproduce OUT {options(report.plan)}",
         "machine": machine() | dict(report.machine),

@@ -8,16 +8,16 @@ import re
 import signal
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.report.command import reproduce
+from bandstand_lab.paper.reproduce import reproduce
 from bandstand_lab.report.study import Chapter, Drawing, Plan, Study
 from tests.fixtures.child_processes import started
-from tests.fixtures.lab.small_study import Jobs, SmallStudy, job
+from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +32,10 @@ COUNTS = tuple(range(10, 40))
 PROGRAM = f"""
 import sys
 from pathlib import Path
-from bandstand_lab.report.command import reproduce
+from bandstand_lab.paper.reproduce import reproduce
 from bandstand_lab.report.study import Plan
-from tests.fixtures.lab.small_study import SmallStudy
-study = SmallStudy(counts={COUNTS}, seconds=0.05)
+from tests.fixtures.lab.small_study import small_study
+study = small_study(counts={COUNTS}, seconds=0.05)
 reproduce(Path(sys.argv[1]), Plan(size="quick", seed=5), [study], workers=2)
 """
 
@@ -59,7 +59,7 @@ def results(out: Path) -> dict[str, bytes]:
 
 
 def test_a_report_and_its_raw_numbers_are_written(tmp_path: Path) -> None:
-    report = reproduce(tmp_path, PLAN, [SmallStudy()], workers=1)
+    report = reproduce(tmp_path, PLAN, [small_study()], workers=1)
     assert report.problems == ()
     assert set(contents(tmp_path)) == {
         "index.html",
@@ -79,12 +79,12 @@ def test_a_report_and_its_raw_numbers_are_written(tmp_path: Path) -> None:
 
 def test_the_report_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     for workers in (1, 2):
-        reproduce(tmp_path / str(workers), PLAN, [SmallStudy()], workers=workers)
+        reproduce(tmp_path / str(workers), PLAN, [small_study()], workers=workers)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
 def test_made_again_it_is_the_same(tmp_path: Path) -> None:
-    study = SmallStudy()
+    study = small_study()
     reproduce(tmp_path, PLAN, [study], workers=1)
     first, kept = contents(tmp_path), results(tmp_path)
     (tmp_path / "index.html").unlink()
@@ -116,7 +116,7 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path) -> None:
         assert len(found) >= len(earlier) + more
         assert earlier.items() <= results(out).items()
         earlier = results(out)
-    study = SmallStudy(counts=COUNTS, seconds=0.05)
+    study = small_study(counts=COUNTS, seconds=0.05)
     reproduce(out, PLAN, [study], workers=1)
     assert earlier.items() <= results(out).items()
     reproduce(tmp_path / "whole", PLAN, [study], workers=2)
@@ -124,8 +124,8 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path) -> None:
 
 
 def test_one_failing_job_is_named_and_the_other_chapters_are_whole(tmp_path: Path) -> None:
-    bad = Jobs(name="bad", title="Bad", asked=(job("unlucky", "failing", reason="no <luck>"),))
-    report = reproduce(tmp_path, PLAN, [bad, SmallStudy()], workers=1)
+    bad = study_of_jobs(job("unlucky", "failing", reason="no <luck>"), name="bad", title="Bad")
+    report = reproduce(tmp_path, PLAN, [bad, small_study()], workers=1)
     assert report.problems == ("Bad: the job unlucky failed: RuntimeError: no <luck>",)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "the job unlucky failed: RuntimeError: no &lt;luck&gt;" in page
@@ -135,23 +135,22 @@ def test_one_failing_job_is_named_and_the_other_chapters_are_whole(tmp_path: Pat
 
 
 def test_a_chapter_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    class Wrong(Jobs):
-        def chapter(self, plan: Plan, results: Any) -> Chapter:
-            raise KeyError(plan.size, *results)
+    def chapter(plan: Plan, results: Any) -> Chapter:
+        raise KeyError(plan.size, *results)
 
-    report = reproduce(tmp_path, PLAN, [Wrong(title="Wrong"), SmallStudy()], workers=1)
+    wrong = replace(study_of_jobs(title="Wrong"), chapter=chapter)
+    report = reproduce(tmp_path, PLAN, [wrong, small_study()], workers=1)
     (problem,) = report.problems
     assert problem.startswith("Wrong: the chapter could not be made of its results: KeyError:")
     assert [bool(chapter.findings) for chapter in report.chapters] == [False, True]
 
 
 def test_a_study_whose_jobs_cannot_be_known_is_told(tmp_path: Path) -> None:
-    class Wrong(Jobs):
-        def jobs(self, plan: Plan) -> Any:
-            raise KeyError(plan.size)
+    def jobs(plan: Plan) -> Any:
+        raise KeyError(plan.size)
 
-    twice = Jobs(name="twice", title="Twice", asked=(job("a", "threads"), job("a", "threads")))
-    studies: list[Study] = [Wrong(title="Wrong"), twice, SmallStudy()]
+    twice = study_of_jobs(job("a", "threads"), job("a", "threads"), name="twice", title="Twice")
+    studies = [replace(study_of_jobs(title="Wrong"), jobs=jobs), twice, small_study()]
     report = reproduce(tmp_path, PLAN, studies, workers=1)
     wrong, doubled = report.problems
     assert wrong == "Wrong: its jobs cannot be known: KeyError: 'quick'"
@@ -166,7 +165,7 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_rest_of_its_chapter(tmp_path: 
     chapter = Chapter(
         introduction="Why?", method="So.", drawings=(Drawing(name="x", caption="X.", draw=wrong),)
     )
-    report = reproduce(tmp_path, PLAN, [Jobs(title="Draws", given=chapter)], workers=1)
+    report = reproduce(tmp_path, PLAN, [study_of_jobs(title="Draws", given=chapter)], workers=1)
     (problem,) = report.problems
     assert problem.startswith("Draws: the figure x could not be drawn: ValueError")
     assert "Why?" in (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -174,14 +173,14 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_rest_of_its_chapter(tmp_path: 
 
 def test_numbers_that_json_does_not_know_are_told(tmp_path: Path) -> None:
     chapter = Chapter(introduction="Why?", method="So.", data={"mean": float("inf")})
-    report = reproduce(tmp_path, PLAN, [Jobs(title="Endless", given=chapter)], workers=1)
+    report = reproduce(tmp_path, PLAN, [study_of_jobs(title="Endless", given=chapter)], workers=1)
     assert "Out of range float" in report.problems[0]
 
 
 def test_only_some_studies_are_run_and_the_others_come_when_they_are_there(
     tmp_path: Path,
 ) -> None:
-    studies: list[Study] = [SmallStudy(), Jobs(asked=(job("a", "chatting", text="a"),))]
+    studies = [small_study(), study_of_jobs(job("a", "chatting", text="a"))]
     first = reproduce(tmp_path, PLAN, studies, only=["jobs"], workers=1)
     assert [chapter.name for chapter in first.chapters] == ["jobs"]
     assert first.absent == ("Means come near the truth",)
@@ -192,24 +191,23 @@ def test_only_some_studies_are_run_and_the_others_come_when_they_are_there(
 
 def test_a_study_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="must be one of means, got 'medians'"):
-        reproduce(tmp_path / "out", PLAN, [SmallStudy()], only=["medians"])
+        reproduce(tmp_path / "out", PLAN, [small_study()], only=["medians"])
     assert not (tmp_path / "out").exists()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeOfTaste(Jobs):
-    """A study that depends on the user's data."""
+def size_of_taste() -> Study:
+    """Return a study that depends on the user's data."""
 
-    def jobs(self, plan: Plan) -> tuple[Job, ...]:
-        if plan.taste is None:
-            return ()
-        return (job("size", "size_of", file=str(plan.taste)),)
+    def jobs(plan: Plan) -> tuple[Job, ...]:
+        return () if plan.taste is None else (job("size", "size_of", file=str(plan.taste)),)
+
+    return replace(study_of_jobs(), jobs=jobs)
 
 
 def test_only_what_depends_on_changed_data_is_computed_anew(tmp_path: Path) -> None:
     out, taste = tmp_path / "out", tmp_path / "taste.csv"
     plan = replace(PLAN, taste=taste)
-    studies: list[Study] = [SizeOfTaste(), SmallStudy()]
+    studies = [size_of_taste(), small_study()]
     taste.write_text("person,Folk\n0,1\n", encoding="utf-8")
     reproduce(out, plan, studies, workers=1)
     before = results(out)
@@ -222,7 +220,7 @@ def test_only_what_depends_on_changed_data_is_computed_anew(tmp_path: Path) -> N
 
 def test_nothing_of_earlier_data_is_shown(tmp_path: Path) -> None:
     out, taste = tmp_path / "out", tmp_path / "taste.csv"
-    studies: list[Study] = [SizeOfTaste(), SmallStudy()]
+    studies = [size_of_taste(), small_study()]
     taste.write_text("person,Folk\n0,1\n", encoding="utf-8")
     reproduce(out, replace(PLAN, taste=taste), studies, workers=1)
     assert (out / "data" / "jobs" / "jobs.json").exists()
@@ -249,12 +247,12 @@ def test_bad_data_are_refused_before_anything_is_made(
         path.write_text(text, encoding="utf-8")
     given: Any = paths if option in {"histories", "content"} else paths[0]
     with pytest.raises(InvalidInputError, match=re.escape(said)):
-        reproduce(tmp_path / "out", replace(PLAN, **{option: given}), [SmallStudy()], workers=1)
+        reproduce(tmp_path / "out", replace(PLAN, **{option: given}), [small_study()], workers=1)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_cluster_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    timed = Jobs(asked=(job("t", "noted", alone=True, folder=str(tmp_path), name="t"),))
+    timed = study_of_jobs(job("t", "noted", alone=True, folder=str(tmp_path), name="t"))
     with pytest.raises(InvalidInputError, match="a Dask scheduler was expected at nowhere"):
         reproduce(tmp_path / "out", PLAN, [timed], scheduler="nowhere")
     assert list(tmp_path.iterdir()) == []
@@ -263,20 +261,20 @@ def test_a_cluster_that_is_not_there_is_refused_before_anything_is_made(tmp_path
 def test_results_of_another_version_are_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reproduce(tmp_path, PLAN, [SmallStudy()], workers=1)
+    reproduce(tmp_path, PLAN, [small_study()], workers=1)
     before = results(tmp_path)
     monkeypatch.setattr("bandstand_lab.report.jobs.__version__", "99.0")
-    reproduce(tmp_path, PLAN, [SmallStudy()], workers=1)
+    reproduce(tmp_path, PLAN, [small_study()], workers=1)
     assert all(
         before[name] != content for name, content in results(tmp_path).items() if "draws" in name
     )
 
 
 def test_files_of_an_earlier_report_do_not_stay(tmp_path: Path) -> None:
-    reproduce(tmp_path, PLAN, [SmallStudy()], workers=1)
+    reproduce(tmp_path, PLAN, [small_study()], workers=1)
     stale = tmp_path / "data" / "means" / "stale.csv"
     stale.write_bytes(b"1")
-    reproduce(tmp_path, PLAN, [SmallStudy()], workers=1)
+    reproduce(tmp_path, PLAN, [small_study()], workers=1)
     assert not stale.exists()
 
 

@@ -1,4 +1,4 @@
-"""Plays collected from all files, and merged into one history per listener."""
+"""Histories of listeners, and the sources they came from."""
 
 from __future__ import annotations
 
@@ -12,10 +12,79 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand.types import frozen
-from bandstand_lab.histories.values import Histories, History, LeftOut, Source
 
 if TYPE_CHECKING:
-    from bandstand.types import Indices
+    from collections.abc import Iterator
+
+    from bandstand.types import Indices, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayHistory:
+    """The plays of one listener, in the order in which they began.
+
+    `items` are codes: places in `Histories.item_names`. `times` are seconds since 1970, or since
+    an unknown beginning where not `is_dated`. Values that an export does not have are NaN.
+    """
+
+    name: str
+    items: Indices  # (n,)
+    times: Vector  # (n,), seconds, rising
+    played: Vector  # (n,), seconds that the play lasted
+    skipped: Vector  # (n,), 1 where the export says so, 0 where it says not
+    is_dated: bool = True
+
+    def __len__(self) -> int:
+        """Return the number of plays."""
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Entries of a source that are no plays of songs, and why."""
+
+    reason: str
+    count: int
+    first: str  # position of the first: "line 17", "entry 4 (line 31)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file, or one file within an archive, and what was in it."""
+
+    name: str
+    format: str
+    plays: int  # read from it; some may be duplicates of other sources' plays
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histories:
+    """The histories of all listeners, the one with most plays first."""
+
+    listeners: tuple[PlayHistory, ...]
+    item_names: tuple[str, ...]
+    sources: tuple[Source, ...] = ()
+    duplicates: int = 0  # plays that another source had as well, counted once
+    ignored: tuple[str, ...] = ()  # files of archives that are no histories
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[PlayHistory]:
+        """Return the listeners' histories one by one."""
+        return iter(self.listeners)
+
+    def __len__(self) -> int:
+        """Return the number of listeners."""
+        return len(self.listeners)
+
+    @property
+    def plays(self) -> int:
+        """Return the number of plays of all listeners."""
+        return sum(len(history) for history in self.listeners)
+
+
+# Plays collected from all files, and merged into one history per listener.
+
 
 UNNAMED: Final = "listener"  # the listener of exports without a name
 NO_NAME: Final = "without the name of a song"
@@ -39,7 +108,7 @@ class Codes:
 
 
 @dataclass(slots=True, kw_only=True)
-class Columns:
+class PlayColumns:
     """The fields of all plays, one column for each."""
 
     listener: array[int] = field(default_factory=lambda: array("q"))
@@ -62,7 +131,7 @@ class Collector:
     items: Codes = field(default_factory=Codes)
     undated: set[int] = field(default_factory=set)  # listeners whose times begin anywhere
     accounts: set[int] = field(default_factory=set)  # listeners whom a service named
-    columns: Columns = field(default_factory=Columns)
+    columns: PlayColumns = field(default_factory=PlayColumns)
     sources: list[Source] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)  # files of archives that are no histories
 
@@ -222,11 +291,11 @@ def _different(listeners: Codes) -> list[str]:
     ]
 
 
-def _history(collector: Collector, name: str, code: int, rows: Indices) -> History:
+def _history(collector: Collector, name: str, code: int, rows: Indices) -> PlayHistory:
     columns = collector.columns
     items = _array(columns.item)[rows]
     items.flags.writeable = False
-    return History(
+    return PlayHistory(
         name=name,
         items=items,
         times=frozen(_array(columns.time)[rows]),
@@ -236,7 +305,7 @@ def _history(collector: Collector, name: str, code: int, rows: Indices) -> Histo
     )
 
 
-def _without_duplicates(columns: Columns, *, sources: int) -> Indices:
+def _without_duplicates(columns: PlayColumns, *, sources: int) -> Indices:
     """Return the rows of all different plays, rising.
 
     Within one source nothing is a duplicate, even where two rows are alike: a play that is
