@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.listener_cache import Ready, Seat
 from bandstand.radio.listener_settings import ListenerSettings
 from bandstand.radio.log.fold import Ledger, fold
 from bandstand.radio.replay import Standing, caught_up
-from bandstand.radio.stock import Stock
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import HOUR, Log
 
@@ -28,37 +27,37 @@ def seat_of(log: Log) -> Seat:
 
 
 def test_a_model_that_was_made_ready_waits_for_the_next_answer() -> None:
-    log, stock = rated([1, 2, 3, 1, 4], apart=7 * HOUR), Stock(shelf=SHELF, sound=None)
+    log, catalogue = rated([1, 2, 3, 1, 4], apart=7 * HOUR), SHELF
     seat = seat_of(log)
     assert seat.model is not None
     assert seat.ready is not None
-    assert caught_up(seat, standing(seat.model.ledger), stock) is seat.model
+    assert caught_up(seat, standing(seat.model.ledger), catalogue) is seat.model
     prepared = seat.ready.prepared
     assert prepared is not None
     log.add("rating", song_id(5), after=HOUR, stars=4)
-    after = caught_up(seat, standing(fold(log.events)), stock)
+    after = caught_up(seat, standing(fold(log.events)), catalogue)
     assert after.belief.grid is prepared.belief.grid
     assert len(after.belief.history) == 6
     assert seat.ready is None
 
 
 def test_a_model_that_has_gone_on_is_not_replaced_by_an_earlier_one() -> None:
-    log, stock = rated([1, 2, 3, 1, 4], apart=7 * HOUR), Stock(shelf=SHELF, sound=None)
+    log, catalogue = rated([1, 2, 3, 1, 4], apart=7 * HOUR), SHELF
     seat = seat_of(log)
     log.add("rating", song_id(5), after=HOUR, stars=4)
     seat.model = later = model(SHELF, log)
     log.add("rating", song_id(6), after=HOUR, stars=4)
-    after = caught_up(seat, standing(fold(log.events)), stock)
+    after = caught_up(seat, standing(fold(log.events)), catalogue)
     assert after.belief.grid is later.belief.grid
     assert len(after.belief.history) == 7
 
 
 def test_a_model_that_needs_no_preparing_goes_on_as_it_is() -> None:
-    log, stock = rated([1, 2, 3, 1, 4], apart=7 * HOUR), Stock(shelf=SHELF, sound=None)
+    log, catalogue = rated([1, 2, 3, 1, 4], apart=7 * HOUR), SHELF
     one = model(SHELF, log)
     seat = Seat("ann", model=one, ready=Ready(model=one, prepared=None))
     log.add("rating", song_id(5), after=HOUR, stars=4)
-    after = caught_up(seat, standing(fold(log.events)), stock)
+    after = caught_up(seat, standing(fold(log.events)), catalogue)
     assert len(after.belief.history) == 6
     assert seat.ready is None
 
@@ -78,11 +77,11 @@ def test_other_songs_and_other_settings_are_taken_notice_of() -> None:
     seat = seat_of(log)
     assert seat.model is not None
     ledger, belief = seat.model.ledger, seat.model.belief
-    more = shelf_of([record(row) for row in range(30)], matrix(features(30)))
-    moved = caught_up(seat, standing(ledger), Stock(shelf=more, sound=None))
+    more = catalogue_of([record(row) for row in range(30)], matrix(features(30)))
+    moved = caught_up(seat, standing(ledger), more)
     assert moved.shelf is more
     assert moved.belief.means is belief.means
-    other = caught_up(seat, standing(ledger, algorithm="linucb-cn"), Stock(shelf=more, sound=None))
+    other = caught_up(seat, standing(ledger, algorithm="linucb-cn"), more)
     assert other.made_for == ("linucb-cn", True)
-    bare = caught_up(seat, standing(ledger, intercept=False), Stock(shelf=more, sound=None))
+    bare = caught_up(seat, standing(ledger, intercept=False), more)
     assert bare.belief.history.columns == 4

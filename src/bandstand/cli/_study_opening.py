@@ -114,9 +114,9 @@ def _scan(ctx: click.Context, settings: Settings) -> None:
 
 def _open(store: Store, design: Design) -> str:
     from bandstand._util.clock import system_clock  # noqa: PLC0415
-    from bandstand.music.catalogue.catalogue import load_shelf  # noqa: PLC0415
+    from bandstand.music.catalogue.catalogue import load_catalogue  # noqa: PLC0415
     from bandstand.study.opening import open_study  # noqa: PLC0415
     from bandstand.study.song_snapshot import from_bytes  # noqa: PLC0415
 
-    row = open_study(store, load_shelf(store), design, clock=system_clock)
+    row = open_study(store, load_catalogue(store), design, clock=system_clock)
     return f"The study {row.title!r} is open, with {len(from_bytes(row.catalogue).ids):,} songs."

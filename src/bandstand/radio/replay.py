@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.listener_cache import Seat
     from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.stock import Stock
     from bandstand.store.database.connection import Store
 
 # A snapshot is written anew when so many events have come, or this part of all plays: reading
@@ -60,33 +60,33 @@ def stands(
     return Standing(ledger=ledger, settings=settings, seed=account.seed)
 
 
-def caught_up(seat: Seat, standing: Standing, stock: Stock) -> ListenerRecommender:
+def caught_up(seat: Seat, standing: Standing, catalogue: Catalogue) -> ListenerRecommender:
     """Return a listener's model as of now, by way of an earlier one where that is of use."""
     model, settings, found = _latest(seat, standing.ledger), standing.settings, None
     if model is not None and model.made_for == (settings.algorithm, settings.intercept):
-        found = _carried_over(model, standing.ledger, stock)
+        found = _carried_over(model, standing.ledger, catalogue)
     if found is not None:
         return found
     return ListenerRecommender.begin(
-        stock.shelf,
+        catalogue,
         standing.ledger,
         algorithm=settings.algorithm,
         intercept=settings.intercept,
         seed=standing.seed,
-        features_of=stock.features_of,
+        features_of=catalogue.features_of,
     )
 
 
-def bring_along(seat: Seat, stock: Stock) -> None:
+def bring_along(seat: Seat, catalogue: Catalogue) -> None:
     """Move the model of a listener, who may be quiet for long, to the songs of today.
 
     Otherwise each listener who asks no more would keep alive the shelf that they last asked.
     """
     with seat.lock:  # waits for whoever began with the shelf before
         model = seat.model
-    if model is None or model.shelf is stock.shelf:
+    if model is None or model.shelf is catalogue:
         return
-    moved = model.moved(stock.shelf, model.ledger, stock.features_of)  # a value from a value
+    moved = model.moved(catalogue, model.ledger, catalogue.features_of)  # a value from a value
     with seat.lock:
         if seat.model is model:
             seat.keep(moved)  # None where it begins anew, which is done when they ask again
@@ -105,11 +105,11 @@ def _latest(seat: Seat, ledger: Ledger) -> ListenerRecommender | None:
 
 
 def _carried_over(
-    model: ListenerRecommender, ledger: Ledger, stock: Stock
+    model: ListenerRecommender, ledger: Ledger, catalogue: Catalogue
 ) -> ListenerRecommender | None:
-    if model.shelf is stock.shelf:
+    if model.shelf is catalogue:
         return model.follow(ledger)
-    return model.moved(stock.shelf, ledger, stock.features_of)
+    return model.moved(catalogue, ledger, catalogue.features_of)
 
 
 def _followed(connection: Connection, seat: Seat) -> Ledger:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from bandstand.core.registry import algorithm_named
 from bandstand.errors import NotFoundError, TakesLongError
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import Preparing
 from bandstand.radio.listener_cache import Ready, Seat, Seats
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
 from bandstand.radio.offers import Offer, SongView, offered
 from bandstand.radio.replay import Standing, bring_along, caught_up, stands
-from bandstand.radio.stock import load_stock
 from bandstand.store import accounts
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
@@ -56,7 +56,7 @@ class Radio:
         self._writer = GroupWriter(store)
         self._seats = Seats(listener_cache_mb * 1_000_000)
         self._refreshing = threading.Lock()
-        self._stock = load_stock(store)
+        self._catalogue = load_catalogue(store)
         self._preparing = Preparing(self._prepare)
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class Radio:
     @property
     def shelf(self) -> Catalogue:
         """The songs that can be played."""
-        return self._stock.shelf
+        return self._catalogue
 
     def refresh(self) -> None:
         """Take notice of songs that have come or gone; listeners find them at their next song.
@@ -77,9 +77,9 @@ class Radio:
         Whoever is quiet is brought along: nobody keeps the shelf before alive.
         """
         with self._refreshing:
-            self._stock = load_stock(self.store, self._stock)
+            self._catalogue = load_catalogue(self.store, self._catalogue)
         for seat in self._seats.all():
-            bring_along(seat, self._stock)
+            bring_along(seat, self._catalogue)
             self._seats.count(seat)
 
     # ── What is told ─────────────────────────────────────────────────────────────────────
@@ -234,7 +234,7 @@ class Radio:
         with self._seats.taken(account) as seat:
             model, _ = self._caught_up(seat, only_quick=only_quick)
         # Outside the seat: it takes a while, and all of it is values.
-        taste = taste_of(model, self._stock.projection(model.shelf), known=seat.known)
+        taste = taste_of(model, model.shelf.projection, known=seat.known)
         self._seats.count(seat)
         return taste
 
@@ -254,7 +254,7 @@ class Radio:
     ) -> list[Offer]:
         with self._seats.taken(account) as seat:
             model, settings = self._caught_up(seat, only_quick=only_quick)
-            projection = self._stock.projection(model.shelf)
+            projection = model.shelf.projection
             offers = offered(self.store, model, lambda: ask(model, settings), projection)
             is_worn = model.is_worn and not _is_ready(seat, model)
         if is_worn:
@@ -270,7 +270,7 @@ class Radio:
         if only_quick and not algorithm.is_quick:
             msg = f"the algorithm must be a quick one here, got {algorithm.name}"
             raise TakesLongError(msg)
-        model = caught_up(seat, standing, self._stock)
+        model = caught_up(seat, standing, self._catalogue)
         seat.keep(model)
         return model, standing.settings
 

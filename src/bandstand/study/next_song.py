@@ -147,7 +147,7 @@ class Offering:
         """Return the songs of a study that cannot be played now."""
         known, shelf = self._gone_now, self._radio.shelf
         if known is None or known.study is not study or known.shelf is not shelf:
-            ids, rows = study.songs.ids, shelf.row_of.of(study.songs.ids)
+            ids, rows = study.songs.ids, shelf.ids.rows(study.songs.ids)
             missing = frozenset(ids[place] for place in np.flatnonzero(rows < 0).tolist())
             known = _Gone(study=study, shelf=shelf, songs=missing)
             self._gone_now = known

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand.music.catalogue.names import genre_names, name_key
+from bandstand.store.songs.names import genre_names, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -143,7 +143,7 @@ def _exact_prior(learner: Learner, shelf: Catalogue) -> ListenerPrior:
     """Return the prior of the exact model, by which uncertainty is measured for all engines."""
     if isinstance(learner.engine, Exact):
         return learner.engine.prior
-    has_intercept = learner.catalogue is shelf.catalogue
+    has_intercept = learner.catalogue is shelf.song_features
     return radio_prior(learner.catalogue.features.shape[1], intercept=has_intercept)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.music.catalogue import columns_file, matrix
+from bandstand.music.catalogue import columns, matrix
 from bandstand.music.catalogue.refresh import current
 from bandstand.radio.log import snapshots as ledger_store
 from bandstand.radio.log.fold import Ledger, fold
@@ -105,7 +105,7 @@ def check(store: Store) -> list[str]:
 def _rebuild_catalogue(store: Store) -> None:
     """Make the matrix anew, with the projection that is stored; without one there is none."""
     matrix.discard(store.location.data_folder)
-    columns_file.discard(store.location.data_folder)
+    columns.discard(store.location.data_folder)
     with store.reading() as connection:
         stored = projections.latest(connection)
     if stored is not None:

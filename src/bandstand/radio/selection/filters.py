@@ -13,7 +13,7 @@ import numpy as np
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.name_index import NO_ROWS
+from bandstand.music.catalogue.catalogue import NO_ROWS
 from bandstand.music.catalogue.years import ALL_YEARS
 from bandstand.radio.selection import spacing as rules
 from bandstand.radio.selection.candidates import is_any
@@ -92,7 +92,7 @@ class Leeway:
 
     def lose(self, songs: Sequence[str]) -> None:
         """Play none of these any more: they have left the library since the shelf was made."""
-        rows = self._shelf.row_of.of(songs)
+        rows = self._shelf.ids.rows(songs)
         self._gone = np.union1d(self._gone, rows[rows >= 0])
         self._free = self._granting = None
 

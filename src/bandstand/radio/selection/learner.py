@@ -48,10 +48,10 @@ class _Stage:
     @classmethod
     def on(cls, shelf: Catalogue, *, intercept: bool) -> _Stage | None:
         """Return the features that are wanted; None while no song has any."""
-        if shelf.catalogue is None:
+        if shelf.song_features is None:
             return None
         if intercept:
-            return cls(catalogue=shelf.catalogue, table=shelf.table, intercept=True)
+            return cls(catalogue=shelf.song_features, table=shelf.table, intercept=True)
         bare = shelf.bare
         return None if bare is None else cls(catalogue=bare[0], table=bare[1], intercept=False)
 

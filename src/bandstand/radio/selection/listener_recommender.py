@@ -236,7 +236,7 @@ class ListenerRecommender:
 
     def _evening(self, now: Minutes, after: Sequence[str]) -> Evening:
         """Return where the listener stands when the songs in `after` are over."""
-        recent, rows_of = self.ledger.recent, self.shelf.row_of.of
+        recent, rows_of = self.ledger.recent, self.shelf.ids.rows
         last = rows_of(recent[-rules.LONGEST_GAP :])
         queued = rows_of(after).tolist()  # −1: it has just left the library
         evening = Evening(

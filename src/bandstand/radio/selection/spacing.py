@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.music.catalogue.catalogue import NOBODY
-from bandstand.music.catalogue.name_index import NO_ROWS
+from bandstand.music.catalogue.catalogue import NO_ROWS
+from bandstand.music.catalogue.names import NOTHING
 from bandstand.radio.selection.candidates import distinct, is_any
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _latest(last: Sequence[int], count: int) -> Sequence[int]:
 
 def _differs(codes: AnyArray, last: Sequence[int]) -> Test:
     """Return a test of rows: whether their codes are none of those of the songs `last`."""
-    kept_away = np.unique([code for row in last if (code := int(codes[row])) != NOBODY])
+    kept_away = np.unique([code for row in last if (code := int(codes[row])) != NOTHING])
     if not len(kept_away):
         return lambda rows: np.ones(len(rows), dtype=np.bool_)
     final = len(kept_away) - 1

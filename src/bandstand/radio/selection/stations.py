@@ -123,12 +123,12 @@ class Granting:
         """The seeds and their neighbours, as far as they may be played."""
         shelf, free, seeds = self._shelf, self._free, self._seeds
         known = seeds[shelf.has_features[seeds]]
-        if shelf.catalogue is None or not len(known):
+        if shelf.song_features is None or not len(known):
             return _related(shelf, seeds, free.rows())
         others = free.without(seeds).where(lambda rows: shelf.has_features[rows])
         count = neighbourhood(free.most, len(self._playable))
-        centre = _centre(shelf.catalogue, known)
-        return np.union1d(_nearest(shelf.catalogue, centre, count, others), self._playable)
+        centre = _centre(shelf.song_features, known)
+        return np.union1d(_nearest(shelf.song_features, centre, count, others), self._playable)
 
 
 def neighbourhood(songs: int, seeds: int) -> int:
@@ -182,7 +182,7 @@ def _related(shelf: Catalogue, seeds: Indices, free: Indices) -> Indices:
     """Return what shares an artist or a genre with the seeds, where their sound is not known."""
     codes = shelf.artist_codes[seeds]
     related = np.isin(shelf.artist_codes[free], codes[codes >= 0])
-    genres = {name for row in seeds.tolist() for name in shelf.genre_names[row]}
+    genres = {name for row in seeds.tolist() for name in shelf.genres_of(row)}
     for genre in sorted(genres):
         related |= np.isin(free, shelf.rows_of("genre", genre))
     return free[related]

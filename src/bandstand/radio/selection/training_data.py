@@ -115,7 +115,7 @@ class Reader:
     def _songs(self, ids: Sequence[str]) -> tuple[Matrix, AnyArray, Indices]:
         """Return features, which of them are known, and the shelf's rows of some songs."""
         shelf, columns = self._shelf, self._catalogue.features.shape[1]
-        rows = shelf.row_of.of(ids)
+        rows = shelf.ids.rows(ids)
         rows[rows >= 0] = np.where(shelf.has_features[rows[rows >= 0]], rows[rows >= 0], -1)
         features = np.zeros((len(ids), columns))
         features[rows >= 0] = self._catalogue.features[rows[rows >= 0]]
@@ -174,7 +174,7 @@ def _heard(shelf: Catalogue, plays: PlayTable, start: int) -> tuple[Indices, Vec
     """Return the row of each play's song from number `start` on, if it has one, and when it was."""
     news = plays.rows(start)
     codes, place = np.unique(news["song"], return_inverse=True)
-    rows = shelf.row_of.of(plays.named(codes.tolist()))[place]
+    rows = shelf.ids.rows(plays.named(codes.tolist()))[place]
     on_shelf = rows >= 0
     return rows[on_shelf], news["at"][on_shelf] / MILLISECONDS_PER_MINUTE
 
