@@ -19,8 +19,7 @@ from bandstand.errors import StoreFullError, UnreadableAudioError
 from bandstand.media import conversion
 from bandstand.media.conversion import LIMITS, BusyError, Conversions
 from bandstand.media.file_cache import FileCache
-from bandstand.music.audio.ffmpeg import ffmpeg_with
-from bandstand.music.audio.tracker_support import DEMUXERS
+from bandstand.music.audio.tracker_support import DEMUXERS, ffmpeg_with
 from tests.fixtures.music.audio_files import make, melody
 from tests.music.audio.test_tracker_support import protracker
 

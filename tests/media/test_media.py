@@ -20,7 +20,7 @@ from bandstand.errors import (
 from bandstand.media import probe_pool as lookers_module
 from bandstand.media.conversion import BusyError, request_for
 from bandstand.media.file_cache import FileCache
-from bandstand.media.playable import ASK, CONVERT, judged
+from bandstand.media.media import ASK, CONVERT, judged
 from bandstand.media.probe_pool import Lookers
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.music.audio_files import FORMATS, make, wav

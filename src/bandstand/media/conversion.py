@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bandstand.media.file_cache import FileCache
 
 # By name: what is imported there is not to be loaded into the server.
-TASK: Final = "bandstand.media.conversion_task:convert"
+TASK: Final = "bandstand.media.media_task:convert"
 PIECE: Final = 1 << 22  # bytes, about four minutes
 AT_ONCE: Final = 2
 MOST_WAITING: Final = 64

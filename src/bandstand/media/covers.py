@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.media.conversion import BusyError, request_for
-from bandstand.music.audio.picture_size import checked_picture, media_type
+from bandstand.music.audio.source import checked_picture, media_type
 from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from bandstand.music.library.analysers import NO_FFMPEG, may_have_passed
 from bandstand.music.sandbox import Limits
-from bandstand.music.sandbox.outcomes import ended, out_of_time
+from bandstand.music.sandbox.protocol import ended, out_of_time
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.errors import StoreLockedError
 from bandstand.music.catalogue.refresh import current
-from bandstand.music.library import analysers, first_look, scan
+from bandstand.music.library import analysers, scan
 from bandstand.music.library import scanner as scanner_module
 from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
 from bandstand.store.database.connection import Store, open_store
@@ -282,8 +282,7 @@ def test_whoever_reads_a_file_for_a_long_time_is_ended(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analysers, "TASK", "tests.fixtures.music.sandbox_tasks:sleep")
-    for module in (first_look, scan):
-        monkeypatch.setattr(module, "request", lambda *_, **__: {"seconds": 60})
+    monkeypatch.setattr(scan, "request", lambda *_, **__: {"seconds": 60})
     with scanning(store, music) as made:
         until(lambda: made.progress.total == 6)
         time.sleep(0.5)
@@ -308,7 +307,7 @@ def test_a_projection_of_few_songs_is_fitted_again_at_the_end(
     monkeypatch.setattr(
         scanner_module,
         "sample_files",
-        lambda roots, rng: first_look.sample_files(roots, rng=rng, size=3),
+        lambda roots, rng: scan.sample_files(roots, rng=rng, size=3),
     )
     with scanning(store, music) as made:
         rested(made)

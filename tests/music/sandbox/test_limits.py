@@ -7,7 +7,7 @@ import pytest
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.sandbox import Limits
-from bandstand.music.sandbox.limits import in_words
+from bandstand.music.sandbox.protocol import in_words
 
 
 @pytest.mark.parametrize(

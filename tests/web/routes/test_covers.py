@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.media import covers
 from bandstand.media import probe_pool as lookers
-from bandstand.music.audio.picture_size import claimed_size
+from bandstand.music.audio.source import claimed_size
 from tests.fixtures.music.audio_files import huge_png, make, picture
 from tests.fixtures.music.handmade_tags import jpeg
 from tests.fixtures.web.libraries import library_world, song_at

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from bandstand.music.sandbox import seccomp
 
 if TYPE_CHECKING:
-    from bandstand.music.sandbox.limits import Limits
+    from bandstand.music.sandbox.protocol import Limits
 
 
 def confine(limits: Limits, *, parent: int, filtered: bool = True) -> list[str]:

@@ -13,15 +13,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Generic, Self
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.music.sandbox.limits import DEFAULT_LIMITS, in_words
-from bandstand.music.sandbox.request import K, LostChildError, Request, await_greeting
-from bandstand.music.sandbox.worker import Worker
+from bandstand.music.sandbox.protocol import DEFAULT_LIMITS, in_words
+from bandstand.music.sandbox.worker import K, LostChildError, Request, Worker, await_greeting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from bandstand.music.sandbox.limits import Limits
-    from bandstand.music.sandbox.outcomes import Outcome
+    from bandstand.music.sandbox.protocol import Limits, Outcome
 
 
 # Decoders leak memory; a new child costs about as much time as two files.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bandstand.media.titles import title_of
+from bandstand.media.playlist_formats import title_of
 
 if TYPE_CHECKING:
     from bandstand.media.media import Media

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import BusyError
 from bandstand.media.media import Audio, Media, MissingFileError
-from bandstand.media.titles import full_title
+from bandstand.media.playlist_formats import full_title
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
 from bandstand.web.http.download_names import disposition
