@@ -18,7 +18,7 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import Conversions, request_for
 from bandstand.media.covers import SHOWN, Covers, Picture
 from bandstand.media.file_cache import FileCache
-from bandstand.media.probe_pool import Lookers
+from bandstand.media.probe_pool import ProbePool
 from bandstand.music.audio.source import Source, behind_tag, certain_format, tag_size
 from bandstand.music.library.content import open_beneath
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bandstand.store.songs.songs import SongRecord
 
 _MEGABYTE: Final = 1_000_000
-_MOST_CODECS: Final = 50_000
+_MAX_CODECS: Final = 50_000
 
 
 class MissingFileError(UnreadableAudioError):
@@ -38,7 +38,7 @@ class MissingFileError(UnreadableAudioError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audio:
-    """The sound of a song, open; whoever has it closes the file."""
+    """The sound of a song, as an open file that the caller closes."""
 
     file: BinaryIO
     size: int
@@ -70,16 +70,16 @@ class Media:
         pictures = FileCache(data_folder / "covers", limit=cover_cache_mb * _MEGABYTE)
         for cache in (self._converted, pictures):
             cache.clear_unfinished()
-        self._lookers = Lookers()
+        self._probes = ProbePool()
         self._conversions = Conversions(self._converted)
-        self._covers = Covers(pictures, self._lookers)
+        self._covers = Covers(pictures, self._probes)
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """End what is under way."""
         self._conversions.close()
-        self._lookers.close()
+        self._probes.close()
 
     def audio(self, song: SongRecord) -> Audio | Future[None]:
         """Return a song's sound, or what to wait for before asking again.
@@ -127,7 +127,7 @@ class Media:
 
     def _ask_codec(self, name: str, path: bytes, root: bytes) -> Future[None]:
         done: Future[None] = Future()
-        looked = self._lookers.ask(request_for(path, root) | {"do": "codec"})
+        looked = self._probes.ask(request_for(path, root) | {"do": "codec"})
         looked.add_done_callback(lambda answer: self._keep_codec(name, answer, done))
         return done
 
@@ -141,7 +141,7 @@ class Media:
         verdict = judged_codec(str(found.get("container")), str(found.get("codec")))
         with self._lock:
             self._codecs[name] = verdict
-            while len(self._codecs) > _MOST_CODECS:
+            while len(self._codecs) > _MAX_CODECS:
                 self._codecs.popitem(last=False)
         done.set_result(None)
 

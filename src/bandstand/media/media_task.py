@@ -6,6 +6,7 @@ All take and give what JSON can carry; `path` and `root` are as `library.analyse
 from __future__ import annotations
 
 import os
+import posixpath
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -19,7 +20,7 @@ from bandstand.music.library.content import CHANGING, open_beneath
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LARGEST_BESIDE: Final = 20_000_000  # bytes
+MAX_BESIDE_BYTES: Final = 20_000_000  # bytes
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def _pictures(root: bytes, path: bytes, names: list[str]) -> Iterator[bytes]:
         yield found[1]
     for name in names:
         try:
-            place = os.path.join(os.path.dirname(path), name.encode("latin-1"))  # noqa: PTH118, PTH120
+            place = posixpath.join(posixpath.dirname(path), name.encode("latin-1"))
             with open_beneath(root, place) as file:
                 yield _small_file(file)
         except BandstandError:
@@ -64,9 +65,9 @@ def _pictures(root: bytes, path: bytes, names: list[str]) -> Iterator[bytes]:
 
 
 def _small_file(file: BinaryIO) -> bytes:
-    if os.fstat(file.fileno()).st_size > LARGEST_BESIDE:
+    if os.fstat(file.fileno()).st_size > MAX_BESIDE_BYTES:
         return b""
-    return file.read(LARGEST_BESIDE)
+    return file.read(MAX_BESIDE_BYTES)
 
 
 # ── Conversion ─────────────────────────────────────────────────────────────────────────
@@ -92,7 +93,7 @@ def convert(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pieces(wanted: Mapping[str, Any]) -> Iterator[bytes]:
     root, path = wanted["root"].encode("latin-1"), wanted["path"].encode("latin-1")
-    extension = os.path.splitext(wanted["path"])[1].lower()  # noqa: PTH122 - not a Path's text
+    extension = posixpath.splitext(wanted["path"])[1].lower()
     with open_beneath(root, path) as file:
         before = os.fstat(file.fileno())
         if is_module(file, extension):

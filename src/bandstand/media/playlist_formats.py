@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -164,8 +165,8 @@ def title_of(song: SongRecord) -> str:
     """Return a song's title, or else the name of its file without the ending."""
     if song.tags.title is not None:
         return song.tags.title
-    name = os.path.basename(song.path).decode("utf-8", "replace")  # noqa: PTH119 - bytes
-    stem = os.path.splitext(name)[0]  # noqa: PTH122
+    name = posixpath.basename(song.path).decode("utf-8", "replace")
+    stem = posixpath.splitext(name)[0]
     return "".join(letter if letter.isprintable() else "�" for letter in stem)
 
 

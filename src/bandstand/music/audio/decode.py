@@ -19,12 +19,11 @@ import io
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
 
 import av
 import av.error
 import numpy as np
-from av.audio.frame import AudioFrame
 from av.filter import Graph
 
 from bandstand.errors import UnreadableAudioError
@@ -51,6 +50,7 @@ from bandstand.music.audio.tracker_support import is_module, read_module
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
     from av.audio.stream import AudioStream
     from av.container import InputContainer
     from numpy.typing import NDArray
@@ -268,8 +268,8 @@ def _graph(kind: _Kind, start: float, duration: float) -> Graph:
 
 
 def _mono(frame: object) -> NDArray[np.int16]:
-    assert isinstance(frame, AudioFrame)  # noqa: S101 - there are no pictures in this graph
-    return frame.to_ndarray().reshape(-1).astype(np.int16)
+    # There are no pictures in this graph.
+    return cast("AudioFrame", frame).to_ndarray().reshape(-1).astype(np.int16)
 
 
 def _check_finite(frame: AudioFrame) -> None:

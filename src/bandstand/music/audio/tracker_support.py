@@ -16,7 +16,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import numpy as np
 from av.audio.frame import AudioFrame
@@ -84,24 +84,20 @@ def played(
     arguments = [ffmpeg, *_COMMON_OPTIONS, "-loglevel", "quiet", "-threads", "1", "-f", demuxer]
     arguments += ["-i", _INPUT, "-t", str(seconds), "-map", "0:a:0", "-ac", "2", "-ar", str(rate)]
     arguments += ["-f", "s16le", "pipe:1"]
-    with _running(arguments, file, errors=False) as process:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
-        while block := _read(process.stdout.fileno(), _BLOCK_BYTES):
+    with _running(arguments, file, errors=False) as output:
+        while block := _read(output, _BLOCK_BYTES):
             yield block[: len(block) // 4 * 4]
 
 
 def _output(arguments: list[str], file: BinaryIO | None, *, limit: int, errors: bool) -> bytes:
     """Return the first bytes that a program writes before it ends or its time is up."""
-    with _running(arguments, file, errors=errors) as process:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
-        return _read(process.stdout.fileno(), limit)
+    with _running(arguments, file, errors=errors) as output:
+        return _read(output, limit)
 
 
 @contextmanager
-def _running(
-    arguments: list[str], file: BinaryIO | None, *, errors: bool
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Yield a program that runs until the end of the block."""
+def _running(arguments: list[str], file: BinaryIO | None, *, errors: bool) -> Iterator[int]:
+    """Yield the output pipe of a program that runs until the end of the block."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     with subprocess.Popen(  # noqa: S603 - fixed arguments, and no shell
         arguments,
@@ -112,7 +108,7 @@ def _running(
         env={**kept, "LC_ALL": "C"},
     ) as process:
         try:
-            yield process
+            yield cast("BinaryIO", process.stdout).fileno()
         finally:
             process.kill()
 

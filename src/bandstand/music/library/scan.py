@@ -20,6 +20,7 @@ the outcome depends neither on the order of the names nor on when a scan was int
 from __future__ import annotations
 
 import os
+import posixpath
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -86,7 +87,7 @@ def _holds_its_song(record: FileRecord) -> bool:
     # The state of a file that could not be read is not that of the song it used to hold.
     if record.problem is None and state == (record.size, record.modified_ns):
         return True
-    folder = os.path.dirname(record.path)  # noqa: PTH120 - bytes
+    folder = posixpath.dirname(record.path)
     return _content(folder, record.path) == record.fingerprint
 
 
@@ -100,7 +101,7 @@ def _content(root: bytes, path: bytes) -> str | None:
 
 
 def _name(path: bytes) -> bytes:
-    return os.path.basename(path)  # noqa: PTH119 - bytes
+    return posixpath.basename(path)
 
 
 # ── The scan ────────────────────────────────────────────────────────────────────────────

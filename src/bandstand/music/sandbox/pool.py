@@ -83,7 +83,7 @@ class Workers:
             self._idle.append(worker)
 
     def dismiss(self, worker: Worker) -> None:
-        """End a worker for good."""
+        """End a worker and do not use it again."""
         self._members.discard(worker)
         self._lingering = [other for other in self._lingering if other.reap(0) is None]
         if worker.end() is None:
@@ -221,10 +221,6 @@ class Pool:
     """
 
     def __init__(self, task: str, *, workers: int, limits: Limits = DEFAULT_LIMITS) -> None:
-        module, _, function = task.partition(":")
-        if not (function.isidentifier() and all(map(str.isidentifier, module.split(".")))):
-            msg = f"a task must be named as module:function, got {task!r}"
-            raise InvalidInputError(msg)
         if workers < 1:
             msg = f"workers must be at least 1, got {workers}"
             raise InvalidInputError(msg)

@@ -1,4 +1,4 @@
-"""What a parent and its child agree on: limits, messages, outcomes.
+"""The agreement between a parent and its child: limits, messages, outcomes.
 
 A message is a length in four bytes, then that many bytes of JSON. JSON and never pickle, since a
 child may have been taken over by what it read. All text is ASCII with escapes, so that file names
@@ -11,19 +11,13 @@ import json
 import math
 import signal
 import struct
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast, get_args
 
 from bandstand._util.words import megabytes
-from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-# A failure with the longest reason must fit into the smallest reply.
-_MIN_REPLY_BYTES: Final = 8192
-# Standard streams, two pipes, and a few for the work itself.
-_MIN_OPEN_FILES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,32 +38,6 @@ class Limits:
     reply_bytes: int = 1 << 20
     may_start_programs: bool = False
     niceness: int = 0  # how far the child yields to other processes: 0 not at all, 19 most
-
-    def __post_init__(self) -> None:
-        """Refuse limits that nothing could work under."""
-        least = {
-            "memory_bytes": 1,
-            "written_bytes": 0,
-            "open_files": _MIN_OPEN_FILES,
-            "reply_bytes": _MIN_REPLY_BYTES,
-            "niceness": 0,
-        }
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                msg = f"{name} must be at least {value}, got {getattr(self, name)}"
-                raise InvalidInputError(msg)
-        for name in ("cpu_seconds", "wall_seconds"):
-            if not (getattr(self, name) > 0 and math.isfinite(getattr(self, name))):
-                msg = f"{name} must be positive and finite, got {getattr(self, name)}"
-                raise InvalidInputError(msg)
-
-    def as_json(self) -> dict[str, float]:
-        """Return the limits as they are sent to a child.
-
-        >>> Limits(**Limits(open_files=20).as_json()) == Limits(open_files=20)
-        True
-        """
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 DEFAULT_LIMITS: Final = Limits()

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -74,7 +75,7 @@ class Worker:
                 os.set_blocking(end, False)
             settings = {
                 "task": task,
-                "limits": limits.as_json(),
+                "limits": asdict(limits),
                 "requests": requests,
                 "replies": replies,
                 "parent": os.getpid(),
