@@ -11,16 +11,25 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias
 
-from bandstand_demo.melody import melody, parallel
-from bandstand_demo.notes import Clock, Note, at, changes, nearest, steps, voicings, within
+from bandstand_demo.notes import (
+    Clock,
+    Note,
+    at,
+    changes,
+    melody,
+    nearest,
+    parallel,
+    steps,
+    voicings,
+    within,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import numpy as np
 
-    from bandstand_demo.melody import Manner
-    from bandstand_demo.notes import Change, Key
+    from bandstand_demo.notes import Change, Key, Manner
 
 P = ParamSpec("P")
 Role: TypeAlias = "Callable[[Ground], list[Note]]"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand_demo import instruments
-from bandstand_demo.sound import RATE, half_cosine, noise, samples
+from bandstand_demo.instruments import RATE, half_cosine, noise, samples
 
 if TYPE_CHECKING:
     from bandstand.types import Vector
     from bandstand_demo.composition import Line, Score
-    from bandstand_demo.sound import Sound
+    from bandstand_demo.instruments import Sound
 
 # ReplayGain's reference loudness: every piece is brought to it, so none needs to be turned.
 TARGET: Final = -18.0  # LUFS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from bandstand.music.catalogue.catalogue import load_shelf
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import accounts, studies
 from bandstand.store.database.connection import open_store
 from bandstand.store.database.location import parse_location
@@ -292,7 +292,7 @@ def test_a_store_without_the_study_says_how_to_open_it(
 def study(file: Path, store: str) -> tuple[Path, str]:
     """Return the file and the store of a study that is open."""
     with open_store(store) as opened:
-        open_study(opened, load_shelf(opened), read_design(file), clock=lambda: 0)
+        open_study(opened, load_catalogue(opened), read_design(file), clock=lambda: 0)
     return file, store
 
 

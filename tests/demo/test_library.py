@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_demo import PIECES, demo_library, library, render, writing
+from bandstand_demo import PIECES, demo_library, library, render
+from bandstand_demo.instruments import RATE
 from bandstand_demo.library import MARKER, VERSION
-from bandstand_demo.sound import RATE
-from bandstand_demo.styles import STYLES
+from bandstand_demo.pieces import STYLES
 from tests.fixtures.child_processes import started
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand_demo import Piece
-    from bandstand_demo.sound import Sound
+    from bandstand_demo.instruments import Sound
 
 FEW = 8
 
@@ -32,7 +32,7 @@ FEW = 8
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a library of eight pieces, of one second each."""
     monkeypatch.setattr(library, "PIECES", PIECES[:FEW])
-    monkeypatch.setattr(writing, "render", short)
+    monkeypatch.setattr(library, "render", short)
 
 
 def short(piece: Piece) -> Sound:
@@ -65,8 +65,8 @@ def test_there_are_sixty_pieces_six_of_each_style() -> None:
 def test_a_file_says_what_it_is() -> None:
     piece = PIECES[0]
     sound = short(piece)
-    data = writing.encoded(sound, piece)
-    assert data == writing.encoded(sound, piece)
+    data = library.encoded(sound, piece)
+    assert data == library.encoded(sound, piece)
     with av.open(io.BytesIO(data), "r") as container:
         stream = container.streams.audio[0]
         tags = {name.lower(): value for name, value in stream.metadata.items()}
@@ -81,7 +81,7 @@ def test_a_file_says_what_it_is() -> None:
     assert float(tags["replaygain_track_gain"].removesuffix(" dB")) == pytest.approx(-4.0, abs=1.5)
     assert float(tags["replaygain_track_peak"]) == pytest.approx(0.2, abs=0.001)
     assert picture.codec_context.name == "png"
-    assert (picture.width, picture.height) == (writing.SIDE, writing.SIDE)
+    assert (picture.width, picture.height) == (library.SIDE, library.SIDE)
     decoded = np.concatenate(frames, axis=1).astype(np.float64)
     assert decoded.shape == sound.shape
     # The encoder keeps the sound: nine tenths of it at least.
@@ -90,7 +90,7 @@ def test_a_file_says_what_it_is() -> None:
 
 def test_tracks_of_an_album_share_a_picture_and_albums_do_not() -> None:
     pictures = [
-        base64.b64decode(writing.tags(piece, short(piece))["METADATA_BLOCK_PICTURE"])
+        base64.b64decode(library.tags(piece, short(piece))["METADATA_BLOCK_PICTURE"])
         for piece in PIECES[:6]
     ]
     assert pictures[0] == pictures[1] == pictures[2] != pictures[3] == pictures[4] == pictures[5]
@@ -119,7 +119,7 @@ def test_what_is_missing_empty_or_half_written_is_made_again(tmp_path: Path) -> 
     before = contents(tmp_path)
     paths[2].unlink()
     paths[5].write_bytes(b"")
-    paths[0].with_name(f".{paths[0].name}.123{writing.UNFINISHED}").write_bytes(b"half")
+    paths[0].with_name(f".{paths[0].name}.123{library.UNFINISHED}").write_bytes(b"half")
     told: list[tuple[int, int]] = []
     demo_library(tmp_path, progress=lambda *now: told.append(now))
     assert told == [(6, FEW), (7, FEW), (8, FEW)]
@@ -161,7 +161,7 @@ def test_what_progress_raises_ends_the_work(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError):
         demo_library(tmp_path, progress=broken)
     assert 0 < len(list(tmp_path.rglob("*.opus"))) <= FEW
-    assert not list(tmp_path.rglob(f"*{writing.UNFINISHED}"))
+    assert not list(tmp_path.rglob(f"*{library.UNFINISHED}"))
 
 
 @pytest.mark.usefixtures("few")
@@ -176,7 +176,7 @@ def test_some_pieces_of_different_styles_can_be_had_first(tmp_path: Path) -> Non
 def test_a_library_that_was_killed_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for number in (0, 6, 12):
-        writing.write(PIECES[number], one)
+        library.write(PIECES[number], one)
     program = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -201,7 +201,7 @@ def test_a_rendered_piece_survives_the_encoder() -> None:
     piece = next(piece for piece in PIECES if piece.genre == "House")
     sound = render(piece)
     np.testing.assert_array_equal(sound, render(piece))
-    with av.open(io.BytesIO(writing.encoded(sound, piece)), "r") as container:
+    with av.open(io.BytesIO(library.encoded(sound, piece)), "r") as container:
         decoded = np.concatenate([f.to_ndarray() for f in container.decode(audio=0)], axis=1)
     assert decoded.shape == sound.shape
     assert np.abs(decoded).max() <= 10 ** (-1 / 20)

@@ -9,10 +9,21 @@ from hypothesis import strategies as st
 
 from bandstand_demo import PIECES, Piece
 from bandstand_demo.instruments import NAMES
-from bandstand_demo.melody import Manner, melody, parallel
-from bandstand_demo.notes import SCALES, Change, Clock, Key, Note, at, changes, chord, voicings
-from bandstand_demo.pieces import score
-from bandstand_demo.styles import STYLES
+from bandstand_demo.notes import (
+    SCALES,
+    Change,
+    Clock,
+    Key,
+    Manner,
+    Note,
+    at,
+    changes,
+    chord,
+    melody,
+    parallel,
+    voicings,
+)
+from bandstand_demo.pieces import STYLES, score
 
 WITHOUT_PITCH = set(NAMES[NAMES.index("kick") :])
 MANNER = Manner("x-x-xxx- x-.x xxx-x---", 62, 82)

@@ -14,14 +14,14 @@ from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.projection import fit
 from bandstand_demo import PIECES, instruments, render
 from bandstand_demo.composition import Part, Score, Style, drum
+from bandstand_demo.instruments import RATE, edged, noise, ring, sung
 from bandstand_demo.mixing import CEILING, loudness, mastered, mix
 from bandstand_demo.notes import Clock, Note, hertz
-from bandstand_demo.sound import RATE, edged, noise, ring, sung
-from bandstand_demo.styles import STYLES
+from bandstand_demo.pieces import STYLES
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix, Vector
-    from bandstand_demo.sound import Sound
+    from bandstand_demo.instruments import Sound
 
 GENRES = [style.name for style in STYLES]
 

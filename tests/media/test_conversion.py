@@ -19,8 +19,7 @@ from bandstand.errors import StoreFullError, UnreadableAudioError
 from bandstand.media import conversion
 from bandstand.media.conversion import LIMITS, BusyError, Conversions
 from bandstand.media.file_cache import FileCache
-from bandstand.music.audio.ffmpeg import ffmpeg_with
-from bandstand.music.audio.tracker_support import DEMUXERS
+from bandstand.music.audio.tracker_support import DEMUXERS, ffmpeg_with
 from tests.fixtures.music.audio_files import make, melody
 from tests.music.audio.test_tracker_support import protracker
 
@@ -94,7 +93,7 @@ def test_a_recording_that_never_ends_is_refused(
     cache: FileCache, conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversion, "PIECE", 10_000)
-    monkeypatch.setattr(conversion, "MOST_PIECES", 3)
+    monkeypatch.setattr(conversion, "MAX_PIECES", 3)
     path = make(tmp_path / "long.aiff", seconds=20)
     with pytest.raises(UnreadableAudioError, match="at most twelve hours"):
         convert(conversions, path)
@@ -136,7 +135,7 @@ def test_no_more_than_two_are_converted_at_once(
 def test_who_comes_when_too_many_wait_is_told_so(
     conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conversion, "MOST_WAITING", 3)
+    monkeypatch.setattr(conversion, "MAX_WAITING", 3)
     path = make(tmp_path / "a.aiff", seconds=2)
     futures: list[Future[None]] = [
         conversions.wanted(f"n{n}", bytes(path), bytes(tmp_path)) for n in range(3)

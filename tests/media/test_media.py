@@ -17,11 +17,11 @@ from bandstand.errors import (
     StoreFullError,
     UnreadableAudioError,
 )
-from bandstand.media import probe_pool as lookers_module
+from bandstand.media import probe_pool
 from bandstand.media.conversion import BusyError, request_for
 from bandstand.media.file_cache import FileCache
-from bandstand.media.playable import ASK, CONVERT, judged
-from bandstand.media.probe_pool import Lookers
+from bandstand.media.media import ASK, CONVERT, judged
+from bandstand.media.probe_pool import ProbePool
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.music.audio_files import FORMATS, make, wav
 
@@ -152,63 +152,63 @@ def test_beginnings_of_nothing_are_not_sent_as_sound(content: bytes) -> None:
 
 
 @pytest.fixture
-def lookers() -> Iterator[Lookers]:
-    made = Lookers(idle_seconds=0.2)
+def probes() -> Iterator[ProbePool]:
+    made = ProbePool(idle_seconds=0.2)
     yield made
     made.close()
 
 
-def codec(lookers: Lookers, path: Path) -> dict[str, object]:
+def codec(probes: ProbePool, path: Path) -> dict[str, object]:
     request = request_for(bytes(path), bytes(path.parent)) | {"do": "codec"}
-    return lookers.ask(request).result(60)
+    return probes.ask(request).result(60)
 
 
-def test_a_child_tells_the_codec(lookers: Lookers, tmp_path: Path) -> None:
+def test_a_child_tells_the_codec(probes: ProbePool, tmp_path: Path) -> None:
     for name, wanted in (("a.m4a", "aac"), ("b.m4a", "alac")):
         path = make(tmp_path / name, seconds=0.5, codec=wanted)
-        assert codec(lookers, path)["codec"] == wanted
+        assert codec(probes, path)["codec"] == wanted
 
 
-def test_an_unreadable_file_is_told_with_the_reason(lookers: Lookers, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_told_with_the_reason(probes: ProbePool, tmp_path: Path) -> None:
     (tmp_path / "a.m4a").write_bytes(b"nothing")
     with pytest.raises(UnreadableAudioError, match="expected audio"):
-        codec(lookers, tmp_path / "a.m4a")
+        codec(probes, tmp_path / "a.m4a")
 
 
-def test_a_link_is_not_looked_into(lookers: Lookers, tmp_path: Path) -> None:
+def test_a_link_is_not_looked_into(probes: ProbePool, tmp_path: Path) -> None:
     make(tmp_path / "a.m4a", seconds=0.5)
     (tmp_path / "b.m4a").symlink_to(tmp_path / "a.m4a")
     with pytest.raises(UnreadableAudioError, match="link"):
-        codec(lookers, tmp_path / "b.m4a")
+        codec(probes, tmp_path / "b.m4a")
 
 
-def test_children_that_nobody_needs_are_ended(lookers: Lookers, tmp_path: Path) -> None:
+def test_children_that_nobody_needs_are_ended(probes: ProbePool, tmp_path: Path) -> None:
     path = make(tmp_path / "a.m4a", seconds=0.5)
-    codec(lookers, path)
+    codec(probes, path)
     until = time.monotonic() + 30
-    while lookers._pools and time.monotonic() < until:
+    while probes._pools and time.monotonic() < until:
         time.sleep(0.05)
-    assert not lookers._pools
-    assert codec(lookers, path)["codec"] == "aac"
+    assert not probes._pools
+    assert codec(probes, path)["codec"] == "aac"
 
 
 def test_a_child_that_falls_over_costs_one_answer(
-    lookers: Lookers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    probes: ProbePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookers_module, "TASK", "tests.fixtures.web.bad_tasks:fall_over")
+    monkeypatch.setattr(probe_pool, "TASK", "tests.fixtures.web.bad_tasks:fall_over")
     path = make(tmp_path / "a.m4a", seconds=0.5)
     for _ in range(3):
         with pytest.raises(UnreadableAudioError, match="crashed"):
-            codec(lookers, path)
+            codec(probes, path)
 
 
 def test_nothing_is_looked_into_after_the_end(tmp_path: Path) -> None:
-    lookers = Lookers()
+    probes = ProbePool()
     path = make(tmp_path / "a.m4a", seconds=0.5)
-    codec(lookers, path)
-    lookers.close()
+    codec(probes, path)
+    probes.close()
     with pytest.raises(BusyError):
-        codec(lookers, path)
+        codec(probes, path)
 
 
 def test_no_decoder_is_loaded_into_the_server() -> None:

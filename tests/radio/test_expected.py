@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from tests.fixtures.radio.catalogues import (
     expected,
     features,
@@ -47,9 +47,9 @@ def test_a_song_just_heard_promises_less_than_later() -> None:
 
 def test_nothing_is_expected_where_nothing_is_known() -> None:
     assert set(model(SHELF).expected(now=0).values()) == {None}
-    assert model(shelf_of([record(0)])).expected(now=0) == {song_id(0): None}
-    assert model(shelf_of([])).expected(now=0) == {}
-    some = shelf_of([record(row) for row in range(9)], matrix(features(8)))
+    assert model(catalogue_of([record(0)])).expected(now=0) == {song_id(0): None}
+    assert model(catalogue_of([])).expected(now=0) == {}
+    some = catalogue_of([record(row) for row in range(9)], matrix(features(8)))
     found = model(some, rated([1, 2])).expected(now=10**12)
     assert [song for song, stars in found.items() if stars is None] == [song_id(8)]
 

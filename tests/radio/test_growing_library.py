@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import load_shelf
-from bandstand.radio import listener_cache
+from bandstand.music.catalogue.catalogue import load_catalogue
+from bandstand.radio import service
 from bandstand.radio.listener_cache import CachedListener
 from bandstand.radio.selection.select import RadioListener
 from bandstand.radio.selection.stations import Station
@@ -36,12 +36,12 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_reached, self.is_open = threading.Event(), threading.Event()
-        monkeypatch.setattr(listener_cache, "load_shelf", self)
+        monkeypatch.setattr(service, "load_catalogue", self)
 
     def __call__(self, *arguments: Any) -> Catalogue:
         self.is_reached.set()
         assert self.is_open.wait(PATIENCE)
-        return load_shelf(*arguments)
+        return load_catalogue(*arguments)
 
 
 class WaitingRadio(Radio):

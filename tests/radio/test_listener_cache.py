@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bandstand.music.catalogue.catalogue import shelf_of
-from bandstand.radio.listener_cache import CachedListener, CatalogueSnapshot, ListenerCache
+from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.radio.listener_cache import CachedListener, ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings
 from bandstand.radio.log.fold import fold
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import HOUR, Log
 
 if TYPE_CHECKING:
-    from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.selection.select import RadioListener
 
 CATALOGUE = shelf(30)
@@ -103,10 +102,6 @@ def test_a_listener_is_held_by_one_thread_at_a_time() -> None:
 # ── What was rebuilt counts from the next answer on, and not before ──────────────────────
 
 
-def songs(catalogue: Catalogue = CATALOGUE) -> CatalogueSnapshot:
-    return CatalogueSnapshot(catalogue=catalogue, sound=None)
-
-
 def grid(one: RadioListener) -> object:
     belief: Any = one.belief
     return belief.grid
@@ -126,10 +121,10 @@ def log() -> Log:
 
 def test_what_was_rebuilt_waits_for_the_next_answer(log: Log) -> None:
     cached, one, twin = cached_with(log)
-    assert cached.follow(one.ledger, songs()) is one
+    assert cached.follow(one.ledger, CATALOGUE) is one
     assert cached.size() > one.nbytes + twin.nbytes - 1
     log.add("rating", song_id(5), after=HOUR, stars=4)
-    after = cached.follow(fold(log.events), songs())
+    after = cached.follow(fold(log.events), CATALOGUE)
     assert grid(after) is grid(twin)
     assert (len(after.history), cached.rebuilt, cached.listener) == (6, None, after)
 
@@ -139,7 +134,7 @@ def test_a_listener_who_has_gone_on_is_not_replaced_by_an_earlier_one(log: Log) 
     log.add("rating", song_id(5), after=HOUR, stars=4)
     cached.listener = later = model(CATALOGUE, log)
     log.add("rating", song_id(6), after=HOUR, stars=4)
-    after = cached.follow(fold(log.events), songs())
+    after = cached.follow(fold(log.events), CATALOGUE)
     assert grid(after) is grid(later)
     assert len(after.history) == 7
 
@@ -164,11 +159,11 @@ def test_a_listener_is_rebuilt_once_and_only_if_still_there(log: Log) -> None:
 
 def test_other_songs_and_other_settings_are_taken_notice_of(log: Log) -> None:
     cached, one, _ = cached_with(log)
-    more = shelf_of([record(row) for row in range(30)], matrix(features(30)))
-    moved = cached.follow(one.ledger, songs(more))
+    more = catalogue_of([record(row) for row in range(30)], matrix(features(30)))
+    moved = cached.follow(one.ledger, more)
     assert (moved.catalogue, moved.engine) == (more, one.engine)
     for settings in (ListenerSettings(algorithm="linucb-cn"), ListenerSettings(intercept=False)):
         cached.settings = settings
-        other = cached.follow(one.ledger, songs(more))
+        other = cached.follow(one.ledger, more)
         assert (other.algorithm, other.reader.intercept) == (settings.algorithm, settings.intercept)
         assert other.history.columns == 4 + settings.intercept

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, Log
 from tests.radio.selection.test_training_data import assert_same
@@ -29,7 +29,7 @@ BY_SHELF = "bayes-ucb-cnd-v"
 def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Catalogue:
     """Return a shelf of some of eighty songs."""
     ids = [song_id(number) for number in numbers]
-    return shelf_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
+    return catalogue_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
 
 
 def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
@@ -99,12 +99,12 @@ def test_songs_that_sound_otherwise_now_are_learnt_anew() -> None:
 def test_a_heard_song_that_has_been_analysed_meanwhile_is_learnt() -> None:
     log = rated([1, 2, 3, 33], apart=HOUR)
     records = [record(number) for number in range(40)]
-    half = shelf_of(records, matrix(SOUNDS[:20]))
-    whole = shelf_of(records, matrix(SOUNDS[:40]))
+    half = catalogue_of(records, matrix(SOUNDS[:20]))
+    whole = catalogue_of(records, matrix(SOUNDS[:40]))
     one = model(half, log)
     assert one.migrated(whole, one.ledger, lambda _: {}) is None
-    assert one.migrated(shelf_of(records), one.ledger, lambda _: {}) is None
-    assert model(shelf_of(records), log).migrated(whole, one.ledger, lambda _: {}) is None
+    assert one.migrated(catalogue_of(records), one.ledger, lambda _: {}) is None
+    assert model(catalogue_of(records), log).migrated(whole, one.ledger, lambda _: {}) is None
 
 
 def test_an_engine_that_measures_by_the_shelf_begins_anew() -> None:

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from bandstand._util.array_archive import packed
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
-from bandstand.music.catalogue.catalogue import load_shelf
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
 from bandstand.study.records import SongSnapshot, from_bytes, to_bytes
 from bandstand.study.study_store import design_of, find_study, open_study, study_data
@@ -33,34 +33,34 @@ def rows(store: Store) -> list[StudyRow]:
 
 
 def test_the_songs_are_frozen_as_the_radio_has_them(full: Store) -> None:
-    shelf = load_shelf(full)
+    shelf = load_catalogue(full)
     row = open_study(full, shelf, short_design(), clock=Clock())
     songs = from_bytes(row.catalogue)
     assert songs.ids == shelf.ids
-    assert shelf.catalogue is not None
-    assert np.array_equal(songs.features, shelf.catalogue.features.astype(np.float32))
+    assert shelf.song_features is not None
+    assert np.array_equal(songs.features, shelf.song_features.features.astype(np.float32))
     assert (songs.features[:, -1] == 1).all()
     assert design_of(row) == short_design()
 
 
 def test_a_study_that_is_opened_again_goes_on(full: Store) -> None:
     clock = Clock()
-    first = open_study(full, load_shelf(full), short_design(), clock=clock)
+    first = open_study(full, load_catalogue(full), short_design(), clock=clock)
     clock.now += 1_000
-    assert open_study(full, load_shelf(full), short_design(), clock=clock) == first
+    assert open_study(full, load_catalogue(full), short_design(), clock=clock) == first
     assert rows(full) == [first]
     assert find_study(full, short_design()) == first
 
 
 def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full: Store) -> None:
-    first = open_study(full, load_shelf(full), short_design(), clock=Clock())
+    first = open_study(full, load_catalogue(full), short_design(), clock=Clock())
     changed = short_design(rest_seconds=10, seed=2)
     words = (
         "the study 'Short' must keep the design that it was opened with, got another: "
         "rest_seconds is 10 instead of 240; seed is 2 instead of 1"
     )
     with pytest.raises(InvalidInputError, match=words):
-        open_study(full, load_shelf(full), changed, clock=Clock())
+        open_study(full, load_catalogue(full), changed, clock=Clock())
     with pytest.raises(InvalidInputError, match=words):
         find_study(full, changed)
     assert rows(full) == [first]
@@ -69,19 +69,19 @@ def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full
 def test_too_few_songs_are_refused_and_nothing_is_opened(full: Store) -> None:
     words = "the study 'Short' must have at least 31 analysed songs, got 30"
     with pytest.raises(InvalidInputError, match=words):
-        open_study(full, load_shelf(full), short_design(least_songs=31), clock=Clock())
+        open_study(full, load_catalogue(full), short_design(least_songs=31), clock=Clock())
     assert rows(full) == []
 
 
 def test_a_store_without_songs_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInputError, match="at least 10 analysed songs, got 0"):
-        open_study(store, load_shelf(store), short_design(), clock=Clock())
+        open_study(store, load_catalogue(store), short_design(), clock=Clock())
 
 
 def test_only_one_study_is_open(full: Store) -> None:
-    open_study(full, load_shelf(full), short_design(), clock=Clock())
+    open_study(full, load_catalogue(full), short_design(), clock=Clock())
     with pytest.raises(ConflictError, match="'Short' is"):
-        open_study(full, load_shelf(full), short_design(title="Other"), clock=Clock())
+        open_study(full, load_catalogue(full), short_design(title="Other"), clock=Clock())
 
 
 def test_a_closed_study_is_not_opened_again(study: Study) -> None:

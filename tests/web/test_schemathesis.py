@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand._util.clock import system_clock
-from bandstand.music.catalogue.catalogue import load_shelf
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
 from bandstand.study.study_store import open_study
@@ -42,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     ready = prepared(tmp_path_factory.mktemp("schemathesis"), invented=40)
     design = Design(least_songs=40, answer_seconds=0, rest_seconds=0, gap_hours=0)
     with open_store(ready.store) as store:
-        open_study(store, load_shelf(store), design, clock=system_clock)
+        open_study(store, load_catalogue(store), design, clock=system_clock)
     try:
         yield ready.start()
     finally:

@@ -172,7 +172,7 @@ class _DemoMusic:
 
         from bandstand.music.catalogue.refresh import refreshed
         from bandstand.music.library.analysers import LocalAnalyser
-        from bandstand.music.library.first_look import first_look, sample_files
+        from bandstand.music.library.scan import first_look, sample_files
         from bandstand.music.library.walk import library_roots
         from bandstand.store.songs import files
         from bandstand_demo.library import demo_library

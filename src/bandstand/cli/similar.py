@@ -79,7 +79,6 @@ def _real(path: str) -> str:
 
 def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]:
     from bandstand.music.audio.descriptors.definition import VERSION
-    from bandstand.music.catalogue.neighbours import nearest
     from bandstand.music.catalogue.refresh import current
     from bandstand.store.songs import songs
 
@@ -91,12 +90,12 @@ def _nearest(store: Store, song: SongRecord, count: int) -> list[dict[str, Any]]
     if catalogue is None or song.descriptor_version != VERSION:
         msg = f"{_name(song)} must be analysed by this version first; scan its folder again"
         raise click.UsageError(msg)
-    found = nearest(catalogue.features, catalogue.row_of(song.id), count)
+    rows, distances = catalogue.nearest(catalogue.row_of(song.id), count)
     with store.reading() as connection:
-        near = [songs.get(connection, catalogue.id_of(int(row))) for row in found.rows]
+        near = [songs.get(connection, catalogue.id_of(int(row))) for row in rows]
     return [
         {**_plain(other), "distance": float(distance)}
-        for other, distance in zip(near, found.distances, strict=True)
+        for other, distance in zip(near, distances, strict=True)
         if other is not None
     ]
 

@@ -167,7 +167,7 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     What cannot work is refused before the music is analysed, which may take hours.
     """
     from bandstand._util.clock import system_clock
-    from bandstand.music.catalogue.catalogue import load_shelf
+    from bandstand.music.catalogue.catalogue import load_catalogue
     from bandstand.study.records import from_bytes
     from bandstand.study.study_store import open_study
 
@@ -179,7 +179,7 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     if not is_known:
         _scan(ctx, settings)
     with opened_store(settings.store) as store:
-        row = open_study(store, load_shelf(store), design, clock=system_clock)
+        row = open_study(store, load_catalogue(store), design, clock=system_clock)
     return f"The study {row.title!r} is open, with {len(from_bytes(row.catalogue).ids):,} songs."
 
 

@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from bandstand.media.file_cache import FileCache
 
 # By name: what is imported there is not to be loaded into the server.
-TASK: Final = "bandstand.media.conversion_task:convert"
+TASK: Final = "bandstand.media.media_task:convert"
 PIECE: Final = 1 << 22  # bytes, about four minutes
 AT_ONCE: Final = 2
-MOST_WAITING: Final = 64
-# A child serves 200 requests; so many pieces are about twelve hours.
-MOST_PIECES: Final = 180
+MAX_WAITING: Final = 64
+# A child serves 200 requests; this is about twelve hours.
+MAX_PIECES: Final = 180
 REMEMBERED_SECONDS: Final = 60.0
-MOST_REMEMBERED: Final = 1_000
-_BETWEEN_ATTEMPTS: Final = 0.1  # seconds
+MAX_REMEMBERED: Final = 1_000
+_RETRY_SECONDS: Final = 0.1
 _NEEDS_PROGRAM: Final = "tracker modules need another program"
 # The times are for one piece, of which one is four minutes of sound.
 LIMITS: Final = Limits(cpu_seconds=60, wall_seconds=120, reply_bytes=2 * PIECE, niceness=5)
 
 
 class BusyError(BandstandError):
-    """More is waiting to be converted than anybody would wait for."""
+    """The queue is full."""
 
 
 class Conversions:
@@ -65,8 +65,8 @@ class Conversions:
             if name in self._under_way:
                 return self._under_way[name]
             self._check_open()
-            if len(self._under_way) >= MOST_WAITING:
-                msg = f"at most {MOST_WAITING} recordings may wait to be converted, got one more"
+            if len(self._under_way) >= MAX_WAITING:
+                msg = f"at most {MAX_WAITING} recordings may wait to be converted, got one more"
                 raise BusyError(msg)
             self._raise_what_failed(name)
             future = self._threads.submit(self._convert, name, path, root)
@@ -75,7 +75,7 @@ class Conversions:
         return future
 
     def close(self) -> None:
-        """End what is under way; whoever waits for it gets an error."""
+        """End what is under way; its callers get an error."""
         with self._lock:
             self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -83,7 +83,7 @@ class Conversions:
         while any(not future.done() for future in self._still_under_way()):
             for pool in tuple(self._pools):
                 pool.interrupt()
-            wait(self._still_under_way(), _BETWEEN_ATTEMPTS)
+            wait(self._still_under_way(), _RETRY_SECONDS)
 
     def _still_under_way(self) -> list[Future[None]]:
         with self._lock:
@@ -99,7 +99,7 @@ class Conversions:
             self._under_way.pop(name, None)
             problem = None if done.cancelled() else done.exception()
             if isinstance(problem, UnreadableAudioError) and not self._is_closed:
-                while len(self._failed) >= MOST_REMEMBERED:
+                while len(self._failed) >= MAX_REMEMBERED:
                     self._failed.pop(next(iter(self._failed)))
                 self._failed[name] = time.monotonic() + REMEMBERED_SECONDS, str(problem)
 
@@ -141,14 +141,14 @@ class Conversions:
 
 
 def request_for(path: bytes, root: bytes) -> dict[str, Any]:
-    """Return how a child is told of a file that it opens beneath a root."""
+    """Return the request for a file that a child opens beneath a root."""
     # Latin-1 maps every byte to one character and back, whatever the name's encoding.
     return {"path": path.decode("latin-1"), "root": root.decode("latin-1")}
 
 
 def _pieces(pool: Pool, request: dict[str, Any]) -> Iterator[bytes]:
     """Yield the pieces of one recording, asked for one by one."""
-    for number in range(MOST_PIECES):
+    for number in range(MAX_PIECES):
         asked = request if number == 0 else {"next": number}
         ((_, outcome),) = pool.run([(number, asked)])
         if isinstance(outcome, Failure):

@@ -7,6 +7,7 @@ only if it begins like one that browsers merely show.
 from __future__ import annotations
 
 import os
+import posixpath
 import threading
 import time
 from base64 import b64decode
@@ -17,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.media.conversion import BusyError, request_for
-from bandstand.music.audio.picture_size import checked_picture, media_type
+from bandstand.music.audio.source import checked_picture, media_type
 from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:
     from bandstand.media.file_cache import FileCache
-    from bandstand.media.probe_pool import Lookers
+    from bandstand.media.probe_pool import ProbePool
 
 SIDES: Final = (64, 256, 512)  # pixels
-LARGEST: Final = 5_000_000  # bytes of a picture that is sent as it is
+MAX_BYTES: Final = 5_000_000  # bytes of a picture that is sent as it is
 SHOWN: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
 # Pictures that people and programs put beside the songs of an album.
 _STEMS: Final = ("cover", "folder", "front", "album")
@@ -33,7 +34,7 @@ _ENDINGS: Final = (".jpg", ".jpeg", ".png", ".webp")
 NAMES_BESIDE: Final = frozenset(stem + ending for stem in _STEMS for ending in _ENDINGS)
 _BEGINNING: Final = 500_000  # bytes in which a picture says how large it is
 _REMEMBERED_SECONDS: Final = 300.0
-_MOST_REMEMBERED: Final = 4_096
+_MAX_REMEMBERED: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +49,9 @@ class Picture:
 class Covers:
     """Covers by song, made once and kept in a cache; shared by threads."""
 
-    def __init__(self, cache: FileCache, lookers: Lookers) -> None:
+    def __init__(self, cache: FileCache, probes: ProbePool) -> None:
         self._cache = cache
-        self._lookers = lookers
+        self._probes = probes
         self._lock = threading.Lock()
         self._without = _Memory()
         self._folders = _Memory()
@@ -67,7 +68,7 @@ class Covers:
         file = self._cache.open(key)
         if file is not None:
             with file:
-                return _checked(file.read(LARGEST + 1), key)
+                return _checked(file.read(MAX_BYTES + 1), key)
         with self._lock:
             if self._without.get(key) is not None:
                 return None
@@ -79,11 +80,11 @@ class Covers:
 
     def is_beside(self, path: bytes, root: bytes) -> bool:
         """Return whether a picture that can be shown lies in the folder of a song."""
-        folder = os.path.dirname(path)
+        folder = posixpath.dirname(path)
         with self._lock:
             known: bool | None = self._folders.get(folder)
         if known is None:
-            places = (os.path.join(folder, name) for name in _pictures_in(folder))
+            places = (posixpath.join(folder, name) for name in _pictures_in(folder))
             known = any(_seems_shown(root, place) for place in places)
             with self._lock:
                 self._folders.put(folder, known)
@@ -92,10 +93,10 @@ class Covers:
     def _look(
         self, key: str, path: bytes, root: bytes, side: int | None, done: Future[None]
     ) -> None:
-        names = [name.decode("latin-1") for name in _pictures_in(os.path.dirname(path))]
-        wanted = {"do": "cover", "names": names, "side": side, "most": LARGEST}
+        names = [name.decode("latin-1") for name in _pictures_in(posixpath.dirname(path))]
+        wanted = {"do": "cover", "names": names, "side": side, "most": MAX_BYTES}
         try:
-            looked = self._lookers.ask(request_for(path, root) | wanted)
+            looked = self._probes.ask(request_for(path, root) | wanted)
         except BusyError as problem:
             self._finish(key, done, problem)
         else:
@@ -110,12 +111,12 @@ class Covers:
                     file.write(picture.content)
         except UnreadableAudioError:
             picture = None
-        except Exception as problem:  # noqa: BLE001 - it is for whoever waits
+        except Exception as problem:  # noqa: BLE001 - it is for the caller
             self._finish(key, done, problem)
             return
         if picture is None:
             with self._lock:
-                self._without.put(key, True)  # noqa: FBT003 - a value
+                self._without.put(key, "no cover")
         self._finish(key, done, None)
 
     def _finish(self, key: str, done: Future[None], problem: BaseException | None) -> None:
@@ -160,13 +161,13 @@ def _image(answer: dict[str, Any]) -> bytes:
 
 def _checked(content: bytes, key: str) -> Picture | None:
     kind = media_type(content)
-    if kind is None or len(content) > LARGEST:
+    if kind is None or len(content) > MAX_BYTES:
         return None
     return Picture(media_type=kind, content=content, tag=key)
 
 
 class _Memory:
-    """What was found out a moment ago, of the latest few thousand things."""
+    """The latest few thousand findings, for a while."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[Any, tuple[float, Any]] = OrderedDict()
@@ -178,5 +179,5 @@ class _Memory:
     def put(self, key: Any, value: Any) -> None:
         self._found[key] = time.monotonic() + _REMEMBERED_SECONDS, value
         self._found.move_to_end(key)
-        while len(self._found) > _MOST_REMEMBERED:
+        while len(self._found) > _MAX_REMEMBERED:
             self._found.popitem(last=False)

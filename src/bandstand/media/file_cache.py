@@ -1,4 +1,4 @@
-"""Files that can always be made again, kept in a folder up to so many bytes.
+"""A folder of files that can always be made again, bounded in bytes.
 
 A file is written under another name, brought to the disk, and only then given its own, so what
 has a name is whole. Who has opened a file may go on reading it after it was thrown away.

@@ -1,8 +1,8 @@
-"""The sound and the picture of a song, ready to be sent; converted or made small where needed.
+"""The sound and the picture of a song, ready to be sent; converted or made small if needed.
 
 A file is opened by its path once, beneath the library's folder and without following any link;
-everything afterwards is done with what was opened. What takes time is done by others: then a
-future comes back instead of an answer, and whoever waited for it asks again.
+everything afterwards uses the opened file. Work that takes time is done by other threads: then a
+future comes back instead of an answer, and the caller asks again when it is done.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import Conversions, request_for
 from bandstand.media.covers import SHOWN, Covers, Picture
 from bandstand.media.file_cache import FileCache
-from bandstand.media.playable import ASK, CONVERT, CONVERTED_TYPE, judged, judged_codec
-from bandstand.media.probe_pool import Lookers
+from bandstand.media.probe_pool import ProbePool
+from bandstand.music.audio.source import Source, behind_tag, certain_format, tag_size
 from bandstand.music.library.content import open_beneath
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from bandstand.store.songs.songs import SongRecord
 
 _MEGABYTE: Final = 1_000_000
-_MOST_CODECS: Final = 50_000
+_MAX_CODECS: Final = 50_000
 
 
 class MissingFileError(UnreadableAudioError):
@@ -38,7 +38,7 @@ class MissingFileError(UnreadableAudioError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audio:
-    """The sound of a song, open; whoever has it closes the file."""
+    """The sound of a song, as an open file that the caller closes."""
 
     file: BinaryIO
     size: int
@@ -70,16 +70,16 @@ class Media:
         pictures = FileCache(data_folder / "covers", limit=cover_cache_mb * _MEGABYTE)
         for cache in (self._converted, pictures):
             cache.clear_unfinished()
-        self._lookers = Lookers()
+        self._probes = ProbePool()
         self._conversions = Conversions(self._converted)
-        self._covers = Covers(pictures, self._lookers)
+        self._covers = Covers(pictures, self._probes)
         self._codecs: OrderedDict[str, str] = OrderedDict()
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """End what is under way."""
         self._conversions.close()
-        self._lookers.close()
+        self._probes.close()
 
     def audio(self, song: SongRecord) -> Audio | Future[None]:
         """Return a song's sound, or what to wait for before asking again.
@@ -127,7 +127,7 @@ class Media:
 
     def _ask_codec(self, name: str, path: bytes, root: bytes) -> Future[None]:
         done: Future[None] = Future()
-        looked = self._lookers.ask(request_for(path, root) | {"do": "codec"})
+        looked = self._probes.ask(request_for(path, root) | {"do": "codec"})
         looked.add_done_callback(lambda answer: self._keep_codec(name, answer, done))
         return done
 
@@ -141,7 +141,7 @@ class Media:
         verdict = judged_codec(str(found.get("container")), str(found.get("codec")))
         with self._lock:
             self._codecs[name] = verdict
-            while len(self._codecs) > _MOST_CODECS:
+            while len(self._codecs) > _MAX_CODECS:
                 self._codecs.popitem(last=False)
         done.set_result(None)
 
@@ -180,3 +180,82 @@ def _audio(
         modified_ns=status.st_mtime_ns,
         is_converted=is_converted,
     )
+
+
+# ── Formats that browsers play, by the first bytes of a file ───────────────────────────
+
+#     MP3, FLAC, WAV with plain samples, Ogg with Vorbis, Opus or FLAC, AAC    play
+#     MP4 and Matroska or WebM                                                 depends on the codec
+#     all others: ALAC, AIFF, WMA, Monkey's Audio, tracker modules …           do not
+#
+# The name of a file counts for nothing. Only a limited child looks deeper.
+
+
+# The codec decides, and only a child can tell it.
+ASK: Final = "ask"
+CONVERT: Final = "convert"
+CONVERTED_TYPE: Final = "audio/ogg"
+
+_OGG_CODECS: Final = (b"\x01vorbis", b"OpusHead", b"\x7fFLAC")
+_PLAIN_SAMPLES: Final = frozenset({1, 3})  # whole numbers, floats
+_EXTENSIBLE: Final = 0xFFFE
+# By ffmpeg's names, the first of a container's names.
+_BY_CODEC: Final[Mapping[str, Mapping[str, str]]] = {
+    "mov": {"aac": "audio/mp4", "mp3": "audio/mp4", "mp3float": "audio/mp4", "opus": "audio/mp4"},
+    "matroska": {"opus": "audio/webm", "vorbis": "audio/webm"},
+}
+
+# A media type, ASK or CONVERT.
+Verdict = str
+
+
+def judged(file: BinaryIO) -> Verdict:
+    """Return the media type of a file that browsers play, or ASK, or CONVERT."""
+    source = Source(file)
+    head = source.head(64)
+    match certain_format(source):
+        case "flac" if head.startswith(b"fLaC"):
+            return "audio/flac"
+        case "ogg" if _ogg_content(head).startswith(_OGG_CODECS):
+            return "audio/ogg"
+        case "wav" if _has_plain_samples(head):
+            return "audio/wav"
+        case "mov" | "matroska":
+            return ASK
+        case "mp3" | "aac" | None:
+            return _mpeg(behind_tag(source, 4) if tag_size(head) else head)
+        case _:
+            return CONVERT
+
+
+def judged_codec(container: str, codec: str) -> Verdict:
+    """Return the media type of a container with such a codec, or CONVERT.
+
+    >>> judged_codec("mov,mp4", "aac"), judged_codec("mov,mp4", "alac")
+    ('audio/mp4', 'convert')
+    """
+    return _BY_CODEC.get(container.partition(",")[0], {}).get(codec, CONVERT)
+
+
+def _ogg_content(head: bytes) -> bytes:
+    """Return the beginning of what is in the first page."""
+    return head[27 + head[26] :] if len(head) > 26 else b""
+
+
+def _has_plain_samples(head: bytes) -> bool:
+    if head[12:16] != b"fmt ":
+        return False
+    kind = int.from_bytes(head[20:22], "little")
+    if kind == _EXTENSIBLE:
+        kind = int.from_bytes(head[44:46], "little")
+    return kind in _PLAIN_SAMPLES
+
+
+def _mpeg(start: bytes) -> Verdict:
+    """Return what frames that begin like this are: MP3, AAC, or something to be converted."""
+    if len(start) < 2 or start[0] != 0xFF or start[1] & 0xE0 != 0xE0:
+        return CONVERT
+    if start[1] & 0xF6 == 0xF0:
+        return "audio/aac"
+    is_layer_three = start[1] & 0x06 == 0x02
+    return "audio/mpeg" if is_layer_three else CONVERT

@@ -1,24 +1,26 @@
-"""What a limited child finds out about one file for a player: its codec, its picture.
+"""Tasks of limited children for players: the codec of a file, its cover, its sound as Opus.
 
-Both tasks take and give what JSON can carry; `path` and `root` are as `library.analyse` sends them.
+All take and give what JSON can carry; `path` and `root` are as `library.analyse` sends them.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from bandstand.errors import BandstandError, UnreadableAudioError
-from bandstand.music.audio.opus import codec_of
-from bandstand.music.audio.picture_size import checked_picture
-from bandstand.music.audio.pictures import embedded_cover, thumbnail
-from bandstand.music.library.content import open_beneath
+from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
+from bandstand.music.audio.opus import codec_of, opus_chunks
+from bandstand.music.audio.source import checked_picture
+from bandstand.music.audio.tags import embedded_cover, thumbnail
+from bandstand.music.audio.tracker_support import is_module, module_chunks
+from bandstand.music.library.content import CHANGING, open_beneath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-LARGEST_BESIDE: Final = 20_000_000  # bytes
+MAX_BESIDE_BYTES: Final = 20_000_000  # bytes
 
 
 def look(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def _pictures(root: bytes, path: bytes, names: list[str]) -> Iterator[bytes]:
         yield found[1]
     for name in names:
         try:
-            place = os.path.join(os.path.dirname(path), name.encode("latin-1"))
+            place = posixpath.join(posixpath.dirname(path), name.encode("latin-1"))
             with open_beneath(root, place) as file:
                 yield _small_file(file)
         except BandstandError:
@@ -63,6 +65,41 @@ def _pictures(root: bytes, path: bytes, names: list[str]) -> Iterator[bytes]:
 
 
 def _small_file(file: BinaryIO) -> bytes:
-    if os.fstat(file.fileno()).st_size > LARGEST_BESIDE:
+    if os.fstat(file.fileno()).st_size > MAX_BESIDE_BYTES:
         return b""
-    return file.read(LARGEST_BESIDE)
+    return file.read(MAX_BESIDE_BYTES)
+
+
+# ── Conversion ─────────────────────────────────────────────────────────────────────────
+
+# The child may write no file, so it answers with the pieces, one for each request; the parent
+# writes them. Between two requests the child keeps the recording open and waits.
+
+
+# The one recording that this child is at work on.
+_at_work: list[Iterator[bytes]] = []
+
+
+def convert(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the next piece, the first where a path is given; no piece at the end."""
+    if "path" in wanted:
+        _at_work[:] = [_pieces(wanted)]
+    if not _at_work:
+        msg = "a recording must be named before its next piece is asked for, got none"
+        raise InvalidInputError(msg)
+    piece = next(_at_work[0], None)
+    return {"piece": None if piece is None else b64encode(piece).decode()}
+
+
+def _pieces(wanted: Mapping[str, Any]) -> Iterator[bytes]:
+    root, path = wanted["root"].encode("latin-1"), wanted["path"].encode("latin-1")
+    extension = posixpath.splitext(wanted["path"])[1].lower()
+    with open_beneath(root, path) as file:
+        before = os.fstat(file.fileno())
+        if is_module(file, extension):
+            yield from module_chunks(file, size=wanted["size"], allow_programs=wanted["programs"])
+        else:
+            yield from opus_chunks(file, size=wanted["size"])
+        after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise UnreadableAudioError(CHANGING)

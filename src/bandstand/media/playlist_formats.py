@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_from_bytes
 from xml.sax.saxutils import escape
-
-from bandstand.media.titles import full_title, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -157,3 +156,21 @@ def _xml(text: str) -> str:
 def _unicode(text: str | None) -> str | None:
     """Return a text without lone surrogates, which no encoding can write."""
     return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+# ── Titles ─────────────────────────────────────────────────────────────────────────────
+
+
+def title_of(song: SongRecord) -> str:
+    """Return a song's title, or else the name of its file without the ending."""
+    if song.tags.title is not None:
+        return song.tags.title
+    name = posixpath.basename(song.path).decode("utf-8", "replace")
+    stem = posixpath.splitext(name)[0]
+    return "".join(letter if letter.isprintable() else "�" for letter in stem)
+
+
+def full_title(song: SongRecord) -> str:
+    """Return "artist - title", or the title alone where there is no artist."""
+    artist = song.tags.artist
+    return title_of(song) if artist is None else f"{artist} - {title_of(song)}"

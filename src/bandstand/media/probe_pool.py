@@ -1,7 +1,7 @@
-"""A few threads, each with a limited child, that look into files while others wait for them.
+"""Thread pool that probes files, each thread with a limited child.
 
-A child belongs to the thread that started it, so these threads stay. The children do not: one
-that nobody needs for a while is ended, since it takes as much memory as the server itself.
+A child belongs to the thread that started it, so the threads stay. A child that is idle for a
+while is ended, since it takes as much memory as the server itself.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TASK: Final = "bandstand.media.media_task:look"
-# A look takes milliseconds; what takes longer is a file that was made to.
+# A probe takes milliseconds, except for a hostile file.
 LIMITS: Final = Limits(cpu_seconds=10, wall_seconds=20, reply_bytes=1 << 23)
 THREADS: Final = 2
-MOST_WAITING: Final = 256
+MAX_WAITING: Final = 256
 IDLE_SECONDS: Final = 30.0
-_BETWEEN_ATTEMPTS: Final = 0.1  # seconds
+_RETRY_SECONDS: Final = 0.1
 
 Wanted = tuple["Mapping[str, Any]", "Future[dict[str, Any]]"]
 
 
-class Lookers:
-    """Threads that ask limited children; started when they are needed, shared by all."""
+class ProbePool:
+    """Threads that ask limited children; started when they are needed."""
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
-        self._waiting: queue.Queue[Wanted | None] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[Wanted | None] = queue.Queue(MAX_WAITING)
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._pools: dict[int, Pool] = {}
         self._is_closed = False
 
     def ask(self, request: Mapping[str, Any]) -> Future[dict[str, Any]]:
-        """Return what will hold a child's answer, or an UnreadableAudioError."""
+        """Return the future answer of a child, or UnreadableAudioError."""
         future: Future[dict[str, Any]] = Future()
         self._start_threads()
         try:
             self._waiting.put_nowait((request, future))
         except queue.Full:
-            msg = f"at most {MOST_WAITING} files may wait to be looked into, got one more"
+            msg = f"at most {MAX_WAITING} files may wait to be looked into, got one more"
             raise BusyError(msg) from None
         return future
 
     def close(self) -> None:
-        """End all children and threads; whoever still waits gets an error."""
+        """End all children and threads; pending requests get an error."""
         with self._lock:
             self._is_closed = True
         with suppress(queue.Empty):
@@ -66,20 +66,20 @@ class Lookers:
             for pool in tuple(self._pools.values()):
                 pool.interrupt()
             for thread in self._threads:
-                thread.join(_BETWEEN_ATTEMPTS)
+                thread.join(_RETRY_SECONDS)
 
     def _start_threads(self) -> None:
         with self._lock:
             if self._is_closed:
                 raise _stopping()
             while len(self._threads) < THREADS:
-                name = f"looker-{len(self._threads)}"
+                name = f"probe-{len(self._threads)}"
                 thread = threading.Thread(target=self._serve, name=name, daemon=True)
                 self._threads.append(thread)
                 thread.start()
 
     def _serve(self) -> None:
-        """Serve until told to stop, with a child of its own while there is work."""
+        """Serve until `close`, with a child of its own while there is work."""
         while (first := self._waiting.get()) is not None:
             with Pool(TASK, workers=1, limits=LIMITS) as pool:
                 wanted: Wanted | None = first
@@ -104,7 +104,7 @@ class Lookers:
 def _answer(pool: Pool, request: Mapping[str, Any], future: Future[dict[str, Any]]) -> None:
     try:
         ((_, outcome),) = pool.run([(None, request)])
-    except Exception as problem:  # noqa: BLE001 - it is for whoever waits
+    except Exception as problem:  # noqa: BLE001 - it is for the caller
         future.set_exception(problem)
         return
     if isinstance(outcome, Failure):

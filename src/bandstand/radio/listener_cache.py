@@ -16,12 +16,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import Catalogue, load_shelf
-from bandstand.music.catalogue.projected import Sound, load_sound
 from bandstand.radio.listener_settings import ListenerSettings, settings_from
 from bandstand.radio.log import snapshots
 from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.selection.training_data import nothing_known
 from bandstand.store import accounts
 
 if TYPE_CHECKING:
@@ -29,9 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.music.audio.projection import Projection
+    from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.training_data import FeaturesOf
     from bandstand.store.database.connection import Store
 
 # A play is a row of 48 bytes, and most are of a song of their own with its id.
@@ -42,38 +38,6 @@ _BYTES_PER_POINT: Final = 200
 # takes a millisecond, and a long history is not written again for every few of them.
 _SNAPSHOT_EVENTS: Final = 64
 _SNAPSHOT_PART: Final = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CatalogueSnapshot:
-    """The songs that can be played, and the projection that their features were made with.
-
-    One value that is exchanged when songs change.
-    """
-
-    catalogue: Catalogue
-    sound: Sound | None
-
-    @property
-    def features_of(self) -> FeaturesOf:
-        """The features of songs outside the catalogue."""
-        return nothing_known if self.sound is None else self.sound.features
-
-    def projection(self, catalogue: Catalogue) -> Projection | None:
-        """Return the projection of a catalogue's features, unless it is another catalogue."""
-        if self.sound is None or catalogue is not self.catalogue:
-            return None
-        return self.sound.projection
-
-
-def load_catalogue(store: Store, before: CatalogueSnapshot | None = None) -> CatalogueSnapshot:
-    """Return a store's songs; those of `before` save reading what has not changed."""
-    catalogue = load_shelf(store, None if before is None else before.catalogue)
-    sound = load_sound(store)
-    # A scan may have fitted another projection between the two; the next refresh brings it.
-    if sound is not None and catalogue.stamp.get("projection") != sound.version:
-        sound = None
-    return CatalogueSnapshot(catalogue=catalogue, sound=sound)
 
 
 @dataclass(slots=True, eq=False)
@@ -121,19 +85,19 @@ class CachedListener:
             write(lambda connection: snapshots.save(connection, account.id, ledger), account.id)
         return ledger
 
-    def follow(self, ledger: Ledger, songs: CatalogueSnapshot) -> RadioListener:
+    def follow(self, ledger: Ledger, catalogue: Catalogue) -> RadioListener:
         """Return the listener as of this ledger, the settings and the songs."""
         settings, found = self.settings, self._latest(ledger)
         if found is not None:
-            found = _follow(found, ledger, settings, songs)
+            found = _follow(found, ledger, settings, catalogue)
         if found is None:
             found = RadioListener.load(
-                songs.catalogue,
+                catalogue,
                 ledger,
                 algorithm=settings.algorithm,
                 intercept=settings.intercept,
                 seed=self.seed,
-                features_of=songs.features_of,
+                features_of=catalogue.features_of,
             )
         self.keep(found)
         return found
@@ -156,16 +120,16 @@ class CachedListener:
         if self.rebuilt is not None and self.rebuilt[0] is not listener:
             self.rebuilt = None
 
-    def migrate(self, songs: CatalogueSnapshot) -> None:
+    def migrate(self, catalogue: Catalogue) -> None:
         """Move to the songs of today.
 
         Otherwise each listener who asks no more would keep an old catalogue alive.
         """
         with self.lock:  # waits for requests that began with the catalogue before
             listener = self.listener
-        if listener is None or listener.catalogue is songs.catalogue:
+        if listener is None or listener.catalogue is catalogue:
             return
-        moved = listener.migrated(songs.catalogue, listener.ledger, songs.features_of)
+        moved = listener.migrated(catalogue, listener.ledger, catalogue.features_of)
         with self.lock:
             if self.listener is listener:
                 self.keep(moved)  # None where it is loaded again, at the next question
@@ -186,15 +150,15 @@ class CachedListener:
 
 
 def _follow(
-    listener: RadioListener, ledger: Ledger, settings: ListenerSettings, songs: CatalogueSnapshot
+    listener: RadioListener, ledger: Ledger, settings: ListenerSettings, catalogue: Catalogue
 ) -> RadioListener | None:
     """Return the same listener with ledger and songs of today; None where it does not fit."""
     made_for = (listener.algorithm, listener.reader.intercept)
     if made_for != (settings.algorithm, settings.intercept):
         return None
-    if listener.catalogue is songs.catalogue:
+    if listener.catalogue is catalogue:
         return listener.follow(ledger)
-    return listener.migrated(songs.catalogue, ledger, songs.features_of)
+    return listener.migrated(catalogue, ledger, catalogue.features_of)
 
 
 class ListenerCache:

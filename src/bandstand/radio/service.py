@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import BackgroundWorker
 from bandstand.radio.explain.why import explain, only
-from bandstand.radio.listener_cache import ListenerCache, load_catalogue
+from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
 from bandstand.radio.selection.stations import ANY_SONG
 from bandstand.store import accounts
@@ -90,7 +91,7 @@ class Radio:
         self._writer = GroupWriter(store)
         self._cache = ListenerCache(listener_cache_mb * 1_000_000)
         self._refreshing = threading.Lock()
-        self._songs = load_catalogue(store)
+        self._catalogue = load_catalogue(store)
         self._rebuilding = BackgroundWorker(self._rebuild)
 
     def close(self) -> None:
@@ -103,7 +104,7 @@ class Radio:
     @property
     def catalogue(self) -> Catalogue:
         """The songs that can be played."""
-        return self._songs.catalogue
+        return self._catalogue
 
     def refresh(self) -> None:
         """Load songs that have come or gone; listeners get them with their next song.
@@ -111,9 +112,9 @@ class Radio:
         Quiet listeners are migrated too, so that none keeps the catalogue before alive.
         """
         with self._refreshing:
-            self._songs = load_catalogue(self.store, self._songs)
+            self._catalogue = load_catalogue(self.store, self._catalogue)
         for cached in self._cache.all():
-            cached.migrate(self._songs)
+            cached.migrate(self._catalogue)
             self._cache.recount(cached)
 
     # ── Events ───────────────────────────────────────────────────────────────────────────
@@ -255,7 +256,7 @@ class Radio:
         with self._cache.locked(account) as cached:
             listener = self._current(cached)
         # Without the lock: it takes a while, and all of it is values.
-        taste = taste_of(listener, self._songs.projection(listener.catalogue), known=cached.known)
+        taste = taste_of(listener, listener.catalogue.projection, known=cached.known)
         self._cache.recount(cached)
         return taste
 
@@ -272,7 +273,7 @@ class Radio:
 
     def _current(self, cached: CachedListener) -> RadioListener:
         """Return the listener as of this moment's log, library and settings."""
-        return cached.follow(self._load_state(cached), self._songs)
+        return cached.follow(self._load_state(cached), self._catalogue)
 
     def _load_state(self, cached: CachedListener) -> Ledger:
         return cached.load_state(self.store, lambda work, order: self.write(work, order=order))
@@ -286,7 +287,7 @@ class Radio:
             chosen, records = self._present(
                 listener, lambda: select(listener, cached.settings.dial)
             )
-            projection = self._songs.projection(listener.catalogue)
+            projection = listener.catalogue.projection
             offers = [
                 Offer(
                     song=records[each.song],

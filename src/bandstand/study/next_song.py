@@ -274,7 +274,7 @@ class SongChooser:
         """Return the songs of a study that cannot be played now."""
         known, shelf = self._known_gone, self._radio.catalogue
         if known is None or known.study is not study or known.shelf is not shelf:
-            ids, rows = study.songs.ids, shelf.row_of.of(study.songs.ids)
+            ids, rows = study.songs.ids, shelf.ids.rows(study.songs.ids)
             missing = frozenset(ids[place] for place in np.flatnonzero(rows < 0).tolist())
             known = _Gone(study=study, shelf=shelf, songs=missing)
             self._known_gone = known

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.picture_size import media_type
-from bandstand.music.audio.pictures import MAX_COVER_BYTES, embedded_cover
+from bandstand.music.audio.source import media_type
+from bandstand.music.audio.tags import MAX_COVER_BYTES, embedded_cover
 from tests.fixtures.music.audio_files import apic, id3, make, picture
 from tests.fixtures.music.sound_checks import read_file
 

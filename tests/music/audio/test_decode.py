@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from bandstand.music.audio.decode import claimed_length, counted_length
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES
-from bandstand.music.audio.duration import claimed_length, counted_length
 from bandstand.music.audio.source import Source, tag_size
 from tests.fixtures.music.audio_files import FILMS, FORMATS, chunk, make, melody, wav
 from tests.fixtures.music.sound_checks import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pytest
 
-from bandstand.music.audio.descriptors import frames
+from bandstand.music.audio.descriptors import spectral
 from bandstand.music.audio.descriptors.definition import FRAME, FRAME_NAMES, NAMES
 from bandstand.music.audio.descriptors.summary import describe, frame_descriptors
 
@@ -107,7 +107,7 @@ def test_a_periodic_window_would_be_noticed(
     folder: Path, clip: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     periodic = (0.54 - 0.46 * np.cos(2 * np.pi * np.arange(FRAME) / FRAME)) / (2 * FRAME)
-    monkeypatch.setattr(frames, "_SCALED_WINDOW", periodic)
+    monkeypatch.setattr(spectral, "_SCALED_WINDOW", periodic)
     values = frame_descriptors(samples_of(folder, clip))
     assert misses(values[:GOLDEN_FRAMES], golden_frames(folder, clip)) > 100
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandstand.errors import InvalidInputError
-from bandstand.music.audio.descriptors import frames, spectral
+from bandstand.music.audio.descriptors import spectral
 from bandstand.music.audio.descriptors.definition import (
     CLIP_SAMPLES,
     FRAME,
@@ -130,7 +130,7 @@ def test_bands_above_half_the_sample_rate_are_the_constant_one() -> None:
 def test_a_band_with_one_empty_bin_is_not_flat() -> None:
     power = np.ones((1, 257))
     power[0, 180] = 0
-    log_totals = spectral.band_log_totals(power, frames.log_power(power))
+    log_totals = spectral.band_log_totals(power, spectral.log_power(power))
     flatness = spectral.flatness(spectral.band_totals(power), log_totals)[0]
     assert [band for band in range(24) if flatness[band] == 0] == [17, 18]
 
@@ -189,7 +189,7 @@ def test_frames_know_nothing_of_each_other_but_for_flux(cut: int) -> None:
 def test_no_descriptor_knows_of_the_blocks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = 0.1 * NOISE[: 93 * FRAME - 300]
     expected = describe(clip), frame_descriptors(clip)
-    monkeypatch.setattr(frames, "_BLOCK_FRAMES", block)
+    monkeypatch.setattr(spectral, "_BLOCK_FRAMES", block)
     np.testing.assert_allclose(describe(clip), expected[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(frame_descriptors(clip), expected[1], rtol=1e-9, atol=1e-12)
 

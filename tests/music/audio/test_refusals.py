@@ -13,7 +13,7 @@ import pytest
 
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.decode import read
-from bandstand.music.audio.pictures import embedded_cover
+from bandstand.music.audio.tags import embedded_cover
 from tests.fixtures.music.audio_files import (
     FORMATS,
     apic,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.picture_size import checked_picture, claimed_size, media_type
-from bandstand.music.audio.pictures import thumbnail
+from bandstand.music.audio.source import checked_picture, claimed_size, media_type
+from bandstand.music.audio.tags import thumbnail
 from tests.fixtures.music.audio_files import huge_png, picture
 from tests.fixtures.music.handmade_tags import jpeg
 

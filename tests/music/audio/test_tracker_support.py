@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio import ffmpeg
-from bandstand.music.audio.ffmpeg import ffmpeg_with
-from bandstand.music.audio.tracker_support import NeedsProgramError, is_module
+from bandstand.music.audio import tracker_support
+from bandstand.music.audio.tracker_support import NeedsProgramError, ffmpeg_with, is_module
 from tests.fixtures.music.audio_files import make, picture, wav
 from tests.fixtures.music.sound_checks import read_bytes, read_file
 
@@ -215,7 +214,7 @@ def test_a_program_that_does_nothing_is_not_waited_for(
 ) -> None:
     fake("*) exec /bin/sleep 600 ;;")
     ffmpeg_with(("libopenmpt",))  # which is remembered
-    monkeypatch.setattr(ffmpeg, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(tracker_support, "MAX_READ_SECONDS", 0.2)
     with pytest.raises(UnreadableAudioError, match="damaged"):
         read_file(module, allow_programs=True)
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from bandstand.core.play_times import SongFeatures
 from bandstand.music.audio.descriptors.definition import VERSION
-from bandstand.music.catalogue.catalogue import load_shelf, shelf_from, shelf_of
+from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue
 from bandstand.music.catalogue.columns import SongColumns
-from bandstand.music.catalogue.projected import load_sound
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import changes as song_changes
@@ -29,7 +28,6 @@ from tests.fixtures.store.library_changes import events, happen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
     from bandstand.types import AnyArray
@@ -55,9 +53,9 @@ def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
 
 
 def test_an_empty_library_is_an_empty_shelf(music: Store) -> None:
-    empty = load_shelf(music)
+    empty = load_catalogue(music)
     assert len(empty) == 0
-    assert empty.catalogue is None
+    assert empty.song_features is None
     assert empty.table is None
     assert empty.bare is None
     assert empty.rows_of("artist", "The Band").tolist() == []
@@ -65,9 +63,9 @@ def test_an_empty_library_is_an_empty_shelf(music: Store) -> None:
 
 def test_songs_can_be_played_before_anything_is_projected(music: Store) -> None:
     add(music, 0, 10)
-    found = load_shelf(music)
+    found = load_catalogue(music)
     assert len(found) == 10
-    assert found.catalogue is None
+    assert found.song_features is None
     assert not found.has_features.any()
     assert found.stamp == {}
     assert found.rows_of("artist", "the  BAND").tolist() == list(range(10))
@@ -76,12 +74,12 @@ def test_songs_can_be_played_before_anything_is_projected(music: Store) -> None:
 def test_a_shelf_has_the_projected_features_and_a_column_of_ones(music: Store) -> None:
     add(music, 0, 30)
     stored = refreshed(music, now=1)
-    found = load_shelf(music)
+    found = load_catalogue(music)
     assert stored is not None
-    assert found.catalogue is not None
+    assert found.song_features is not None
     assert found.ids == tuple(sorted(found.ids))
-    assert found.catalogue.features[:, :-1] == pytest.approx(stored.features)
-    assert (found.catalogue.features[:, -1] == 1).all()
+    assert found.song_features.features[:, :-1] == pytest.approx(stored.features)
+    assert (found.song_features.features[:, -1] == 1).all()
     assert found.has_features.all()
     assert found.stamp["projection"] == 1
     assert found.minutes == pytest.approx([record.duration / 60 for record in _records(music)])
@@ -91,42 +89,44 @@ def test_songs_of_other_descriptors_are_playable_without_features(music: Store) 
     add(music, 0, 20)
     refreshed(music, now=1)
     add(music, 20, 25, version=VERSION + 1)
-    found = load_shelf(music)
+    found = load_catalogue(music)
     assert len(found) == 25
     assert found.has_features.sum() == 20
-    assert found.catalogue is not None
-    assert (found.catalogue.features[~found.has_features] == 0).all()
+    assert found.song_features is not None
+    assert (found.song_features.features[~found.has_features] == 0).all()
     # What is a typical distance is judged by the songs that have features.
-    analysed = SongFeatures.of(found.catalogue.features[found.has_features])
-    assert found.catalogue.typical_distance == analysed.typical_distance
+    analysed = SongFeatures.of(found.song_features.features[found.has_features])
+    assert found.song_features.typical_distance == analysed.typical_distance
 
 
 def test_features_of_songs_that_are_gone_are_those_they_had_on_the_shelf(music: Store) -> None:
     add(music, 0, 20)
     refreshed(music, now=1)
-    found, sound = load_shelf(music), load_sound(music)
-    assert sound is not None
-    assert found.catalogue is not None
-    for song, vector in sound.features(found.ids).items():
-        assert (vector == found.catalogue.features[found.row_of[song], :-1]).all()
+    found = load_catalogue(music)
+    assert found.song_features is not None
+    vectors = found.features_of(found.ids)
+    assert tuple(vectors) == tuple(found.ids)
+    assert (np.stack([*vectors.values()]) == found.song_features.features[:, :-1]).all()
+    assert found.features_of(["no such song"]) == {}
+    assert catalogue_of([record(0)]).features_of([song_id(0)]) == {}
 
 
 def test_without_the_column_of_ones_nothing_else_changes() -> None:
     whole = shelf(30)
     assert whole.bare is not None
-    assert whole.catalogue is not None
+    assert whole.song_features is not None
     bare, table = whole.bare
-    assert (bare.features == whole.catalogue.features[:, :-1]).all()
+    assert (bare.features == whole.song_features.features[:, :-1]).all()
     norms = (bare.features**2).sum(axis=1)
     assert bare.squared_norms == pytest.approx(norms)
-    assert bare.typical_distance == whole.catalogue.typical_distance
+    assert bare.typical_distance == whole.song_features.typical_distance
     assert table.norms == pytest.approx(np.sqrt(norms), rel=1e-5)
     assert (table.norms >= np.sqrt(norms)).all()
     assert (table.single == bare.features).all()
 
 
 def test_bans_mean_songs_by_folded_names() -> None:
-    found = shelf_of(
+    found = catalogue_of(
         [
             record(0, artist="Björk", genre="Pop/Rock"),
             record(1, artist="Guest", album_artist="BJÖRK"),
@@ -146,26 +146,26 @@ def test_bans_mean_songs_by_folded_names() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan"), 1e300, 1e-300])
 def test_any_length_is_a_length_to_plan_with(seconds: float) -> None:
-    [minutes] = shelf_of([record(0, duration=seconds)]).minutes
+    [minutes] = catalogue_of([record(0, duration=seconds)]).minutes
     assert 0 < minutes <= 1_440
 
 
 def test_ids_that_only_one_of_both_has_are_no_trouble() -> None:
     rows = features(3)
-    found = shelf_of([record(1), record(5)], matrix(rows, [song_id(n) for n in (0, 1, 2)]))
+    found = catalogue_of([record(1), record(5)], matrix(rows, [song_id(n) for n in (0, 1, 2)]))
     assert found.has_features.tolist() == [True, False]
-    none = shelf_of([record(8)], matrix(rows))
-    assert none.catalogue is None
+    none = catalogue_of([record(8)], matrix(rows))
+    assert none.song_features is None
 
 
 def test_a_damaged_row_of_features_is_as_good_as_none() -> None:
     rows = features(4)
     rows[1, 2], rows[3, 0] = np.nan, 1e30
     with np.errstate(all="raise"):
-        found = shelf_of([record(row) for row in range(4)], matrix(rows))
+        found = catalogue_of([record(row) for row in range(4)], matrix(rows))
     assert found.has_features.tolist() == [True, False, True, False]
-    assert found.catalogue is not None
-    assert np.isfinite(found.catalogue.features).all()
+    assert found.song_features is not None
+    assert np.isfinite(found.song_features.features).all()
 
 
 def _records(store: Store) -> list[SongRecord]:
@@ -181,15 +181,15 @@ def test_how_much_music_there_is() -> None:
         {"artist": None, "album": "Hits", "album_artist": "ABBA", "genre": "Jazz"},
         {"artist": None, "album": None, "genre": ";"},
     ]
-    found = shelf_of([record(row, **tags) for row, tags in enumerate(written)]).tally
+    found = catalogue_of([record(row, **tags) for row, tags in enumerate(written)]).tally
     assert (found.songs, found.artists, found.albums, found.genres) == (5, 2, 2, 3)
     assert found.duration == 1_000.0
-    nothing = shelf_of([]).tally
+    nothing = catalogue_of([]).tally
     assert (nothing.songs, nothing.artists, nothing.duration) == (0, 0, 0)
 
 
 def test_no_song_makes_the_library_endless() -> None:
-    found = shelf_of([record(row, duration=1.7e308) for row in range(3)]).tally
+    found = catalogue_of([record(row, duration=1.7e308) for row in range(3)]).tally
     assert found.duration == 3 * 86_400
 
 
@@ -199,11 +199,11 @@ def test_no_song_makes_the_library_endless() -> None:
 def test_features_and_ids_are_the_mapped_files_themselves(music: Store) -> None:
     add(music, 0, 30)
     refreshed(music, now=1)
-    found = load_shelf(music)
-    assert found.catalogue is not None
+    found = load_catalogue(music)
+    assert found.song_features is not None
     assert found.table is not None
     assert found.bare is not None
-    stored = found.catalogue.features
+    stored = found.song_features.features
     assert stored.dtype == np.float32
     assert isinstance(_owner(stored), np.memmap)
     assert isinstance(_owner(found.columns.ids), np.memmap)
@@ -224,7 +224,7 @@ def test_a_song_takes_few_bytes_besides_its_features() -> None:
     songs = [facts_of(record(row)) for row in range(count)]  # of 2,000 artists and 4,000 albums
     tracemalloc.start()
     try:
-        found = shelf_from(SongColumns.of(songs), rows).warmed()
+        found = Catalogue.of(SongColumns.of(songs), rows).warmed()
         kept = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
@@ -238,7 +238,7 @@ def state(found: Catalogue) -> list[object]:
     spelt = found.columns.names.artists
     artists = [spelt[code] for code in found.columns.artist.tolist()]
     names = sorted({str(name) for name in artists} | {"A song", "Artist 2"})
-    features = None if found.catalogue is None else found.catalogue.features.tobytes()
+    features = None if found.song_features is None else found.song_features.features.tobytes()
     return [
         tuple(found.ids),
         features,
@@ -246,11 +246,11 @@ def state(found: Catalogue) -> list[object]:
         found.minutes.tolist(),
         artists,
         found.columns.year.tolist(),
-        list(found.genre_names),
+        [found.genres_of(row) for row in rows],
         _same(found.artist_codes),
         _same(found.recording_codes),
         [found.rows_of("artist", name).tolist() for name in names],
-        [found.row_of[found.ids[row]] for row in rows],
+        found.ids.rows([*found.ids, "no such song"]).tolist(),
         found.tally,
         dict(found.stamp),
         found.changes,
@@ -269,41 +269,41 @@ def test_a_shelf_that_follows_is_the_one_that_is_loaded_anew(life: list[list[Eve
     with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
         add(store, 20, 40)
         refreshed(store, now=1)
-        found = load_shelf(store)
+        found = load_catalogue(store)
         for some in life:
             with store.writing() as connection:
                 for event in some:
                     happen(connection, event, DESCRIPTORS)
             refreshed(store, now=2)
-            found = load_shelf(store, found)
-            assert state(found) == state(load_shelf(store))
+            found = load_catalogue(store, found)
+            assert state(found) == state(load_catalogue(store))
 
 
 def test_a_shelf_of_another_store_is_not_followed(music: Store, tmp_path: Path) -> None:
     add(music, 0, 10)
     with open_store(str(tmp_path / "other.db")) as other:
         add(other, 5, 20)
-        assert state(load_shelf(other, load_shelf(music))) == state(load_shelf(other))
+        assert state(load_catalogue(other, load_catalogue(music))) == state(load_catalogue(other))
 
 
 def test_a_follower_who_is_told_of_no_change_is_noticed(
     music: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(music, 0, 20)
-    before = load_shelf(music)
+    before = load_catalogue(music)
     rename = [(b"/music/3.mp3", analysis(3, descriptors=DESCRIPTORS[3], title="Other", artist="X"))]
     with music.writing() as connection:
         record_analyses(connection, rename, scan=1, now=1)
     monkeypatch.setattr(song_changes, "changed", lambda *_: [])
-    assert state(load_shelf(music, before)) != state(load_shelf(music))
+    assert state(load_catalogue(music, before)) != state(load_catalogue(music))
     monkeypatch.undo()
-    assert state(load_shelf(music, before)) == state(load_shelf(music))
+    assert state(load_catalogue(music, before)) == state(load_catalogue(music))
 
 
 def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     add(music, 0, 30)
-    before = load_shelf(music)
+    before = load_catalogue(music)
     add(music, 30, 33)
-    expected = state(load_shelf(music))
+    expected = state(load_catalogue(music))
     monkeypatch.setattr(songs, "facts", None)
-    assert state(load_shelf(music, before)) == expected
+    assert state(load_catalogue(music, before)) == expected

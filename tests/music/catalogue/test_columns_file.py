@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,11 +15,9 @@ import pytest
 from hypothesis import given, settings
 
 from bandstand._util.atomic_files import sync
-from bandstand.music.catalogue import catalogue as shelf
-from bandstand.music.catalogue import columns_file
-from bandstand.music.catalogue.catalogue import load_shelf
-from bandstand.music.catalogue.columns import SongColumns
-from bandstand.music.catalogue.columns_file import KnownSongs, discard, opened, saved
+from bandstand.music.catalogue import catalogue, columns
+from bandstand.music.catalogue.catalogue import load_catalogue
+from bandstand.music.catalogue.columns import _COLUMNS, SongColumns, discard, opened, saved
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import facts_of
@@ -31,27 +30,15 @@ if TYPE_CHECKING:
 
     from tests.fixtures.store.library_changes import Event
 
-COLUMNS = (
-    "ids",
-    "seconds",
-    "artist",
-    "album_artist",
-    "album",
-    "genre",
-    "year",
-    "title",
-    "recording",
-)
 
-
-def known(count: int) -> KnownSongs:
+def known(count: int) -> SongColumns:
     records = [
         record(
             row, artist="Bj\u00f6rk \u266b" if row % 3 else None, year=1990 + row if row else None
         )
         for row in range(count)
     ]
-    return KnownSongs(columns=SongColumns.of(map(facts_of, records)), store="this one", changes=7)
+    return replace(SongColumns.of(map(facts_of, records)), store="this one", changes=7)
 
 
 @pytest.mark.parametrize("count", [0, 1, 50])
@@ -62,17 +49,17 @@ def test_what_was_saved_comes_back(tmp_path: Path, count: int) -> None:
         assert mapped is before
         assert opened(tmp_path) is None  # nothing is not worth a file
         return
-    assert mapped.columns.names is before.columns.names
-    assert mapped.columns.artist.tolist() == before.columns.artist.tolist()
+    assert mapped.names is before.names
+    assert mapped.artist.tolist() == before.artist.tolist()
     found = opened(tmp_path)
     assert found is not None
     assert (found.store, found.changes, len(found)) == ("this one", 7, count)
-    for name in COLUMNS:
-        array = getattr(found.columns, name)
-        assert array.tobytes() == getattr(before.columns, name).tobytes()
+    for name in _COLUMNS:
+        array = getattr(found, name)
+        assert array.tobytes() == getattr(before, name).tobytes()
         assert not array.flags.writeable
     for name in ("artists", "albums", "genres"):
-        assert list(getattr(found.columns.names, name)) == list(getattr(before.columns.names, name))
+        assert list(getattr(found.names, name)) == list(getattr(before.names, name))
     assert [it.name for it in tmp_path.iterdir()] == ["shelf.columns"]
     discard(tmp_path)
     discard(tmp_path)
@@ -84,7 +71,7 @@ def test_songs_can_be_added_to_what_is_mapped(tmp_path: Path) -> None:
     found = opened(tmp_path)
     assert found is not None
     new = facts_of(record(7, artist="Somebody new"))
-    after = found.columns.changed([new[0]], [new])
+    after = found.changed([new[0]], [new])
     assert len(after) == 20
     assert after.names.artists[int(after.artist[7])] == "Somebody new"
 
@@ -158,16 +145,7 @@ def test_a_file_that_is_not_whole_counts_as_absent(
 
 def test_ids_that_do_not_rise_are_not_believed(tmp_path: Path) -> None:
     one = known(20)
-    columns = SongColumns(
-        **{
-            name: np.flip(getattr(one.columns, name))
-            if name == "ids"
-            else getattr(one.columns, name)
-            for name in COLUMNS
-        },
-        names=one.columns.names,
-    )
-    saved(tmp_path, KnownSongs(columns=columns, store="this one", changes=7))
+    saved(tmp_path, replace(one, ids=np.flip(one.ids)))
     assert opened(tmp_path) is None
 
 
@@ -180,13 +158,13 @@ def test_a_place_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
 def test_a_shelf_is_loaded_beside_a_damaged_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "_WORTH_SAVING", 1)
+    monkeypatch.setattr(catalogue, "_MIN_SAVED_SONGS", 1)
     with open_store(str(tmp_path / "radio.db")) as store:
         add(store, 0, 10)
         store.location.data_folder.mkdir()
-        expected = state(load_shelf(store))
+        expected = state(load_catalogue(store))
         _described(store.location.data_folder / "shelf.columns", changes="7")
-        assert state(load_shelf(store)) == expected
+        assert state(load_catalogue(store)) == expected
 
 
 def test_the_file_is_its_owners_alone_whatever_others_may(tmp_path: Path) -> None:
@@ -215,11 +193,11 @@ def test_two_who_write_at_once_do_not_remove_what_the_other_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def and_then_another(file: BinaryIO) -> None:
-        monkeypatch.setattr(columns_file, "sync", sync)
+        monkeypatch.setattr(columns, "sync", sync)
         saved(tmp_path, known(5))
         sync(file)
 
-    monkeypatch.setattr(columns_file, "sync", and_then_another)
+    monkeypatch.setattr(columns, "sync", and_then_another)
     saved(tmp_path, known(3))
     found = opened(tmp_path)
     assert found is not None
@@ -237,18 +215,18 @@ def test_a_shelf_from_the_file_is_the_one_that_is_read_from_the_store(life: list
     ):
         add(store, 0, 40)
         store.location.data_folder.mkdir()
-        patched.setattr(shelf, "_WORTH_SAVING", 1)
-        load_shelf(store)
+        patched.setattr(catalogue, "_MIN_SAVED_SONGS", 1)
+        load_catalogue(store)
         assert (store.location.data_folder / "shelf.columns").exists()
         with store.writing() as connection:
             for event in life:
                 happen(connection, event, DESCRIPTORS)
-        patched.setattr(shelf, "_WORTH_READING", 1)
+        patched.setattr(catalogue, "_MIN_SONGS_PER_CHANGE", 1)
         with pytest.MonkeyPatch.context() as strict:
             strict.setattr(songs, "facts", None)  # all songs are not read again
-            found = load_shelf(store)
+            found = load_catalogue(store)
         discard(store.location.data_folder)
-        assert state(found) == state(load_shelf(store))
+        assert state(found) == state(load_catalogue(store))
 
 
 def test_the_file_of_another_store_is_not_taken(
@@ -256,6 +234,6 @@ def test_the_file_of_another_store_is_not_taken(
 ) -> None:
     with open_store(str(tmp_path / "radio.db")) as store:
         add(store, 0, 10)
-        expected = state(load_shelf(store))
-        monkeypatch.setattr(columns_file, "opened", lambda _: known(10))
-        assert state(load_shelf(store)) == expected
+        expected = state(load_catalogue(store))
+        monkeypatch.setattr(columns, "opened", lambda _: known(10))
+        assert state(load_catalogue(store)) == expected

@@ -11,7 +11,7 @@ import pytest
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.play_times import SongsAt
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.music.catalogue.years import Years
 from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
 from bandstand.radio.selection.stations import Station
@@ -43,7 +43,7 @@ RANGES: dict[str, tuple[Years, float]] = {
 @cache
 def large_shelf() -> Catalogue:
     records = [record(row, year=year_of(row)) for row in range(SONGS)]
-    return shelf_of(records, matrix(features(SONGS, 12)))
+    return catalogue_of(records, matrix(features(SONGS, 12)))
 
 
 def year_of(row: int) -> int | None:

@@ -1,4 +1,4 @@
-"""A catalogue on disk: what was written, whole, or nothing."""
+"""The matrix file: what was written, whole, or nothing, whatever crashes or writes beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import json
 import math
 import os
 import shutil
+import subprocess
+import sys
 import tracemalloc
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -18,8 +21,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from bandstand.errors import InvalidInputError
-from bandstand.music.catalogue.matrix import open_latest, write
-from bandstand.music.catalogue.neighbours import nearest
+from bandstand.music.catalogue import matrix
+from bandstand.music.catalogue.matrix import FeatureMatrix, SongIds, open_latest, write
+from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.music.small_catalogues import COLUMNS, chunks, ids, mark, write_marked
 
 if TYPE_CHECKING:
@@ -103,7 +107,7 @@ def test_a_reader_keeps_the_old_one_while_the_new_one_is_put_in_place(tmp_path: 
     assert new is not None
     assert (mark(old), mark(new)) == (1.0, 2.0)
     assert sorted(place.name for place in tmp_path.iterdir()) == [".lock", "000000000002"]
-    assert nearest(old.features, 0, 2).rows.tolist() == [1, 2]
+    assert old.nearest(0, 2)[0].tolist() == [1, 2]
 
 
 def test_everything_is_on_the_disk_before_it_gets_its_name(
@@ -128,53 +132,31 @@ def test_everything_is_on_the_disk_before_it_gets_its_name(
     assert events == [*before, place.name, tmp_path.stat().st_ino]
 
 
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def shortened(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def cut_in_the_header(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:20])
-
-
-def lengthened(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"}")
-
-
-def scrambled(path: Path) -> None:
-    path.write_bytes(b"\xff" * path.stat().st_size)
-
-
 def replaced_by_a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
 
 
-DAMAGES = (
+DAMAGES: list[Callable[[Path], object]] = [
     Path.unlink,
-    emptied,
-    shortened,
-    cut_in_the_header,
-    lengthened,
-    scrambled,
     replaced_by_a_folder,
-)
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    lambda path: path.write_bytes(path.read_bytes()[:20]),
+    lambda path: path.write_bytes(path.read_bytes() + b"}"),
+    lambda path: path.write_bytes(b"\xff" * path.stat().st_size),
+]
 
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_catalogue_counts_as_absent(
-    tmp_path: Path, file: str, damage: Callable[[Path], None]
+    tmp_path: Path, file: str, damage: Callable[[Path], object]
 ) -> None:
     write_marked(tmp_path, 1.0, 4)
     # As after a crash just before the old one was removed.
     shutil.copytree(tmp_path / "000000000001", tmp_path / "000000000002")
     damage(tmp_path / "000000000002" / file)
-    if (file, damage) == ("stamp.json", shortened):
-        (tmp_path / "000000000002" / file).write_text("{")  # a missing newline is no damage
     older = open_latest(tmp_path)
     assert older is not None
     assert mark(older) == 1.0
@@ -191,18 +173,10 @@ def test_a_damaged_catalogue_counts_as_absent(
 @pytest.mark.parametrize(
     "change",
     [
-        {"songs": 5},
-        {"songs": 3},
-        {"songs": True},
-        {"songs": 4.0},
-        {"songs": "4"},
-        {"songs": [4]},
-        {"songs": 10**40},
+        *({"songs": songs} for songs in (5, 3, True, 4.0, "4", [4], 10**40)),
         {"columns": 4},
         {"columns": None},
-        {"columns": {}},
-        {"format": 1},
-        {"format": 3},
+        *({"format": form} for form in (1, 3)),
         {"stamp": []},
         {"songs": 2, "columns": 6},
     ],
@@ -249,10 +223,10 @@ row = [[1.0, 2.0, 3.0]]
         ([([a, a], row * 2)], f"ids must rise from row to row, got '{a}'"),
         ([([b], row), ([a], row)], f"ids must rise from row to row, got '{a}'"),
         ([([a], row), ([], np.empty((0, 3))), ([a], row)], f"must rise from row to row, got '{a}'"),
-        ([([a[1:]], row)], "an id must be 16 letters or digits, got '000"),
-        ([([a + "0"], row)], "an id must be 16 letters or digits"),
-        ([([a[:-1] + "é"], row)], "an id must be 16 letters or digits"),
-        ([([a[:-1] + "\0"], row)], "an id must be 16 letters or digits"),
+        ([([a[1:]], row)], "ids must be 16 letters or digits, got others from '000"),
+        ([([a + "0"], row)], "ids must be 16 letters or digits"),
+        ([([a[:-1] + "é"], row)], "ids must be 16 letters or digits"),
+        ([([a[:-1] + "\0"], row)], "ids must be 16 letters or digits"),
         ([([a, b], row)], r"features must be 2 rows of 3 columns, got \(1, 3\)"),
         ([([a], [[1.0, 2.0]])], r"features must be 1 rows of 3 columns, got \(1, 2\)"),
         ([([a, b], [*row, [1.0, math.nan, 1.0]])], "finite .* got nan in row 1 .* column 1"),
@@ -303,3 +277,102 @@ def test_a_large_catalogue_is_never_in_memory_as_a_whole(tmp_path: Path) -> None
         tracemalloc.stop()
     assert len(catalogue) == songs
     assert peak < catalogue.features.nbytes / 4
+
+
+@settings(max_examples=40)
+@given(data=st.data(), value=st.sampled_from([-1.0, 0.0, 1.0, 2.0, 1e-45, 1e38]))
+def test_the_nearest_songs_are_those_of_sorting_all_distances(
+    data: st.DataObject, value: float
+) -> None:
+    floats = st.sampled_from([value, 0.5, -3.0, 1e7]) | st.floats(-100, 100, width=32)
+    shapes = st.tuples(st.integers(1, 30), st.integers(1, 5))
+    rows = data.draw(arrays.arrays(np.float32, shapes, elements=floats))
+    table = np.column_stack([rows, np.ones(len(rows), dtype=np.float32)])
+    names = np.array([name.encode() for name in ids(len(rows))])
+    row, count = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, 40))
+    with pytest.MonkeyPatch.context() as patched, np.errstate(all="raise"):
+        patched.setattr(matrix, "_BLOCK_ROWS", data.draw(st.sampled_from([1, 3, 4_096])))
+        found, distances = FeatureMatrix(ids=names, table=table, stamp={}).nearest(row, count)
+    pairs = sorted(
+        (math.dist(map(float, song), map(float, rows[row])), other)
+        for other, song in enumerate(rows)
+        if other != row
+    )
+    assert len(found) == min(count, len(rows) - 1)
+    assert distances == pytest.approx([distance for distance, _ in pairs[:count]], rel=1e-12)
+    assert sorted(zip(distances.tolist(), found.tolist(), strict=True)) == list(
+        zip(distances.tolist(), found.tolist(), strict=True)
+    )
+
+
+# ── Songs by row, and rows by song ───────────────────────────────────────────────────────
+
+any_ids = st.sets(st.text("0123456789abcdef", min_size=1, max_size=16)).map(sorted)
+
+
+def as_array(songs: list[str]) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
+    return np.array([song.encode() for song in songs], dtype="S16")
+
+
+@given(any_ids, st.lists(st.text()))
+def test_rows_and_songs_are_those_of_a_tuple_and_a_dict(
+    songs: list[str], others: list[str]
+) -> None:
+    found = SongIds(as_array(songs))
+    expected = {song: row for row, song in enumerate(songs)}
+    assert tuple(found) == tuple(songs)
+    assert found[1:-1] == tuple(songs[1:-1])
+    assert len(found) == len(songs)
+    longer = [song + end for song in songs for end in ("\0", "x" * 16)]
+    asked = [*songs, *others, *longer, "", "\ud800"]
+    assert found.rows(asked).tolist() == [expected.get(song, -1) for song in asked]
+    assert [song in found for song in asked] == [song in expected for song in asked]
+    assert found == tuple(songs) == SongIds(as_array(songs))
+    assert found != (*songs, "c")
+    assert found != 3
+
+
+# ── Crashes and crowds ───────────────────────────────────────────────────────────────────
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "music"
+WRITERS, TIMES = 3, 12
+
+
+def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    script = FIXTURES / "crash_everywhere.py"
+    done = subprocess.run(
+        [sys.executable, script, tmp_path],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+    )
+    outcomes = json.loads(done.stdout)
+    assert set(outcomes) == {"old", "new"}
+    # First the old one, and from one line on the new one.
+    assert outcomes == sorted(outcomes, reverse=True)
+    assert min(outcomes.count("old"), outcomes.count("new")) > 20
+
+
+def test_processes_that_write_at_once_never_show_a_reader_a_mixture(tmp_path: Path) -> None:
+    write_marked(tmp_path, 1.0, 3)
+    values = [1_000 * (number + 1) for number in range(WRITERS)]
+    script, seen = FIXTURES / "write_often.py", set()
+    with ExitStack() as ending:
+        writers = [
+            ending.enter_context(
+                started([sys.executable, script, tmp_path, str(value), str(TIMES)])
+            )
+            for value in values
+        ]
+        while any(writer.poll() is None for writer in writers):
+            catalogue = open_latest(tmp_path)
+            assert catalogue is not None
+            seen.add(mark(catalogue))
+    assert [writer.returncode for writer in writers] == [0] * WRITERS
+    last = open_latest(tmp_path)
+    assert last is not None
+    assert mark(last) in {value + TIMES - 1 for value in values}
+    assert len(seen) > 1
+    number = 1 + WRITERS * TIMES
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", f"{number:012d}"]

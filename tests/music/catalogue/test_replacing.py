@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.music.catalogue import refresh
-from bandstand.music.catalogue.array_file import release_pages
-from bandstand.music.catalogue.matrix import FeatureMatrix, open_latest, write
+from bandstand.music.catalogue.matrix import FeatureMatrix, open_latest, release_pages, write
 from bandstand.music.catalogue.refresh import Replaced
 from tests.fixtures.music.small_catalogues import ids, write_marked
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.music.catalogue.years import Years
 from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import GENRES, features, matrix, model, rated, record, song_id
@@ -31,7 +31,9 @@ def year_of(row: int) -> int | None:
     return {0: 1900, 1: 1900, 2: 123_456, 3: -5}.get(row, None if row % 7 == 0 else 1960 + row % 50)
 
 
-SHELF = shelf_of([record(row, year=year_of(row)) for row in range(SONGS)], matrix(features(SONGS)))
+SHELF = catalogue_of(
+    [record(row, year=year_of(row)) for row in range(SONGS)], matrix(features(SONGS))
+)
 
 
 def within(years: Years) -> set[int]:
@@ -122,9 +124,9 @@ def test_a_genre_of_some_years_begins_with_itself() -> None:
 
 def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
     years = Years(first=1980, last=1999)
-    assert SHELF.catalogue is not None
+    assert SHELF.song_features is not None
     rows = np.array(sorted(within(years)))
-    away = SHELF.catalogue.distances(SHELF.catalogue.features[50], rows)
+    away = SHELF.song_features.distances(SHELF.song_features.features[50], rows)
     near = set(rows[np.argsort(away)[: len(rows) // 6]].tolist())
     found = model(SHELF, rated([1, 2])).playlist(
         5, now=NOW, station=Station(song=song_id(50), years=years)
@@ -197,7 +199,7 @@ def test_what_is_no_range_is_refused() -> None:
 
 def test_newcomers_and_libraries_without_sound_have_years_too() -> None:
     years = Years(first=1990, last=1991)
-    plain = shelf_of([record(row, year=year_of(row)) for row in range(SONGS)])
+    plain = catalogue_of([record(row, year=year_of(row)) for row in range(SONGS)])
     for on in (SHELF, plain):
         found = model(on).playlist(3, now=NOW, station=Station(years=years))
         assert {chosen.row for chosen in found} <= within(years)

@@ -1,4 +1,4 @@
-"""What a child is asked, what it answers, and that nothing of the answer is believed."""
+"""Requests to a child and its answers, none of which is taken on trust."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError, UnreadableAudioError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.library.analyse import analyse, checked, request
-from bandstand.music.library.analysers import LocalAnalyser, judged
-from bandstand.music.sandbox import Answer, Failure
+from bandstand.music.library.analysers import NO_FFMPEG, LocalAnalyser, judged, may_have_passed
+from bandstand.music.sandbox import Answer, Failure, Limits
+from bandstand.music.sandbox.protocol import ended, out_of_time
 from bandstand.types import Analysis, Tags
 from tests.fixtures.music.audio_files import make
 
@@ -245,3 +246,31 @@ def test_how_children_are_confined_is_told_once_there_were_any(tmp_path: Path) -
         assert analyser.isolation() is None
         assert len(list(analyser.run([(path, request(path))]))) == 1
         assert "no network" in (analyser.isolation() or "")
+
+
+# ── Failures that are worth another try ──────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("reason", "passes"),
+    [
+        ("it was gone when it was to be read", True),
+        ("it may not be read: permission denied", True),
+        ("it cannot be opened: too many open files", True),
+        ("the file could not be read: Input/output error", True),
+        (ended(-9, "", Limits()).reason, True),
+        ("no sound in it", False),
+        (out_of_time(Limits()).reason, False),
+        (ended(-11, "", Limits()).reason, False),
+    ],
+)
+def test_only_a_reason_of_the_moment_may_have_passed(reason: str, *, passes: bool) -> None:
+    assert may_have_passed(reason) == passes
+
+
+@pytest.mark.parametrize("place", [None, "/usr/bin/ffmpeg"])
+def test_a_module_is_tried_again_once_there_is_an_ffmpeg(
+    monkeypatch: pytest.MonkeyPatch, place: str | None
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: place)
+    assert may_have_passed(NO_FFMPEG) == (place is not None)

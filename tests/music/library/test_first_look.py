@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandstand.music.library import first_look as looking
-from bandstand.music.library.first_look import first_look, is_needed, sample_files
+from bandstand.music.library import scan as looking
+from bandstand.music.library.scan import first_look, is_needed, sample_files
 from bandstand.music.library.walk import library_roots, walk
 from bandstand.store.database.connection import open_store
 from tests.fakes.analyser import BAD, Inventor, Library
@@ -18,7 +18,7 @@ from tests.fixtures.statistical.checks import FAILURE_RATE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bandstand.music.library.first_look import FileSample
+    from bandstand.music.library.scan import FileSample
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
-"""A scan that is killed and started again ends with the catalogue of one that never was."""
+"""Scans that are killed, or run at once, end with the catalogue of one that ran alone."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+from contextlib import ExitStack
 from itertools import combinations
 from signal import SIGINT, SIGKILL, Signals
 from typing import TYPE_CHECKING
@@ -10,23 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.fixtures.child_processes import started
+from tests.fixtures.cli.run_command import environment
 from tests.fixtures.music.killed_scans import FILES, end_scans, make_library, rearrange
-from tests.fixtures.music.scan_command import contents, matrix, scanned
+from tests.fixtures.music.scan_command import command, contents, matrix, scanned
 from tests.fixtures.music.scanned_library import ScannedFolder, song
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("world", ["new", "rearranged"])
-def test_a_scan_killed_a_few_times_ends_as_if_it_never_was(tmp_path: Path, world: str) -> None:
-    _assert_unharmed(tmp_path, world, [SIGKILL, SIGINT, SIGKILL], seed=1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("world", ["new", "rearranged"])
-def test_a_scan_killed_very_often_ends_as_if_it_never_was(tmp_path: Path, world: str) -> None:
-    _assert_unharmed(tmp_path, world, [SIGKILL] * 25, seed=2, files=600)
+def test_a_scan_killed_a_few_times_ends_as_if_it_never_was(tmp_path: Path) -> None:
+    _assert_unharmed(tmp_path, "rearranged", [SIGKILL, SIGINT, SIGKILL], seed=1)
 
 
 @pytest.mark.long
@@ -37,14 +35,14 @@ def test_a_hundred_kills_do_no_harm(tmp_path: Path, world: str, seed: int) -> No
 
 
 def test_a_catalogue_that_differs_in_anything_would_be_noticed(tmp_path: Path) -> None:
-    shelf = ScannedFolder(tmp_path)
-    shelf.put("one/a.wav", song(1))
-    shelf.put("two/b.wav", song(2))
-    states = [shelf.scan(shelf.library / "one").contents.facts, shelf.scan().contents.facts]
-    shelf.put("two/b.wav", song(3))
-    states.append(shelf.scan().contents.facts)
-    shelf.put("two/b.wav", b"broken")
-    states.append(shelf.scan().contents.facts)
+    folder = ScannedFolder(tmp_path)
+    folder.put("one/a.wav", song(1))
+    folder.put("two/b.wav", song(2))
+    states = [folder.scan(folder.library / "one").contents.facts, folder.scan().contents.facts]
+    folder.put("two/b.wav", song(3))
+    states.append(folder.scan().contents.facts)
+    folder.put("two/b.wav", b"broken")
+    states.append(folder.scan().contents.facts)
     assert all(one != other for one, other in combinations(states, 2))
 
 
@@ -78,3 +76,26 @@ def _copy(old: Path, new: Path) -> None:
         shutil.copytree(old, new)
     else:
         shutil.copy(old, new)
+
+
+def test_two_scans_at_once_end_as_one_would(tmp_path: Path) -> None:
+    library, whole, shared = tmp_path / "library", tmp_path / "whole.db", tmp_path / "shared.db"
+    make_library(library, files=24)
+    scanned(library, store=whole)
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    reports = []
+    with ExitStack() as running:
+        both = [
+            running.enter_context(
+                started(command(library, store=shared), env=environment(), text=True, **options)
+            )
+            for _ in range(2)
+        ]
+        for process in both:
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            reports.append(json.loads(out))
+    found = contents(shared)
+    assert found.facts == contents(whole).facts
+    assert matrix(shared) == matrix(whole)
+    assert sum(report["added"] for report in reports) == len(found.songs)

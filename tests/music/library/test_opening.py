@@ -1,4 +1,4 @@
-"""Opening files of the library; races are in test_links.py."""
+"""Opening files of the library, also while names are swapped for links."""
 
 from __future__ import annotations
 
@@ -11,10 +11,21 @@ import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
 from bandstand.music.library.content import PASSING, open_beneath, open_file
+from tests.fixtures.music.link_swapper import (
+    INSIDE,
+    OUTSIDE,
+    careless,
+    half_careful,
+    make_world,
+    outcomes,
+    swapping,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.fixtures.music.link_swapper import Opener
 
 AT_ONCE = 10  # seconds; waiting for a pipe would take for ever
 
@@ -68,6 +79,13 @@ def test_no_step_may_be_a_link_even_to_the_inside(
     with pytest.raises(UnreadableAudioError) as refusal:
         beneath(library, "album/disc/song.mp3")
     assert str(refusal.value) in PASSING
+
+
+def test_a_chain_of_links_inside_is_not_followed_either(library: Path) -> None:
+    (library / "one.mp3").symlink_to("album/disc/song.mp3")
+    (library / "two.mp3").symlink_to("one.mp3")
+    with pytest.raises(UnreadableAudioError):
+        beneath(library, "two.mp3")
 
 
 def test_the_root_itself_may_not_have_become_a_link(library: Path) -> None:
@@ -154,3 +172,55 @@ def test_whatever_the_system_says_becomes_a_reason(
     for opener in (lambda: beneath(library, "a.mp3"), lambda: open_file(b"/a.mp3")):
         with pytest.raises(BandstandError, match=words):
             opener()
+
+
+# ── Names that are swapped for links ─────────────────────────────────────────────────────
+
+BLOCK, QUICK, MANY = 1_000, 10_000, 200_000
+PATIENCE = 1_000_000  # tries in which a careless opener must have been caught
+
+
+def test_no_handle_is_left_open(tmp_path: Path) -> None:
+    library, outside = make_world(tmp_path)
+    (library / "link.mp3").symlink_to(outside / "album" / "song.mp3")
+    os.mkfifo(library / "pipe.mp3")
+    before = _handles()
+    for name in ("album/song.mp3", "link.mp3", "pipe.mp3", "album", "none/none.mp3"):
+        try:
+            open_beneath(bytes(library), bytes(library / name)).close()
+        except BandstandError:
+            continue
+    assert _handles() == before
+
+
+@pytest.mark.parametrize("swapped", ["album", "album/song.mp3"])
+def test_nothing_outside_is_read_while_names_are_swapped(tmp_path: Path, swapped: str) -> None:
+    _assert_nothing_outside(tmp_path, swapped, tries=QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("swapped", ["album", "album/song.mp3"])
+def test_nothing_outside_is_read_in_very_many_tries(tmp_path: Path, swapped: str) -> None:
+    _assert_nothing_outside(tmp_path, swapped, tries=MANY)
+
+
+@pytest.mark.parametrize(
+    ("opener", "swapped"), [(careless, "album/song.mp3"), (half_careful, "album")]
+)
+def test_a_careless_opener_would_be_caught(tmp_path: Path, opener: Opener, swapped: str) -> None:
+    library, outside = make_world(tmp_path)
+    with swapping(library / swapped, outside / swapped):
+        blocks = range(PATIENCE // BLOCK)
+        assert any(outcomes(opener, library, tries=BLOCK)[OUTSIDE] for _ in blocks)
+
+
+def _assert_nothing_outside(folder: Path, swapped: str, *, tries: int) -> None:
+    library, outside = make_world(folder)
+    with swapping(library / swapped, outside / swapped):
+        counts = outcomes(open_beneath, library, tries=tries)
+    assert counts[OUTSIDE] == 0
+    assert counts[INSIDE] + counts[None] == tries
+
+
+def _handles() -> list[str]:
+    return sorted(os.listdir("/proc/self/fd"))

@@ -1,28 +1,60 @@
 from __future__ import annotations
 
+import json
 import time
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pytest
 
 from bandstand.errors import StoreLockedError
 from bandstand.music.catalogue.refresh import current
-from bandstand.music.library import analysers, first_look, scan
+from bandstand.music.library import analysers, scan
 from bandstand.music.library import scanner as scanner_module
-from bandstand.music.library.scanner import CatalogueRefresher, ProgressBoard, Scanner
+from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.scanner import CatalogueRefresher, Progress, ProgressBoard, Scanner
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs import files, projections, songs
+from tests.fixtures.music.scanned_library import Reader
 from tests.fixtures.music.short_sounds import encoded, piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bandstand.music.library.scanner import Progress
-
 PATIENCE = 60.0  # seconds; nothing here takes a tenth of that
+pytestmark = pytest.mark.usefixtures("_in_this_process")
+
+
+class Here(Reader):
+    """An analyser without children, which start slowly."""
+
+    def __init__(self, **_: object) -> None:
+        super().__init__()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        pass
+
+    def isolation(self) -> None:
+        pass
+
+    def interrupt(self) -> None:
+        pass
+
+
+@pytest.fixture
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanner_module, "LocalAnalyser", Here)
+
+
+@pytest.fixture
+def _in_children(monkeypatch: pytest.MonkeyPatch, _in_this_process: None) -> None:
+    monkeypatch.setattr(scanner_module, "LocalAnalyser", LocalAnalyser)
+    monkeypatch.setattr(scanner_module, "_NICENESS", 0)  # other tests would starve the children
 
 
 @pytest.fixture
@@ -94,6 +126,7 @@ def test_without_folders_there_is_nothing_to_do(store: Store) -> None:
         assert not made.request()
 
 
+@pytest.mark.usefixtures("_in_children")
 def test_songs_are_ready_to_be_played_after_the_first_look_and_all_at_the_end(
     store: Store, music: Path
 ) -> None:
@@ -236,7 +269,7 @@ def test_a_disk_that_is_not_mounted_loses_nothing(store: Store, music: Path) -> 
         assert made.progress.counts.added == 0
 
 
-def test_a_store_that_somebody_else_holds_is_reported(
+def test_a_store_that_another_program_holds_is_reported(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def held(*_: object, **__: object) -> None:
@@ -265,25 +298,26 @@ def test_a_mistake_of_ours_does_not_end_the_thread(store: Store, music: Path) ->
 # ── Stopping ─────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("_in_children")
 def test_a_scan_is_stopped_in_the_middle_and_goes_on_later(store: Store, music: Path) -> None:
-    for number in range(10, 60):
+    for number in range(10, 30):
         put(music, number)
     with scanning(store, music) as made:
         until(lambda: count(store) > 0)
     assert made.progress.state == "stopped"
-    assert 0 < count(store) < 56
+    assert 0 < count(store) < 26
     with store.reading() as connection:
         assert list(files.problems(connection)) == []
     with scanning(store, music) as made:
-        assert rested(made).songs == 56
+        assert rested(made).songs == 26
 
 
-def test_whoever_reads_a_file_for_a_long_time_is_ended(
+@pytest.mark.usefixtures("_in_children")
+def test_a_child_that_reads_a_file_for_a_long_time_is_ended(
     store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analysers, "TASK", "tests.fixtures.music.sandbox_tasks:sleep")
-    for module in (first_look, scan):
-        monkeypatch.setattr(module, "request", lambda *_, **__: {"seconds": 60})
+    monkeypatch.setattr(scan, "request", lambda *_, **__: {"seconds": 60})
     with scanning(store, music) as made:
         until(lambda: made.progress.total == 6)
         time.sleep(0.5)
@@ -308,7 +342,7 @@ def test_a_projection_of_few_songs_is_fitted_again_at_the_end(
     monkeypatch.setattr(
         scanner_module,
         "sample_files",
-        lambda roots, rng: first_look.sample_files(roots, rng=rng, size=3),
+        lambda roots, rng: scan.sample_files(roots, rng=rng, size=3),
     )
     with scanning(store, music) as made:
         rested(made)
@@ -330,3 +364,61 @@ def test_it_is_time_to_refresh_when_songs_have_doubled_or_a_minute_is_over(
     assert not made.is_time(19)
     now = 61.0
     assert made.is_time(11)
+
+
+# ── Progress ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def tick(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that sets the time."""
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    def set_time(moment: float) -> None:
+        nonlocal now
+        now = moment
+
+    return set_time
+
+
+def test_nothing_is_known_before_the_first_step() -> None:
+    progress = ProgressBoard().progress
+    assert progress == Progress()
+    assert not progress.is_busy
+    assert json.loads(json.dumps(progress.as_json()))["counts"]["found"] == 0
+
+
+def test_the_rate_is_that_of_the_last_seconds(tick: Callable[[float], None]) -> None:
+    board = ProgressBoard()
+    board.begin("scanning", total=1_000)
+    for second in range(101):
+        tick(second)
+        board.advance(10 * min(second, 80))  # nothing more comes after the eightieth second
+        if second == 60:
+            assert board.progress.files_per_second == 10.0
+    assert board.progress.files_per_second == 0.0
+
+
+def test_there_is_no_rate_before_time_has_passed(tick: Callable[[float], None]) -> None:
+    board = ProgressBoard()
+    tick(5.0)
+    board.begin("scanning", total=None)
+    board.advance(7)
+    assert board.progress.files_per_second is None
+    assert board.progress.total is None
+
+
+def test_the_total_grows_with_what_is_found() -> None:
+    board = ProgressBoard()
+    board.begin("scanning", total=3)
+    board.advance(5)
+    assert (board.progress.done, board.progress.total) == (5, 5)
+
+
+def test_what_was_seen_does_not_change_any_more() -> None:
+    board = ProgressBoard()
+    before = board.progress
+    board.note(songs=3)
+    assert before.songs == 0
+    assert board.progress.change == before.change + 1

@@ -13,7 +13,7 @@ import pytest
 
 from bandstand.music.sandbox import Answer, Failure, Limits
 from bandstand.music.sandbox.confinement import OWN_ALARM_SECONDS
-from bandstand.music.sandbox.messages import encoded
+from bandstand.music.sandbox.protocol import encoded
 from tests.fixtures.music.sandbox_children import (
     eventually,
     failure,
@@ -27,7 +27,7 @@ from tests.fixtures.music.sandbox_children import (
 )
 
 if TYPE_CHECKING:
-    from bandstand.music.sandbox.outcomes import Outcome
+    from bandstand.music.sandbox.protocol import Outcome
 
 FOUR_GIGABYTES = 4 << 30
 SMALL = Limits(memory_bytes=512 << 20)

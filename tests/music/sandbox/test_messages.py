@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.music.sandbox.messages import (
+from bandstand.music.sandbox.protocol import (
     Incoming,
     MalformedError,
     TooLargeError,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.music.sandbox import Answer, Failure, Limits
-from bandstand.music.sandbox.outcomes import MAX_REASON_LENGTH, ended, plain, reported
+from bandstand.music.sandbox.protocol import MAX_REASON_LENGTH, ended, plain, reported
 
 LIMITS = Limits()
 

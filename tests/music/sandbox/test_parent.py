@@ -18,7 +18,7 @@ PARENT = """
 import sys
 sys.path[:] = {path!r}
 from bandstand.music.sandbox import Limits
-from tests.music.sandbox import child_processes as running
+from tests.fixtures.music import sandbox_children as running
 if __name__ == "__main__":
     with running.pool("sleep", workers=2, limits=Limits(may_start_programs={programs})) as made:
         run = made.run([(0, {{"seconds": 0}}), (1, {{"seconds": 600}}), (2, {{"seconds": 600}})])
@@ -31,7 +31,7 @@ HEIR = """
 import ctypes, sys
 sys.path[:] = {path!r}
 from bandstand.music.sandbox import Limits
-from tests.music.sandbox import child_processes as running
+from tests.fixtures.music import sandbox_children as running
 if __name__ == "__main__":
     assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
     if {blind}:
@@ -45,7 +45,7 @@ if __name__ == "__main__":
 IDLE_PARENT = """
 import sys, time
 sys.path[:] = {path!r}
-from tests.music.sandbox import child_processes as running
+from tests.fixtures.music import sandbox_children as running
 if __name__ == "__main__":
     with running.pool("who") as made:
         print(running.value(running.outcomes(made, [{{}}])[0])["process"], flush=True)

@@ -15,7 +15,7 @@ from bandstand.music.sandbox import Answer, Failure, Limits, Pool
 from tests.fixtures.music.sandbox_children import eventually, outcomes, pool, value
 
 if TYPE_CHECKING:
-    from bandstand.music.sandbox.outcomes import Outcome
+    from bandstand.music.sandbox.protocol import Outcome
 
 
 def answer(made: Pool) -> Outcome:

@@ -9,6 +9,7 @@ import pytest
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.sandbox import Answer, Limits, Pool
 from bandstand.music.sandbox import pool as pool_module
+from bandstand.music.sandbox.protocol import in_words
 from tests.fixtures.music.sandbox_children import (
     eventually,
     failure,
@@ -167,12 +168,6 @@ def test_a_closed_pool_runs_nothing() -> None:
         list(made.run([(1, {})]))
 
 
-@pytest.mark.parametrize("task", ["", "module", "module:", ":function", "a b:c", "a:b:c", "a..b:c"])
-def test_a_task_has_a_module_and_a_function(task: str) -> None:
-    with pytest.raises(InvalidInputError, match="a task must be named as module:function, got"):
-        Pool(task, workers=1)
-
-
 def test_a_pool_has_at_least_one_worker() -> None:
     with pytest.raises(InvalidInputError, match="workers must be at least 1, got 0"):
         Pool("module:function", workers=0)
@@ -261,3 +256,22 @@ def test_one_job_needs_no_loop() -> None:
     assert value(outcome("echo", {"a": [1, 2.5, None, True, "x"]})) == {
         "a": [1, 2.5, None, True, "x"]
     }
+
+
+def test_the_words_say_what_is_in_force_and_what_is_missing() -> None:
+    everything = {"memory", "times", "open files", "calls", "rights", "new rights"}
+    assert in_words(Limits(), everything) == (
+        "a process of its own, at most 1024 MB of memory, 60 s of processor time, 120 s in all, "
+        "64 open files, no network, no writing, no other programs, no rights but to read, "
+        "no new rights"
+    )
+    little = in_words(Limits(), {"times"})
+    assert "not on this system: at most 1024 MB of memory" in little
+    assert "no network" in little.partition("not on this system")[2]
+
+
+def test_the_words_do_not_claim_what_was_allowed() -> None:
+    free = in_words(Limits(written_bytes=1, may_start_programs=True), {"calls"})
+    assert "no network" in free
+    assert "no writing" not in free
+    assert "no other programs" not in free

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.explain.profile import (
     Favourites,
     favourites,
@@ -82,7 +82,7 @@ def test_names_and_numbers_are_those_of_the_list_of_songs(
     ]
     with discarded(shared) as connection:
         record_analyses(connection, found, scan=1, now=1)
-        shelf = shelf_of(songs.present(connection))
+        shelf = catalogue_of(songs.present(connection))
         for of in OF:
             if of == "album":
                 continue

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.log.fold import Rule
 from bandstand.radio.selection import filters as rules
 from bandstand.radio.selection.filters import SAMPLE, Spacing, distinct, drawn, is_any, sample
@@ -145,7 +145,7 @@ def test_the_last_artists_and_songs_are_kept_away_for_a_while() -> None:
 def test_versions_of_one_recording_are_kept_apart() -> None:
     titles = ["One", "One (Live)", "Two", "Three", "Four", "Five", "Six", "Seven"]
     records = [record(row, title=title, artist="A") for row, title in enumerate(titles)]
-    found = shelf_of(records)
+    found = catalogue_of(records)
     spacing = Spacing.over(found, CandidateSet.everything(8))
     assert spacing == Spacing(songs=2, recordings=1, artists=0)
     left = spacing.left(found, CandidateSet.everything(8), [0])
@@ -153,7 +153,7 @@ def test_versions_of_one_recording_are_kept_apart() -> None:
 
 
 def test_artists_that_nobody_knows_are_not_one_artist() -> None:
-    found = shelf_of([record(row, artist=None) for row in range(20)])
+    found = catalogue_of([record(row, artist=None) for row in range(20)])
     everything = CandidateSet.everything(20)
     assert Spacing.over(found, everything).artists == 0
     spacing = Spacing(songs=1, recordings=1, artists=5)
@@ -188,7 +188,7 @@ def test_spacing_goes_on_when_a_playlist_has_had_every_song() -> None:
 @pytest.mark.parametrize("songs", [1, 2, 3])
 def test_a_tiny_library_plays_on_and_not_the_same_song_twice_in_a_row(songs: int) -> None:
     records = [record(row) for row in range(songs)]
-    one = model(shelf_of(records, matrix(features(songs))))
+    one = model(catalogue_of(records, matrix(features(songs))))
     rows = [chosen.row for chosen in one.playlist(9, now=0)]
     assert set(rows) == set(range(songs))
     if songs > 1:
@@ -199,7 +199,7 @@ def test_a_tiny_library_plays_on_and_not_the_same_song_twice_in_a_row(songs: int
 def test_of_a_few_songs_the_one_just_rated_does_not_come_next(songs: int) -> None:
     sounds = features(songs)
     sounds[1:] = -10 * sounds[0]  # all that is known of the others speaks against them
-    found = shelf_of([record(row) for row in range(songs)], matrix(sounds))
+    found = catalogue_of([record(row) for row in range(songs)], matrix(sounds))
     log = Log()
     now = log.add("rating", song_id(0), stars=5).at
     assert model(found, log).next(now=now).row != 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection.select import minutes_at
 from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import (
@@ -57,7 +57,7 @@ def test_while_nothing_is_known_of_the_listener_songs_are_drawn() -> None:
 
 
 def test_before_anything_is_analysed_songs_are_drawn_and_it_is_said() -> None:
-    plain = shelf_of([record(row) for row in range(30)])
+    plain = catalogue_of([record(row) for row in range(30)])
     one = model(plain, rated([1, 2, 3]))
     chosen = one.next(now=NOW)
     assert chosen.how == "random"
@@ -70,7 +70,7 @@ def test_before_anything_is_analysed_songs_are_drawn_and_it_is_said() -> None:
 
 
 def test_songs_without_features_are_only_played_if_no_other_may_be() -> None:
-    half = shelf_of([record(row) for row in range(40)], matrix(features(20)))
+    half = catalogue_of([record(row) for row in range(40)], matrix(features(20)))
     for log in (Log(), rated([1, 2, 3])):
         rows = [each.row for each in model(half, log).playlist(12, now=NOW)]
         assert max(rows) < 20
@@ -223,7 +223,7 @@ def test_the_memory_of_a_listener_is_told() -> None:
     banned.next(now=NOW)
     assert banned.filter.nbytes == len(SHELF)
     assert banned.nbytes >= before + len(SHELF)
-    assert model(shelf_of([record(0)])).nbytes < 100
+    assert model(catalogue_of([record(0)])).nbytes < 100
 
 
 def test_what_a_wish_keeps_is_counted_and_goes_with_the_bans_it_was_for() -> None:
@@ -252,20 +252,20 @@ def odd_shelves() -> dict[str, Any]:
     constant[:, 2] = 3.0
     records = [record(row) for row in range(20)]
     return {
-        "one song": shelf_of([record(0)], matrix(features(1))),
-        "one feature": shelf_of(records, matrix(features(20, 1))),
-        "the same song twenty times": shelf_of(records, matrix(np.ones((20, 3), np.float32))),
-        "nothing but zeros": shelf_of(records, matrix(np.zeros((20, 3), np.float32))),
-        "a constant feature": shelf_of(records, matrix(constant)),
-        "twice the same column": shelf_of(records, matrix(features(20)[:, [0, 0, 1]])),
-        "more features than songs": shelf_of(records[:3], matrix(features(3, 30))),
-        "tiny numbers": shelf_of(records, matrix(features(20) * np.float32(1e-30))),
-        "huge numbers": shelf_of(records, matrix(features(20) * np.float32(1e4))),
-        "no tags at all": shelf_of(
+        "one song": catalogue_of([record(0)], matrix(features(1))),
+        "one feature": catalogue_of(records, matrix(features(20, 1))),
+        "the same song twenty times": catalogue_of(records, matrix(np.ones((20, 3), np.float32))),
+        "nothing but zeros": catalogue_of(records, matrix(np.zeros((20, 3), np.float32))),
+        "a constant feature": catalogue_of(records, matrix(constant)),
+        "twice the same column": catalogue_of(records, matrix(features(20)[:, [0, 0, 1]])),
+        "more features than songs": catalogue_of(records[:3], matrix(features(3, 30))),
+        "tiny numbers": catalogue_of(records, matrix(features(20) * np.float32(1e-30))),
+        "huge numbers": catalogue_of(records, matrix(features(20) * np.float32(1e4))),
+        "no tags at all": catalogue_of(
             [record(row, title=None, artist=None, album=None, genre=None) for row in range(20)],
             matrix(features(20)),
         ),
-        "one artist": shelf_of(
+        "one artist": catalogue_of(
             [record(row, artist="A", title="B") for row in range(20)], matrix(features(20))
         ),
     }
@@ -289,6 +289,6 @@ def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -
 @pytest.mark.parametrize("algorithm", QUICK)
 def test_an_empty_library_says_that_nothing_may_be_played(algorithm: str) -> None:
     with pytest.raises(NotFoundError, match=r"nothing may be played.*there are no songs"):
-        model(shelf_of([]), algorithm=algorithm).next(now=NOW)
+        model(catalogue_of([]), algorithm=algorithm).next(now=NOW)
     with pytest.raises(NotFoundError, match="nothing may be played"):
-        model(shelf_of([], matrix(features(3))), rated([0]), algorithm=algorithm).next(now=NOW)
+        model(catalogue_of([], matrix(features(3))), rated([0]), algorithm=algorithm).next(now=NOW)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.play_times import SongFeatures
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection import stations
 from bandstand.radio.selection.stations import Station, neighbourhood
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
@@ -20,8 +20,8 @@ NOW = 1_800_000_000_000
 
 def near(row: int, count: int) -> set[int]:
     """Return the nearest songs, by brute force."""
-    assert SHELF.catalogue is not None
-    away = np.linalg.norm(SHELF.catalogue.features - SHELF.catalogue.features[row], axis=1)
+    assert SHELF.song_features is not None
+    away = np.linalg.norm(SHELF.song_features.features - SHELF.song_features.features[row], axis=1)
     return set(np.argsort(away, kind="stable")[:count].tolist())
 
 
@@ -59,7 +59,7 @@ def test_a_station_works_for_newcomers_and_before_anything_is_analysed() -> None
     assert (first.row, first.how, first.note) == (5, "wish", "")
     assert second.row in near(5, 50)
     assert second.how == "random"
-    plain = shelf_of([record(row) for row in range(60)])
+    plain = catalogue_of([record(row) for row in range(60)])
     rows = [
         chosen.row for chosen in model(plain).playlist(9, now=NOW, station=Station(song=song_id(5)))
     ]
@@ -78,7 +78,7 @@ def test_a_banned_start_leads_to_its_neighbours() -> None:
 
 
 def test_a_station_whose_neighbours_are_all_banned_says_so() -> None:
-    plain = shelf_of([record(row) for row in range(60)])
+    plain = catalogue_of([record(row) for row in range(60)])
     log = Log()
     log.add("ban", scope="artist", target="Artist 3")
     log.add("ban", scope="genre", target="rock")
@@ -134,13 +134,13 @@ def test_a_station_plays_its_start_and_what_is_nearest_to_it(
     size = data.draw(st.integers(1, songs))
     rows[:size] = spread * rows[:size] + 3
     records = [record(row, genre="Jazz" if row < size else "Rock") for row in range(songs)]
-    on = shelf_of(records, matrix(rows))
-    assert on.catalogue is not None
+    on = catalogue_of(records, matrix(rows))
+    assert on.song_features is not None
     playlist = model(on, rated([0])).playlist(
         min(songs, 12), now=NOW, station=Station(genre="jazz")
     )
-    centre = on.catalogue.features[:size].mean(axis=0)
-    away = on.catalogue.distances(centre)
+    centre = on.song_features.features[:size].mean(axis=0)
+    away = on.song_features.distances(centre)
     allowed = neighbourhood(songs, size) + len(playlist) + songs // 4
     farthest = np.sort(away[size:])[: allowed + 1]
     assert playlist[0].row < size
@@ -153,7 +153,7 @@ def test_in_a_library_of_sixty_a_genre_is_heard() -> None:
     rows = features(60)
     rows[:, 0] += 6 * (np.arange(60) // 12)  # five genres, one beside the other
     records = [record(row, artist=f"Artist {row // 3}", genre=f"{row // 12}") for row in range(60)]
-    on, log = shelf_of(records, matrix(rows)), rated([7, 20, 33, 46, 59], [1, 5, 5, 5, 1])
+    on, log = catalogue_of(records, matrix(rows)), rated([7, 20, 33, 46, 59], [1, 5, 5, 5, 1])
     for genre in (0, 4):
         wished = model(on, log).playlist(10, now=NOW, station=Station(genre=str(genre)))
         assert sum(chosen.row // 12 == genre for chosen in wished) >= 6
@@ -163,11 +163,11 @@ def test_in_a_library_of_sixty_a_genre_is_heard() -> None:
 
 
 def test_a_neighbourhood_grows_with_the_library() -> None:
-    big = shelf_of([record(row, genre=None) for row in range(2_000)], matrix(features(2_000)))
+    big = catalogue_of([record(row, genre=None) for row in range(2_000)], matrix(features(2_000)))
     log = rated([1, 2, 3])
     rows = [c.row for c in model(big, log).playlist(60, now=NOW, station=Station(song=song_id(9)))]
-    assert big.catalogue is not None
-    away = big.catalogue.distances(big.catalogue.features[9])
+    assert big.song_features is not None
+    away = big.song_features.distances(big.song_features.features[9])
     assert set(rows) <= set(np.argsort(away)[:101].tolist())
     assert len(set(rows)) == 60
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.music.catalogue.catalogue import shelf_of
+from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.log.fold import extend, fold
 from bandstand.radio.selection.select import RadioListener, minutes_at
 from bandstand.radio.selection.training_data import LONGEST
@@ -151,9 +151,9 @@ def test_songs_that_are_gone_still_count_if_their_sound_is_known() -> None:
         return {song: vectors[song].astype(np.float64) for song in ids if song in vectors}
 
     log = rated([0, 9, 3, 77])
-    gone = shelf_of([record(row) for row in range(8)], matrix(features(12)[:8]))
+    gone = catalogue_of([record(row) for row in range(8)], matrix(features(12)[:8]))
     one = model(gone, log, features_of=features_of)
-    whole = shelf_of([record(row) for row in range(12)], matrix(features(12)))
+    whole = catalogue_of([record(row) for row in range(12)], matrix(features(12)))
     assert one.belief.history.features == pytest.approx(model(whole, log).belief.history.features)
     assert asked == [[song_id(9), song_id(77)]]
     assert one.next(now=log.clock).row < 8
@@ -168,7 +168,7 @@ def test_features_of_another_projection_are_left_out() -> None:
 
 
 def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> None:
-    half = shelf_of([record(row) for row in range(8)], matrix(features(4)))
+    half = catalogue_of([record(row) for row in range(8)], matrix(features(4)))
     one = model(half, rated([0, 6]))
     assert len(one.belief.history) == 1
     assert one.play_times.heard_rows.tolist() == [0, 6]
@@ -179,13 +179,13 @@ def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> Non
 def test_diversity_is_the_distance_to_the_last_ten_on_the_shelf() -> None:
     rows = [0, 1, 2, 3, 4, 5, 6, 7, 1, 3, 5, 2, 0, 6]
     one = model(SHELF, rated(rows, apart=HOUR))
-    assert SHELF.catalogue is not None
-    table = SHELF.catalogue.features
+    assert SHELF.song_features is not None
+    table = SHELF.song_features.features
     expected = [1.0]
     for place in range(1, len(rows)):
         centre = table[rows[max(place - 10, 0) : place]].mean(axis=0)
         distance = np.linalg.norm(table[rows[place]] - centre)
-        expected.append(float(distance) / SHELF.catalogue.typical_distance)
+        expected.append(float(distance) / SHELF.song_features.typical_distance)
     assert one.belief.history.diversity == pytest.approx(expected)
     assert one.play_times.recent == tuple(rows[-10:])
 
@@ -209,4 +209,4 @@ def test_the_prediction_of_one_song_is_what_the_model_believes_of_it() -> None:
     assert seen.parts()["novelty"] == pytest.approx(whole.parts()["novelty"][1:2])
     assert one.predict_song("of no library", now=log.clock) is None
     assert model(SHELF).predict_song(song_id(1), now=0) is None
-    assert model(shelf_of([record(0)])).predict_song(song_id(0), now=0) is None
+    assert model(catalogue_of([record(0)])).predict_song(song_id(0), now=0) is None

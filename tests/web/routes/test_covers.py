@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.media import covers
-from bandstand.media import probe_pool as lookers
-from bandstand.music.audio.picture_size import claimed_size
+from bandstand.media import covers, probe_pool
+from bandstand.music.audio.source import claimed_size
 from tests.fixtures.music.audio_files import huge_png, make, picture
 from tests.fixtures.music.handmade_tags import jpeg
 from tests.fixtures.web.libraries import library_world, song_at
@@ -166,7 +165,7 @@ def test_what_a_child_answers_is_not_believed(
     own = tmp_path / "library"
     own.mkdir()
     shutil.copy2(library / "jpeg.mp3", own)
-    monkeypatch.setattr(lookers, "TASK", "tests.fixtures.web.bad_tasks:answer_with_a_page")
+    monkeypatch.setattr(probe_pool, "TASK", "tests.fixtures.web.bad_tasks:answer_with_a_page")
     with library_world(tmp_path, own) as world:
         assert cover(world, world.listener(), own / "jpeg.mp3").status == 404
 
@@ -178,6 +177,6 @@ def test_no_picture_is_decoded_in_the_server(
     own = tmp_path / "library"
     own.mkdir()
     shutil.copy2(library / "jpeg.mp3", own)
-    monkeypatch.setattr(lookers, "TASK", "tests.fixtures.web.bad_tasks:fall_over")
+    monkeypatch.setattr(probe_pool, "TASK", "tests.fixtures.web.bad_tasks:fall_over")
     with library_world(tmp_path, own) as world:
         assert cover(world, world.listener(), own / "jpeg.mp3", 64).status == 404

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from bandstand._util.clock import system_clock
-from bandstand.music.catalogue.catalogue import load_shelf
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
@@ -36,7 +36,7 @@ def server(tmp_path: Path) -> Any:
     """A server that is ready to be started, with a study."""
     ready = prepared(tmp_path, invented=60)
     with open_store(ready.store) as store:
-        open_study(store, load_shelf(store), DESIGN, clock=system_clock)
+        open_study(store, load_catalogue(store), DESIGN, clock=system_clock)
     yield ready
     ready.close()
 

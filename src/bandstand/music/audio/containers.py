@@ -7,6 +7,7 @@ or a film is never decoded, and formats that hold no music cannot be used agains
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import av
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
     from av.packet import Packet
+
+    from bandstand.types import Vector
 
 
 # ── Opening a container ─────────────────────────────────────────────────────────────────
@@ -79,6 +82,14 @@ _OTHER_KINDS: Final = (
 )
 # PyAV raises these for damaged files: its own errors, and some by accident.
 DECODER_ERRORS: Final = (av.error.FFmpegError, ArithmeticError, EOFError, LookupError, ValueError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sound:
+    """A clip: 16 kHz, mono, in [-1, 1); and the seconds of the whole track."""
+
+    samples: Vector
+    duration: float
 
 
 @contextmanager

@@ -180,17 +180,6 @@ class Projection:
         """Return how many features a song has after `apply`."""
         return self.feature_map.columns(len(self.components))
 
-    @property
-    def total_variance(self) -> float:
-        """Return the variance of all z-scores together: 1 for each column that varies."""
-        return float(np.count_nonzero(self.standard_deviation))
-
-    @property
-    def explained_share(self) -> float:
-        """Return the share of the variance that the components hold; 1 where there is none."""
-        total = self.total_variance
-        return float(self.variances.sum()) / total if total else 1.0
-
     def check_fits(self, *, columns: int = len(NAMES), version: int = VERSION) -> None:
         """Refuse descriptors of another kind than those it was fitted on."""
         if (self.descriptor_version, len(self.mean)) != (version, columns):

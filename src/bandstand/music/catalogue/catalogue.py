@@ -1,15 +1,16 @@
-"""The songs that can be played now, as one value that all listeners share.
+"""All songs that can be played now, as one value that all listeners share.
 
 code                  shape     meaning
 `ids`                 (S,)      the songs, rising
-`catalogue`           (S, p+1)  features and a last column of ones; None while there are none
+`song_features`       (S, p+1)  features and a last column of ones; None while there are none
 `has_features`        (S,)      songs without are playable, but nothing can be predicted of them
-`minutes`             (S,)      how long each song lasts
-`artist_codes`        (S,)      songs by the same artist, whoever the guests; −1 if not known
-`recording_codes`     (S,)      versions of one recording have the same number
+`minutes`             (S,)      length of each song
+`artist_codes`        (S,)      equal for songs by the same lead artist; −1 if unknown
+`recording_codes`     (S,)      equal for versions of one recording
 
-The features are the mapped file itself wherever every song has some, so that all processes of a
-machine share them. Everything else is a few bytes per song (`song_columns`).
+The features are the mapped file itself if every song has some, so that all processes of a machine
+share them. Everything else is a few bytes per song (`columns`). When songs come or go, the whole
+value is replaced.
 """
 
 from __future__ import annotations
@@ -20,43 +21,44 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand._util.blocks import blocks
 from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.history import FEATURE_LIMIT
+from bandstand.core.play_times import SongFeatures
 from bandstand.errors import InvalidInputError
-from bandstand.music.catalogue import columns_file, names, refresh
-from bandstand.music.catalogue.array_file import release_pages
-from bandstand.music.catalogue.columns import SongColumns
-from bandstand.music.catalogue.columns_file import KnownSongs
-from bandstand.music.catalogue.counts import Tally, tally_of
-from bandstand.music.catalogue.features import features_for
-from bandstand.music.catalogue.name_index import NO_ROWS, NameIndex
-from bandstand.music.catalogue.recordings import recording_codes
-from bandstand.music.catalogue.song_ids import RowsBySong, SongIds
-from bandstand.music.catalogue.spellings import NOTHING, SpeltGenres
+from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.catalogue import columns as columns_file
+from bandstand.music.catalogue import refresh
+from bandstand.music.catalogue.columns import MAX_SECONDS, SongColumns
+from bandstand.music.catalogue.matrix import SongIds, release_pages
+from bandstand.music.catalogue.names import NOTHING
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
+from bandstand.store.songs.pages import genre_names, name_key
 from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from bandstand.core.play_times import SongFeatures
-    from bandstand.music.catalogue.matrix import FeatureMatrix
+    from bandstand.music.audio.projection import Projection
+    from bandstand.music.catalogue.matrix import FeatureMatrix, Features
+    from bandstand.music.catalogue.names import Spellings
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import AnyArray, Indices
+    from bandstand.types import AnyArray, Indices, Matrix, Vector
 
-# What a song of unknown or impossible length counts as; longer ones are cut for planning.
-_USUAL_MINUTES: Final = 4.0
-_SHORTEST, _LONGEST = 0.05, 1_440.0
-NOBODY: Final = NOTHING
-# A library of so many songs takes a second to read, and is saved as it was read …
-_WORTH_SAVING: Final = 50_000
-# … and read anew once more than one in so many songs has changed.
-_WORTH_READING: Final = 10
+NO_ROWS: Final[Indices] = read_only(np.empty(0, dtype=np.intp))
+# The length of a song of unknown or impossible length; longer ones are cut for planning.
+_DEFAULT_MINUTES: Final = 4.0
+_MIN_MINUTES, _MAX_MINUTES = 0.05, 1_440.0
+# Reading this many songs takes a second, so their columns are saved …
+_MIN_SAVED_SONGS: Final = 50_000
+# … and read in full once more than a tenth of the songs has changed.
+_MIN_SONGS_PER_CHANGE: Final = 10
+_BLOCK_SONGS: Final = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,47 +66,73 @@ class Catalogue:
     """All songs that can be played now."""
 
     columns: SongColumns
-    catalogue: SongFeatures | None
+    song_features: SongFeatures | None
     has_features: AnyArray
-    stamp: Mapping[str, Any]  # what the features depend on; empty while there are none
-    store: str = ""  # which one they are from, …
-    changes: int = 0  # … and the last note of changes of its songs by then
+    stamp: Mapping[str, Any]  # versions that the features depend on; empty while there are none
+    projection: Projection | None = None  # of descriptors to these features
+    store: Store | None = None
+
+    @classmethod
+    def of(cls, columns: SongColumns, matrix: FeatureMatrix | None) -> Catalogue:
+        """Return the catalogue of songs with these columns, with features where `matrix` has any.
+
+        Songs without features have zeros. If the matrix has exactly these songs, ids and features
+        are those that are mapped, and nothing is copied.
+        """
+        none = read_only(np.zeros(len(columns), dtype=np.bool_))
+        bare = cls(columns=columns, song_features=None, has_features=none, stamp={})
+        if matrix is None or not len(columns) or not len(matrix):
+            return bare
+        # The song of a damaged row can be played, but not predicted.
+        valid = _valid_rows(matrix.table)
+        if valid.all() and np.array_equal(columns.ids, matrix.ids):
+            return cls(
+                columns=replace(columns, ids=matrix.ids),
+                song_features=SongFeatures.of(matrix.table),
+                has_features=read_only(valid),
+                stamp=dict(matrix.stamp),
+            )
+        places = np.minimum(np.searchsorted(matrix.ids, columns.ids), len(matrix) - 1)
+        known = (matrix.ids[places] == columns.ids) & valid[places]
+        if not known.any():
+            return bare
+        return replace(
+            bare,
+            song_features=_copied(matrix.table, places, known),
+            has_features=read_only(known),
+            stamp=dict(matrix.stamp),
+        )
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    @property
+    @cached_property
     def ids(self) -> SongIds:
         """The song of each row."""
         return SongIds(self.columns.ids)
 
-    @cached_property
-    def row_of(self) -> RowsBySong:
-        """The row of each song."""
-        return RowsBySong(self.columns.ids)
+    @property
+    def changes(self) -> int:
+        """The store's last note of song changes by then."""
+        return self.columns.changes
 
     @cached_property
     def minutes(self) -> AnyArray:
-        """How long each song lasts, within what can be planned with."""
+        """The length of each song, within the range that planning accepts."""
         seconds = self.columns.seconds
         known = (seconds > 0) & (seconds < np.inf)
-        clipped = np.clip(np.where(known, seconds, 1.0) / np.float32(60), _SHORTEST, _LONGEST)
-        minutes: AnyArray = np.where(known, clipped, np.float32(_USUAL_MINUTES))
-        return minutes
+        minutes = np.where(known, seconds, np.float32(60 * _DEFAULT_MINUTES)) / np.float32(60)
+        clipped: AnyArray = np.clip(minutes, _MIN_MINUTES, _MAX_MINUTES)
+        return clipped
 
     @cached_property
     def artist_codes(self) -> AnyArray:
-        """A number for the artist of each song, guests left out."""
+        """A number for the artist of each song, without guests."""
         columns = self.columns
         spelt = np.where(columns.artist == NOTHING, columns.album_artist, columns.artist)
-        # Nothing is −1, which finds the last entry: that of nothing.
+        # `NOTHING` is −1, which finds the last entry: its own.
         codes: AnyArray = columns.names.artists.leads()[spelt]
         return codes
-
-    @property
-    def genre_names(self) -> Sequence[tuple[str, ...]]:
-        """The genres of each song, as its tag writes them."""
-        return SpeltGenres(self.columns.genre, self.columns.names.genres)
 
     @cached_property
     def recording_codes(self) -> AnyArray:
@@ -113,122 +141,304 @@ class Catalogue:
 
     @cached_property
     def tally(self) -> Tally:
-        """How much music there is."""
-        return tally_of(self.columns)
+        """The amount of music."""
+        return Tally.of(self.columns)
 
     @cached_property
     def table(self) -> SongTable | None:
         """The features as the exact engine streams through them: once for all listeners."""
-        return None if self.catalogue is None else SongTable.of(self.catalogue.features)
+        return None if self.song_features is None else SongTable.of(self.song_features.features)
 
     @cached_property
     def bare(self) -> tuple[SongFeatures, SongTable] | None:
-        """The catalogue and table without the column of ones, for those who want none."""
-        if self.catalogue is None or self.table is None:
+        """Features and table without the column of ones, for models without an intercept."""
+        if self.song_features is None or self.table is None:
             return None
-        # The ones are the last term of every squared norm, but for songs without features.
-        norms = self.catalogue.squared_norms - self.has_features
-        features = read_only(self.catalogue.features[:, :-1])
-        catalogue = replace(self.catalogue, features=features, squared_norms=frozen(norms))
-        return catalogue, self.table.without_last_column()
+        # The ones are the last term of every squared norm, except for songs without features.
+        norms = self.song_features.squared_norms - self.has_features
+        features = read_only(self.song_features.features[:, :-1])
+        bare = replace(self.song_features, features=features, squared_norms=frozen(norms))
+        return bare, self.table.without_last_column()
 
     @cached_property
     def _index(self) -> NameIndex:
         return NameIndex(self.columns)
 
     def rows_of(self, scope: str, target: str) -> Indices:
-        """Return the rows that a ban or a wish means: none if there are no such songs."""
+        """Return the rows that a ban or a station means: none if there are no such songs."""
         if scope == "song":
-            row = self.row_of.get(target)
-            return NO_ROWS if row is None else np.array([row])
-        return self._index.rows(scope, names.name_key(target))
+            row = self.ids.rows([target])
+            return row[row >= 0]
+        return self._index.rows(scope, name_key(target))
+
+    def genres_of(self, row: int) -> tuple[str, ...]:
+        """Return the genres of a song, as its tag writes them."""
+        return genre_names(self.columns.names.genres[int(self.columns.genre[row])])
+
+    def features_of(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the features of those of the songs that have any, present or not.
+
+        A listener may have rated songs whose files are gone: those ratings still count.
+        """
+        if self.projection is None or self.store is None:
+            return {}
+        with self.store.reading() as connection:
+            found = dict(songs.descriptors_of(connection, ids, VERSION))
+        if not found:
+            return {}
+        projected: Matrix = self.projection.apply(np.stack(list(found.values())))
+        # Rounded as in the matrix, so that a song counts the same when it is back.
+        rounded = projected.astype(np.float32).astype(np.float64)
+        return dict(zip(found, rounded, strict=True))
 
     def warmed(self) -> Catalogue:
-        """Return this shelf after making what its first listener would have to wait for."""
+        """Return this catalogue after computing what its first listener would wait for."""
         _ = self.recording_codes, self.minutes, self.table, self._index
         return self
 
 
-def load_shelf(store: Store, before: Catalogue | None = None) -> Catalogue:
+def _valid_rows(table: Features) -> AnyArray:
+    """Return which rows hold features, and a one at the end."""
+    valid = np.empty(len(table), dtype=np.bool_)
+    for some in blocks(len(table), _BLOCK_SONGS):
+        block = table[some]
+        valid[some] = np.all(np.abs(block) <= FEATURE_LIMIT, axis=1) & (block[:, -1] == 1)
+    return valid
+
+
+def _copied(rows: Features, places: Indices, known: AnyArray) -> SongFeatures:
+    """Return the features in `places`, zeros for songs that are not `known`."""
+    table: Features = np.zeros((len(places), rows.shape[1]), dtype=np.float32)
+    for some in blocks(len(places), _BLOCK_SONGS):
+        table[some][known[some]] = rows[places[some][known[some]]]
+    # The typical distance is that of songs with features.
+    typical = SongFeatures.of(table[known]).typical_distance
+    return replace(SongFeatures.of(table), typical_distance=typical)
+
+
+# ── Loading ─────────────────────────────────────────────────────────────────────────────
+
+
+def load_catalogue(store: Store, before: Catalogue | None = None) -> Catalogue:
     """Return the songs of a store that can be played now.
 
-    A shelf of the same store that was loaded before saves reading what has not changed since; so
-    do the columns that were saved for a large library.
+    A catalogue of the same store that was loaded `before` saves reading what has not changed
+    since; so do the columns that were saved for a large library.
     """
-    folder = store.location.data_folder
     with store.reading(limit=None) as connection:
-        # One moment for both: a song is on the shelf if and only if the matrix was made with it.
-        matrix = _matrix(connection, folder)
-        known = _known_songs(connection, folder, before)
-    if before is not None and known.columns is before.columns and _stamp(matrix) == before.stamp:
+        # One moment for all: a song is in the columns if and only if the matrix was made with it.
+        try:
+            found = refresh.current_at(connection, store.location.data_folder)
+        except InvalidInputError:
+            found = None  # no usable projection yet: the radio plays at random and says so
+        columns = _columns(connection, store, None if before is None else before.columns)
+    matrix, projection = (None, None) if found is None else found
+    stamp = {} if matrix is None else dict(matrix.stamp)
+    if before is not None and columns is before.columns and stamp == before.stamp:
         return before  # so that listeners keep their shortlists
-    if before is not None and before.catalogue is not None:
-        # Who still asks the shelf before finds its pages again; both at once need not be here.
-        release_pages(before.catalogue.features)
-    shelf = shelf_from(known.columns, matrix, store=known.store, changes=known.changes)
-    return shelf.warmed()
+    if before is not None and before.song_features is not None:
+        # Requests for the former catalogue find its pages again; both need not be in memory.
+        release_pages(before.song_features.features)
+    catalogue = Catalogue.of(columns, matrix)
+    if catalogue.song_features is not None:
+        catalogue = replace(catalogue, projection=projection, store=store)
+    return catalogue.warmed()
 
 
-def _known_songs(connection: Connection, folder: Path, before: Catalogue | None) -> KnownSongs:
-    """Return what is known of all songs, by way of what was known before if that is quicker."""
-    store, latest = identity(connection).id, song_changes.latest(connection)
+def catalogue_of(records: Iterable[SongRecord], matrix: FeatureMatrix | None = None) -> Catalogue:
+    """Return a catalogue of these songs, with their features where `matrix` has any."""
+    found = sorted(map(songs.facts_of, records), key=lambda song: song[0])
+    return Catalogue.of(SongColumns.of(found), matrix)
+
+
+def _columns(connection: Connection, store: Store, before: SongColumns | None) -> SongColumns:
+    """Return the columns of all songs, by way of those before if that is quicker."""
+    folder = store.location.data_folder
+    latest, store_id = song_changes.latest(connection), identity(connection).id
     earlier = columns_file.opened(folder) if before is None else before
-    columns = None if earlier is None else _followed(connection, store, latest, earlier)
+    columns = None
+    if earlier is not None and earlier.store == store_id and earlier.changes <= latest:
+        columns = _followed(connection, earlier)
     if columns is None:
         columns = SongColumns.of(songs.facts(connection))
-    known = KnownSongs(columns=columns, store=store, changes=latest)
-    has_changed = earlier is None or columns is not earlier.columns
-    return columns_file.saved(folder, known) if has_changed and _is_large(columns) else known
+    elif columns is earlier:
+        return columns
+    columns = replace(columns, store=store_id, changes=latest)
+    return columns_file.saved(folder, columns) if len(columns) >= _MIN_SAVED_SONGS else columns
 
 
-def _is_large(columns: SongColumns) -> bool:
-    return len(columns) >= _WORTH_SAVING
-
-
-def _followed(
-    connection: Connection, store: str, latest: int, before: Catalogue | KnownSongs
-) -> SongColumns | None:
-    """Return the columns with what has changed since; None where that is not worth it."""
-    if before.store != store or before.changes > latest:
-        return None
+def _followed(connection: Connection, before: SongColumns) -> SongColumns | None:
+    """Return the columns with what has changed since; None if reading all is quicker."""
     later = song_changes.since_note(before.changes)
-    if song_changes.count_changed(connection, later) > len(before) // _WORTH_READING:
+    if song_changes.count_changed(connection, later) > len(before) // _MIN_SONGS_PER_CHANGE:
         return None
     changed = song_changes.changed(connection, later)
-    columns = before.columns
     if changed:
-        columns = columns.changed(changed, songs.facts_of_some(connection, changed))
-    return columns if len(columns) == files.count_songs(connection) else None
+        before = before.changed(changed, songs.facts_of_some(connection, changed))
+    return before if len(before) == files.count_songs(connection) else None
 
 
-def _stamp(matrix: FeatureMatrix | None) -> Mapping[str, Any]:
-    return {} if matrix is None else dict(matrix.stamp)
+# ── Rows by name ────────────────────────────────────────────────────────────────────────
 
 
-def _matrix(connection: Connection, folder: Path) -> FeatureMatrix | None:
-    try:
-        return refresh.current_at(connection, folder)
-    except InvalidInputError:
-        # No projection yet, or none that serves: the radio plays at random and says so.
-        return None
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowsByCode:
+    """The rows with each code: those with code c are `rows[starts[c]:starts[c + 1]]`."""
+
+    rows: AnyArray  # int32; of one code, rising
+    starts: AnyArray
+
+    @classmethod
+    def of(cls, codes: AnyArray, count: int) -> RowsByCode:
+        """Return the rows with each of `count` codes; negative codes have none."""
+        some = np.flatnonzero(codes >= 0).astype(np.int32)
+        order = np.argsort(codes[some], kind="stable")
+        starts = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(codes[some], minlength=count), out=starts[1:])
+        return cls(rows=read_only(some[order]), starts=read_only(starts))
+
+    def with_code(self, code: int) -> AnyArray:
+        """Return the rows with a code; none for a code that is newer than the index."""
+        if code + 1 >= len(self.starts):
+            return NO_ROWS
+        part: AnyArray = self.rows[self.starts[code] : self.starts[code + 1]]
+        return part
 
 
-def shelf_of(records: Iterable[SongRecord], matrix: FeatureMatrix | None = None) -> Catalogue:
-    """Return a shelf of these songs, with their features where `matrix` has any."""
-    found = sorted(map(songs.facts_of, records), key=lambda song: song[0])
-    return shelf_from(SongColumns.of(found), matrix)
+class NameIndex:
+    """The rows of the songs of each name in a library."""
+
+    def __init__(self, columns: SongColumns) -> None:
+        names = columns.names
+        # Most songs have the same artist twice, and are found by the first.
+        others = np.where(columns.album_artist == columns.artist, -1, columns.album_artist)
+        parts: dict[str, tuple[Spellings, tuple[AnyArray, ...]]] = {
+            "artist": (names.artists, (columns.artist, others)),
+            "album": (names.albums, (columns.album,)),
+            "genre": (names.genres, (columns.genre,)),
+        }
+        self._parts = {
+            scope: (spellings, [RowsByCode.of(codes, len(spellings)) for codes in several])
+            for scope, (spellings, several) in parts.items()
+        }
+
+    def rows(self, scope: str, key: str) -> Indices:
+        """Return the rows of a folded name, rising; none if there are no such songs."""
+        spellings, parts = self._parts[scope]
+        found = [part.with_code(code) for code in spellings.known_as(key) for part in parts]
+        if not found:
+            return NO_ROWS
+        rows: Indices = np.unique(np.concatenate(found)).astype(np.intp)
+        return rows
 
 
-def shelf_from(
-    columns: SongColumns, matrix: FeatureMatrix | None, *, store: str = "", changes: int = 0
-) -> Catalogue:
-    """Return a shelf of songs that are known as columns."""
-    ids, catalogue, has_features = features_for(columns.ids, matrix)
-    return Catalogue(
-        columns=replace(columns, ids=ids),
-        catalogue=catalogue,
-        has_features=has_features,
-        stamp={} if catalogue is None else _stamp(matrix),
-        store=store,
-        changes=changes,
-    )
+# ── Counts ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Numbers of playable songs and of their names; spellings of one name are one."""
+
+    songs: int
+    artists: int
+    albums: int  # two albums of one name by two artists are two
+    genres: int
+    duration: float  # of all songs, in seconds
+
+    @classmethod
+    def of(cls, columns: SongColumns) -> Tally:
+        """Return the tally of these songs."""
+        names = columns.names
+        genres = _used(columns.genre, names.genres)
+        return cls(
+            songs=len(columns),
+            artists=_distinct(_used(columns.artist, names.artists)),
+            albums=_albums(columns),
+            genres=_distinct(name for genre in genres for name in genre_names(genre)),
+            duration=float(np.minimum(columns.seconds, MAX_SECONDS).sum(dtype=np.float64)),
+        )
+
+
+def _used(codes: AnyArray, spellings: Spellings) -> Iterable[str]:
+    """Yield the texts that some song has."""
+    for code in np.unique(codes).tolist():
+        text = spellings[code]
+        if text:
+            yield text
+
+
+def _distinct(texts: Iterable[str]) -> int:
+    return len({name_key(text) for text in texts} - {""})
+
+
+def _albums(columns: SongColumns) -> int:
+    names = columns.names
+    whose = np.where(columns.album_artist == NOTHING, columns.artist, columns.album_artist)
+    on_album = columns.album != NOTHING
+    pairs = np.unique(columns.album[on_album] * np.int64(2**32) + whose[on_album] + 1)
+    albums = {
+        (name_key(names.albums[album] or ""), name_key(names.artists[artist - 1] or ""))
+        for album, artist in (divmod(pair, 2**32) for pair in pairs.tolist())
+    }
+    return len(albums)
+
+
+# ── Versions of one recording ───────────────────────────────────────────────────────────
+
+# An odd number with evenly spread bits, so that artist and title mix well.
+_SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+def recording_codes(lead_artist: AnyArray, title: AnyArray, recording: AnyArray) -> AnyArray:
+    """Return a number for each song, the same for all versions of one recording.
+
+    Two songs are versions of one if they have the same MusicBrainz recording, or the same artist
+    and the same title except for words such as "live" or "remastered 2011". MusicBrainz gives a
+    live take a number of its own, so either alone would miss some.
+
+    `lead_artist` has a number per song, −1 for none; the others have digests, 0 for none. Songs
+    with too few tags have a number of their own.
+
+    >>> alone, digests = np.array([0, 0, 1]), np.array([7, 7, 7], dtype=np.uint64)
+    >>> recording_codes(alone, digests, np.zeros(3, dtype=np.uint64)).tolist()
+    [0, 0, 1]
+    """
+    named = np.flatnonzero((lead_artist >= 0) & (title != 0))
+    artists = (lead_artist[named].astype(np.uint64) + np.uint64(1)) * _SPREAD
+    first = _first_with_the_same(len(title), named, title[named] ^ artists)
+    numbered = np.flatnonzero(recording != 0)
+    partner = _first_with_the_same(len(title), numbered, recording[numbered])
+    differs = first != first[partner]
+    joined = _joined(first[differs], first[partner][differs])
+    if joined:
+        first = first.copy()
+        changed = np.isin(first, list(joined))
+        first[changed] = [joined[row] for row in first[changed].tolist()]
+    codes: AnyArray = read_only(np.unique(first, return_inverse=True)[1].astype(np.int32))
+    return codes
+
+
+def _first_with_the_same(count: int, rows: AnyArray, keys: AnyArray) -> AnyArray:
+    """Return for each song the first one with its key: itself if it has none."""
+    first = np.arange(count)
+    _, places, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    first[rows] = rows[places][inverse]
+    return first
+
+
+def _joined(ones: AnyArray, others: AnyArray) -> dict[int, int]:
+    """Return the representative of each row that pairs of rows join: the smallest of them."""
+    parents: dict[int, int] = {}
+    for one, other in zip(ones.tolist(), others.tolist(), strict=True):
+        low, high = sorted((_root(parents, one), _root(parents, other)))
+        if low != high:
+            parents[high] = low
+    return {row: _root(parents, row) for row in parents}
+
+
+def _root(parents: dict[int, int], row: int) -> int:
+    while row in parents:
+        above = parents[row]
+        parents[row] = parents.get(above, above)  # shorter next time
+        row = above
+    return row

@@ -1,4 +1,4 @@
-"""The features of all songs as one file that any number of processes share.
+"""The features of all songs in one file, shared by any number of processes.
 
     FOLDER/000000000007/features.npy   (S, p + 1) float32, one row per song; the last column is 1
     FOLDER/000000000007/ids.npy        (S,) 16 bytes each, rising: the song of each row
@@ -11,6 +11,10 @@ afterwards; a process that has it mapped keeps it until it unmaps it. Readers ta
 
 The constant is in the file because a model with an intercept reads whole rows: it works on the
 mapped pages themselves, one copy for all processes; `features` is a view without the constant.
+
+The header of an array has a fixed length and follows from its type and shape, so it is written
+after the rows, when their number is known. A file is accepted only with exactly the expected
+header and length: headers are never parsed.
 """
 
 from __future__ import annotations
@@ -18,25 +22,25 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
+import mmap
+import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, overload
 
 import numpy as np
 
 from bandstand._util.atomic_files import sync, sync_folder
+from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
-from bandstand.music.catalogue.array_file import (
-    leave_room,
-    mapped,
-    write_header,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from bandstand.types import AnyArray
+    from bandstand.types import AnyArray, Indices, Vector
 
 Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]
@@ -49,6 +53,57 @@ _UNFINISHED: Final = ".new"
 _FEATURES, _IDS, _STAMP = "features.npy", "ids.npy", "stamp.json"
 _FLOAT, _ID = "<f4", f"|S{ID_LENGTH}"
 _LETTER_OR_DIGIT: Final = np.array([bytes([byte]).isalnum() for byte in range(256)])
+# A multiple of 64, as the .npy format requires; the shape of any array fits.
+_HEADER_BYTES: Final = 128
+_BLOCK_ROWS: Final = 4_096
+
+
+class SongIds(Sequence[str]):
+    """The id of the song in each row, as text, over one array of rising ids.
+
+    >>> ids = SongIds(np.array([b"a", b"b", b"c"]))
+    >>> ids[1], ids[1:], ids == ("a", "b", "c"), ids.rows(["c", "x", "a"]).tolist()
+    ('b', ('b', 'c'), True, [2, -1, 0])
+    """
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, row: int | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            return tuple(song.decode() for song in self._ids[row].tolist())
+        return bytes(self._ids[row]).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        for some in blocks(len(self), _BLOCK_ROWS):
+            yield from self[some]
+
+    def __contains__(self, song: object) -> bool:
+        return isinstance(song, str) and self.rows([song])[0] >= 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def rows(self, songs: Sequence[str]) -> Indices:
+        """Return the rows of songs, −1 for those that are absent."""
+        if not len(self):
+            return np.full(len(songs), -1, dtype=np.intp)
+        width = self._ids.dtype.itemsize
+        # NumPy would cut what is longer, and ignores a NUL at the end.
+        wanted = [song.encode(errors="surrogatepass") for song in songs]
+        wanted = [key if len(key) <= width and b"\0" not in key else b"" for key in wanted]
+        keys = np.array(wanted, dtype=self._ids.dtype)
+        rows = np.minimum(np.searchsorted(self._ids, keys), len(self) - 1)
+        return np.where((self._ids[rows] == keys) & (keys != b""), rows, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +124,30 @@ class FeatureMatrix:
 
     def id_of(self, row: int) -> str:
         """Return the id of the song in `row`."""
-        return str(self.ids[row], "ascii")
+        return SongIds(self.ids)[row]
 
     def row_of(self, song: str) -> int:
         """Return the row of the song with this id."""
-        if _are_ids([song]):
-            key = np.bytes_(song, "ascii")
-            row = int(np.searchsorted(self.ids, key))
-            if row < len(self.ids) and self.ids[row] == key:
-                return row
-        msg = f"a song must be one of the {len(self)} in the catalogue, got {song!r}"
-        raise InvalidInputError(msg)
+        row = int(SongIds(self.ids).rows([song])[0])
+        if row < 0:
+            msg = f"a song must be one of the {len(self)} in the catalogue, got {song!r}"
+            raise InvalidInputError(msg)
+        return row
+
+    def nearest(self, row: int, count: int) -> tuple[Indices, Vector]:
+        """Return the rows of the `count` songs nearest to a song, and their Euclidean distances.
+
+        Equally near songs come by row; fewer come if there are fewer.
+        """
+        song = self.features[row].astype(np.float64)
+        distances = np.empty(len(self))
+        with np.errstate(under="ignore"):
+            for some in blocks(len(self), _BLOCK_ROWS):
+                squares = np.square(self.features[some] - song)
+                distances[some] = np.sqrt(squares.sum(axis=1))
+        others = np.delete(np.arange(len(self)), row)
+        rows = others[np.argsort(distances[others], kind="stable")[:count]]
+        return rows, distances[rows]
 
 
 def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any]) -> FeatureMatrix:
@@ -142,17 +210,15 @@ def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -
     """Write all files of a catalogue and bring them to the disk, the stamp last."""
     songs, last = 0, b""
     with (place / _FEATURES).open("xb") as features, (place / _IDS).open("xb") as ids:
-        leave_room(features)
-        leave_room(ids)
+        for file in (features, ids):
+            file.write(bytes(_HEADER_BYTES))
         for names, rows in chunks:
             keys = _checked_ids(names, last)
             features.write(_checked_rows(rows, (len(keys), columns)).data)
             ids.write(keys.tobytes())
             songs, last = songs + len(keys), bytes(keys[-1]) if len(keys) else last
-        write_header(features, _FLOAT, (songs, columns + 1))
-        write_header(ids, _ID, (songs,))
-        sync(features)
-        sync(ids)
+        _finish(features, _FLOAT, (songs, columns + 1))
+        _finish(ids, _ID, (songs,))
     with (place / _STAMP).open("xb") as file:
         file.write(_stamp_text(songs, columns, stamp).encode())
         sync(file)
@@ -190,8 +256,8 @@ def _opened(place: Path) -> FeatureMatrix | None:
         if about["format"] != _FORMAT or not isinstance(stamp, dict):
             return None
         return FeatureMatrix(
-            ids=mapped(place / _IDS, _ID, (songs,)),
-            table=mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
+            ids=_mapped(place / _IDS, _ID, (songs,)),
+            table=_mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
             stamp=stamp,
         )
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
@@ -209,30 +275,22 @@ def _stamp_text(songs: int, columns: int, stamp: Mapping[str, Any]) -> str:
 
 def _checked_ids(names: Sequence[str] | Ids, last: bytes) -> Ids:
     """Return ids as 16 bytes each; refuse any that does not come after the one before."""
-    keys = names if isinstance(names, np.ndarray) else _as_keys(names)
+    if not len(names):
+        return np.empty(0, dtype=_ID)
+    keys = names if isinstance(names, np.ndarray) else _as_bytes(names)
     if keys.dtype != _ID or not _LETTER_OR_DIGIT[keys.view(np.uint8)].all():
-        msg = f"ids must be {ID_LENGTH} letters or digits, got others among {len(keys)} of them"
+        msg = f"ids must be {ID_LENGTH} letters or digits, got others from {names[0]!r} on"
         raise InvalidInputError(msg)
     falls = np.flatnonzero(keys <= np.concatenate([np.array([last], dtype=_ID), keys[:-1]]))
-    if len(falls) and len(keys):
+    if len(falls):
         wrong = str(keys[falls[0]], "ascii")
         msg = f"ids must rise from row to row, got {wrong!r} after one not smaller"
         raise InvalidInputError(msg)
     return keys
 
 
-def _as_keys(names: Sequence[str]) -> Ids:
-    if not _are_ids(names):
-        wrong = next(name for name in names if not _are_ids([name]))
-        msg = f"an id must be {ID_LENGTH} letters or digits, got {wrong!r}"
-        raise InvalidInputError(msg)
-    return np.frombuffer("".join(names).encode("ascii"), dtype=_ID)
-
-
-def _are_ids(names: Sequence[str]) -> bool:
-    together = "".join(names)
-    same = all(len(name) == ID_LENGTH for name in names)
-    return same and (not together or (together.isascii() and together.isalnum()))
+def _as_bytes(names: Sequence[str]) -> Ids:
+    return np.array([name.encode("ascii", "replace") for name in names], dtype=np.bytes_)
 
 
 def _checked_rows(rows: AnyArray, shape: tuple[int, int]) -> Features:
@@ -251,3 +309,49 @@ def _checked_rows(rows: AnyArray, shape: tuple[int, int]) -> Features:
         )
         raise InvalidInputError(msg)
     return features
+
+
+# ── Arrays in .npy files ────────────────────────────────────────────────────────────────
+
+
+def _finish(file: BinaryIO, dtype: str, shape: tuple[int, ...]) -> None:
+    """Write the header of a file whose rows are written, and bring it to the disk."""
+    file.seek(0)
+    file.write(_header(dtype, shape))
+    sync(file)
+
+
+def _mapped(path: Path, dtype: str, shape: tuple[int, ...]) -> AnyArray:
+    """Return the read-only array in a file; ValueError for another type or shape."""
+    with path.open("rb") as file:
+        if file.read(_HEADER_BYTES) != _header(dtype, shape):
+            msg = f"{path} must hold {dtype} in shape {shape}, got something else"
+            raise ValueError(msg)
+        kind, size = np.dtype(dtype), os.fstat(file.fileno()).st_size
+        if size != _HEADER_BYTES + math.prod(shape) * kind.itemsize:
+            msg = f"{path} must hold {math.prod(shape)} numbers, got {size} bytes"
+            raise ValueError(msg)
+        if not math.prod(shape):
+            return np.frombuffer(b"", dtype=kind).reshape(shape)  # an empty range cannot be mapped
+        # A plain view: slices of a `memmap` object are slow to make.
+        return np.asarray(np.memmap(file, dtype=kind, mode="r", offset=_HEADER_BYTES, shape=shape))
+
+
+def release_pages(array: AnyArray) -> None:
+    """Drop the pages of a mapped array from this process; reading brings them back."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
+    r"""Return the header of an .npy file, format 1.0: magic, length, description, newline.
+
+    >>> _header("<f4", (7, 2)).rstrip()
+    b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (7, 2), }"
+    """
+    description = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    start = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
+    return start + description.ljust(_HEADER_BYTES - 11).encode() + b"\n"

@@ -25,8 +25,15 @@ from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
-from bandstand.music.catalogue.array_file import release_pages
-from bandstand.music.catalogue.matrix import ID_LENGTH, Chunks, FeatureMatrix, open_latest, write
+from bandstand.music.catalogue.matrix import (
+    ID_LENGTH,
+    Chunks,
+    FeatureMatrix,
+    SongIds,
+    open_latest,
+    release_pages,
+    write,
+)
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.changes import claim, identity
@@ -67,10 +74,9 @@ class Replaced:
 
         A song that has changed is gone and new.
         """
-        stays = np.ones(len(before), dtype=np.bool_)
-        stays[_rows(before.ids, _keys(gone))] = False
-        staying = np.flatnonzero(stays)
-        keys = _keys(new)
+        rows = SongIds(before.ids).rows(gone)
+        staying = np.delete(np.arange(len(before)), rows[rows >= 0])
+        keys = np.array([song.encode("ascii") for song in new], dtype=f"|S{ID_LENGTH}")
         return cls(
             before=before,
             staying=staying,
@@ -95,19 +101,6 @@ class Replaced:
             yield ids, np.insert(self.before.features[rows], places, self.features[here], axis=0)
             if start // _BLOCK_SONGS % _BLOCKS_PER_RELEASE == 0:
                 release_pages(self.before.table)  # copied rows are not needed again
-
-
-def _keys(songs: Sequence[str]) -> Ids:
-    return np.array([song.encode("ascii") for song in songs], dtype=f"|S{ID_LENGTH}")
-
-
-def _rows(ids: Ids, keys: Ids) -> Indices:
-    """Return the rows of those of the keys that are there."""
-    if not len(ids):
-        return np.empty(0, dtype=np.intp)
-    rows = np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
-    found: Indices = rows[ids[rows] == keys]
-    return found
 
 
 # ── The catalogue of a store ────────────────────────────────────────────────────────────
@@ -147,27 +140,29 @@ def current(store: Store) -> FeatureMatrix | None:
     processes that make it at once make the same.
     """
     with store.reading(limit=None) as connection:
-        return current_at(connection, store.location.data_folder)
+        found = current_at(connection, store.location.data_folder)
+    return None if found is None else found[0]
 
 
-def current_at(connection: Connection, folder: Path) -> FeatureMatrix | None:
-    """Return the catalogue of the moment that a connection sees; see `current`."""
+def current_at(connection: Connection, folder: Path) -> tuple[FeatureMatrix, Projection] | None:
+    """Return the matrix of the moment that a connection sees, and its projection; see `current`."""
     stored = projections.latest(connection)
     if not songs.count_present(connection, VERSION, enough=1):
         return None
     if stored is None or stored.descriptor_version != VERSION:
         msg = "a projection must be fitted first, found none; `bandstand scan` ends with that"
         raise InvalidInputError(msg)
-    version, projection = stored.version, _restored(stored)
-    wanted = _stamp(connection, version)
+    projection = _restored(stored)
+    wanted = _stamp(connection, stored.version)
     latest = open_latest(folder)
     if latest is not None and latest.stamp == wanted:
-        return latest
+        return latest, projection
     rows = _merged(connection, latest, projection, wanted)
     if rows is not None:
         with suppress(InvalidInputError):  # the file before is damaged
-            return _written(folder, rows, projection.columns, wanted)
-    return _written(folder, _projected(connection, projection), projection.columns, wanted)
+            return _written(folder, rows, projection.columns, wanted), projection
+    rows = _projected(connection, projection)
+    return _written(folder, rows, projection.columns, wanted), projection
 
 
 def check_projection(store: Store) -> None:

@@ -1,9 +1,4 @@
-"""A range of years: while it holds, no other songs are played.
-
-A wish says where to start from, and gives way where it asks in vain. A range is a filter, as a
-ban is: it is one mask over all songs, made when it changes, and whatever is chosen is chosen from
-what it leaves.
-"""
+"""A range of years: a filter like a ban, as one mask over all songs."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ from bandstand.errors import InvalidInputError
 if TYPE_CHECKING:
     from bandstand.types import AnyArray
 
-# What can be asked for; a tag that pretends another year has none.
+# A tag with another year counts as one without.
 FIRST_YEAR: Final = 0
 LAST_YEAR: Final = 9_999
 UNKNOWN: Final = -1
@@ -26,7 +21,7 @@ UNKNOWN: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Years:
-    """The years from `first` to `last`, both included; either may be open, and both are all.
+    """The years from `first` to `last`, both included; either may be open.
 
     >>> str(Years(first=1970, last=1979)), str(Years(first=1970)), str(Years(last=1979))
     ('1970 to 1979', '1970 and later', '1979 and earlier')
@@ -36,7 +31,7 @@ class Years:
     last: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no range."""
+        """Refuse an impossible range."""
         for year in (self.first, self.last):
             if year is not None and not FIRST_YEAR <= year <= LAST_YEAR:
                 msg = f"a year must be between {FIRST_YEAR} and {LAST_YEAR}, got {year}"
@@ -54,7 +49,7 @@ class Years:
         return f"{self.last} and earlier" if self.first is None else f"{self.first} to {self.last}"
 
     def among(self, years: AnyArray, songs: CandidateSet) -> CandidateSet:
-        """Return those of `songs` that are known to be of these years; all of them if all are."""
+        """Return those of `songs` that are known to be of these years."""
         if not self:
             return songs
         first = FIRST_YEAR if self.first is None else self.first

@@ -8,6 +8,7 @@ that was taken over by a hostile file could answer anything.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import unicodedata
 from dataclasses import asdict, fields
@@ -74,7 +75,7 @@ def _analysis(file: BinaryIO, wanted: Mapping[str, Any]) -> dict[str, Any]:
     mark = fingerprint(file)
     recording = read(
         file,
-        extension=os.path.splitext(wanted["path"])[1].lower(),
+        extension=posixpath.splitext(wanted["path"])[1].lower(),
         allow_programs=wanted.get("programs", False),
     )
     return {

@@ -24,7 +24,7 @@ from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import TASK, checked
 from bandstand.music.library.content import NOT_OPENED, PASSING
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
-from bandstand.music.sandbox.outcomes import ENDED_FROM_OUTSIDE
+from bandstand.music.sandbox.protocol import ENDED_FROM_OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

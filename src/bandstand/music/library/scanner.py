@@ -21,8 +21,7 @@ import numpy as np
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.catalogue import refresh
 from bandstand.music.library.analysers import LocalAnalyser
-from bandstand.music.library.first_look import first_look, is_needed, sample_files
-from bandstand.music.library.scan import scan
+from bandstand.music.library.scan import first_look, is_needed, sample_files, scan
 from bandstand.music.library.walk import library_roots, shown, walk
 from bandstand.store.songs import files, projections, scans
 from bandstand.store.songs.changes import identity

@@ -7,6 +7,7 @@ encoding, and a name that is not UTF-8 must come back as it was.
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -189,11 +190,11 @@ def _classified_file(entry: os.DirEntry[bytes]) -> FoundFile | Refused:
 
 def _classified_link(entry: os.DirEntry[bytes], roots: Sequence[bytes]) -> Refused | None:
     target = os.path.realpath(entry.path)
-    is_folder = os.path.isdir(target)
+    is_folder = posixpath.isdir(target)
     if not (_named_like_music(entry.name) or is_folder):
         return None
     # What follows the link does not find a loop.
-    if not os.path.exists(entry.path):
+    if not posixpath.exists(entry.path):
         return _refused(entry.path, "it is a link that leads nowhere")
     home = next((root for root in roots if target == root or _inside(target, root)), None)
     if home is None:
@@ -216,7 +217,7 @@ def _too_long(path: bytes) -> Refused | None:
     if len(path) <= MAX_PATH_BYTES:
         return None
     reason = f"what is in it has paths of more than {MAX_PATH_BYTES:,} bytes"
-    folder = os.path.dirname(path)
+    folder = posixpath.dirname(path)
     return Refused(path=folder, reason=reason)
 
 
@@ -228,7 +229,7 @@ def _named_like_music(name: bytes) -> bool:
     # "._song.mp3" is what some systems keep beside "song.mp3", and holds no sound.
     if name.startswith(b"._"):
         return False
-    ending = os.path.splitext(b"x" + name)[1]
+    ending = posixpath.splitext(b"x" + name)[1]
     return ending.lower() in MUSIC
 
 

@@ -13,12 +13,11 @@ the answers to the requests that follow in that same child, until it is replaced
 restricted either: a child may open whatever this user may read, but can pass it on only in its
 answer. The caller must therefore examine the answers.
 
-`pool`, `request` and `worker` run in the parent, `child`, `confinement` and `seccomp` in the
-child; `messages` and `outcomes` travel between them.
+`pool` and `worker` run in the parent, `child`, `confinement` and `seccomp` in the child; both use
+`protocol`.
 """
 
-from bandstand.music.sandbox.limits import Limits
-from bandstand.music.sandbox.outcomes import Answer, Failure
 from bandstand.music.sandbox.pool import Pool
+from bandstand.music.sandbox.protocol import Answer, Failure, Limits
 
 __all__ = ["Answer", "Failure", "Limits", "Pool"]

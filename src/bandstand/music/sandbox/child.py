@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bandstand.errors import BandstandError
 from bandstand.music.sandbox import confinement
-from bandstand.music.sandbox.limits import Limits
-from bandstand.music.sandbox.messages import Incoming, MalformedError, encoded
-from bandstand.music.sandbox.outcomes import MAX_REASON_LENGTH
+from bandstand.music.sandbox.protocol import (
+    MAX_REASON_LENGTH,
+    Incoming,
+    Limits,
+    MalformedError,
+    encoded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

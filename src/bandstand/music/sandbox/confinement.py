@@ -1,4 +1,4 @@
-"""A process gives up, for good, what it does not need in order to answer requests.
+"""A process irrevocably gives up the rights that it does not need for answering requests.
 
 Times are set again for each request: the kernel counts the processor time of a process from its
 start, and a child lives for many requests.
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from bandstand.music.sandbox import seccomp
 
 if TYPE_CHECKING:
-    from bandstand.music.sandbox.limits import Limits
+    from bandstand.music.sandbox.protocol import Limits
 
 
 def confine(limits: Limits, *, parent: int, filtered: bool = True) -> list[str]:

@@ -13,15 +13,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Generic, Self
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.music.sandbox.limits import DEFAULT_LIMITS, in_words
-from bandstand.music.sandbox.request import K, LostChildError, Request, await_greeting
-from bandstand.music.sandbox.worker import Worker
+from bandstand.music.sandbox.protocol import DEFAULT_LIMITS, in_words
+from bandstand.music.sandbox.worker import K, LostChildError, Request, Worker, await_greeting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from bandstand.music.sandbox.limits import Limits
-    from bandstand.music.sandbox.outcomes import Outcome
+    from bandstand.music.sandbox.protocol import Limits, Outcome
 
 
 # Decoders leak memory; a new child costs about as much time as two files.
@@ -85,7 +83,7 @@ class Workers:
             self._idle.append(worker)
 
     def dismiss(self, worker: Worker) -> None:
-        """End a worker for good."""
+        """End a worker and do not use it again."""
         self._members.discard(worker)
         self._lingering = [other for other in self._lingering if other.reap(0) is None]
         if worker.end() is None:
@@ -223,10 +221,6 @@ class Pool:
     """
 
     def __init__(self, task: str, *, workers: int, limits: Limits = DEFAULT_LIMITS) -> None:
-        module, _, function = task.partition(":")
-        if not (function.isidentifier() and all(map(str.isidentifier, module.split(".")))):
-            msg = f"a task must be named as module:function, got {task!r}"
-            raise InvalidInputError(msg)
         if workers < 1:
             msg = f"workers must be at least 1, got {workers}"
             raise InvalidInputError(msg)

@@ -282,7 +282,7 @@ class _Program(ctypes.Structure):
 
 
 def install(steps: list[Instruction], machine: Machine) -> None:
-    """Put the filter in force for all threads of this process, for good; OSError if refused."""
+    """Put the filter in force for all threads of this process, irrevocably; OSError if refused."""
     array = (_Step * len(steps))(*(_Step(*step) for step in steps))
     filter_ = _Program(len(steps), array)
     library = ctypes.CDLL(None, use_errno=True)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
-from bandstand.music.catalogue.names import genre_names, name_key
 from bandstand.radio.log.evidence import FULL_LISTEN
+from bandstand.store.songs.pages import genre_names, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.music.catalogue import columns_file, matrix
+from bandstand.music.catalogue import columns, matrix
 from bandstand.music.catalogue.refresh import current
 from bandstand.radio.log.fold import MAX_RECENT, VERSION, Ledger, Rule, extend, fold, retracts_into
 from bandstand.radio.log.play_table import NEVER, ROW, SOURCES, PlayTable
@@ -239,7 +239,7 @@ def check(store: Store) -> list[str]:
 def _rebuild_catalogue(store: Store) -> None:
     """Rebuild the matrix with the projection that is stored; without one there is none."""
     matrix.discard(store.location.data_folder)
-    columns_file.discard(store.location.data_folder)
+    columns.discard(store.location.data_folder)
     with store.reading() as connection:
         stored = projections.latest(connection)
     if stored is not None:

@@ -22,8 +22,8 @@ import numpy as np
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import NOBODY
-from bandstand.music.catalogue.name_index import NO_ROWS
+from bandstand.music.catalogue.catalogue import NO_ROWS
+from bandstand.music.catalogue.names import NOTHING
 from bandstand.music.catalogue.years import ALL_YEARS
 from bandstand.radio.selection.stations import StationSongs
 
@@ -175,7 +175,7 @@ def _latest(last: Sequence[int], count: int) -> Sequence[int]:
 
 def _differs(codes: AnyArray, last: Sequence[int]) -> Test:
     """Return a test of rows: whether their codes are none of those of the songs `last`."""
-    kept_away = np.unique([code for row in last if (code := int(codes[row])) != NOBODY])
+    kept_away = np.unique([code for row in last if (code := int(codes[row])) != NOTHING])
     if not len(kept_away):
         return lambda rows: np.ones(len(rows), dtype=np.bool_)
     final = len(kept_away) - 1
@@ -266,7 +266,7 @@ class ListenerFilter:
 
     def exclude_missing(self, songs: Sequence[str]) -> None:
         """Exclude songs that have left the library since the catalogue was loaded."""
-        rows = self._catalogue.row_of.of(songs)
+        rows = self._catalogue.ids.rows(songs)
         self._missing = np.union1d(self._missing, rows[rows >= 0])
         self._eligible = self._station = None
 

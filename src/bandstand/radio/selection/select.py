@@ -149,7 +149,7 @@ class RadioListener(ListenerModel[Belief]):
         """Return the listener of a whole ledger; songs are drawn while none has features."""
         reader = PlayReader.over(catalogue, intercept=intercept, features_of=features_of)
         named, songs = algorithm_named(algorithm), reader.song_features
-        if catalogue.catalogue is None:
+        if catalogue.song_features is None:
             named = algorithm_named(RANDOM)
         prior = radio_prior(max(songs.features.shape[1], 1), intercept=intercept)
         engine: Engine[Any] = named.engine_for(prior, basis=RADIO_BASIS)
@@ -331,7 +331,7 @@ class RadioListener(ListenerModel[Belief]):
     def _state(self, now: Minutes, after: Sequence[str]) -> PlanState[RadioListener]:
         """Return the listener when the songs in `after` are over."""
         state = PlanState(model=self, now=now, step=self.step)
-        for place, row in enumerate(self.catalogue.row_of.of(after).tolist()):
+        for place, row in enumerate(self.catalogue.ids.rows(after).tolist()):
             if row < 0:  # it has just left the library
                 continue
             minutes = float(self.catalogue.minutes[row])
@@ -350,7 +350,7 @@ class RadioListener(ListenerModel[Belief]):
         """Return the song that follows, by the model if it knows anything, or else at random."""
         found, model = self._candidates(state, station), state.model
         known = self.filter.with_features(found.songs)
-        if self.catalogue.catalogue is None:
+        if self.catalogue.song_features is None:
             return _draw(state, start, found, LIBRARY_NOT_ANALYSED)
         if known is not found.songs and not is_any(known):
             return _draw(state, start, found, SONGS_NOT_ANALYSED)
@@ -368,7 +368,7 @@ class RadioListener(ListenerModel[Belief]):
         if station.has_start:
             found = self.filter.station(station, eligible)
             songs, is_own, note = found.next(state.model.play_times, state.now)
-        rows = self.catalogue.row_of.of(self.ledger.recent[-LONGEST_GAP:])
+        rows = self.catalogue.ids.rows(self.ledger.recent[-LONGEST_GAP:])
         last = dict.fromkeys([*state.planned[::-1], *rows[rows >= 0][::-1].tolist()])
         left = eligible.spacing.left(self.catalogue, songs, [*last][::-1], once=state.planned)
         return _Candidates(left, "wish" if is_own else "model", note)

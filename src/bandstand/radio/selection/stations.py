@@ -117,12 +117,12 @@ class StationSongs:
         """The station's own songs and their neighbours, as far as they may be played."""
         catalogue, eligible, seeds = self._catalogue, self._eligible, self._seeds
         known = seeds[catalogue.has_features[seeds]]
-        if catalogue.catalogue is None or not len(known):
+        if catalogue.song_features is None or not len(known):
             return _related(catalogue, seeds, eligible.rows())
         others = eligible.without(seeds).where(lambda rows: catalogue.has_features[rows])
         count = neighbourhood(eligible.upper_count, len(self._playable))
-        centre = _centre(catalogue.catalogue, known)
-        return np.union1d(_nearest(catalogue.catalogue, centre, count, others), self._playable)
+        centre = _centre(catalogue.song_features, known)
+        return np.union1d(_nearest(catalogue.song_features, centre, count, others), self._playable)
 
 
 def neighbourhood(songs: int, seeds: int) -> int:
@@ -177,7 +177,7 @@ def _related(catalogue: Catalogue, seeds: Indices, eligible: Indices) -> Indices
     """Return the songs that share an artist or a genre with the seeds, whose sound is not known."""
     codes = catalogue.artist_codes[seeds]
     related = np.isin(catalogue.artist_codes[eligible], codes[codes >= 0])
-    genres = {name for row in seeds.tolist() for name in catalogue.genre_names[row]}
+    genres = {name for row in seeds.tolist() for name in catalogue.genres_of(row)}
     for genre in sorted(genres):
         related |= np.isin(eligible, catalogue.rows_of("genre", genre))
     return eligible[related]

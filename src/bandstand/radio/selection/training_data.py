@@ -63,7 +63,7 @@ class PlayReader:
         cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf = nothing_known
     ) -> PlayReader:
         """Return a reader with or without the column of ones; no columns where no song has any."""
-        found, table = catalogue.catalogue, catalogue.table
+        found, table = catalogue.song_features, catalogue.table
         if not intercept and catalogue.bare is not None:
             found, table = catalogue.bare
         return cls(
@@ -130,14 +130,14 @@ class PlayReader:
         """Return the row and the minute of each play from number `start` on, if it has a row."""
         news = plays.rows(start)
         codes, place = np.unique(news["song"], return_inverse=True)
-        rows = self.catalogue.row_of.of(plays.named(codes.tolist()))[place]
+        rows = self.catalogue.ids.rows(plays.named(codes.tolist()))[place]
         is_there = rows >= 0
         return rows[is_there], news["at"][is_there] / MILLISECONDS_PER_MINUTE
 
     def _songs(self, ids: Sequence[str]) -> tuple[Matrix, AnyArray, Indices]:
         """Return features, which of them are known, and the catalogue's rows of some songs."""
         catalogue, table = self.catalogue, self.song_features.features
-        rows = catalogue.row_of.of(ids)
+        rows = catalogue.ids.rows(ids)
         rows[rows >= 0] = np.where(catalogue.has_features[rows[rows >= 0]], rows[rows >= 0], -1)
         known = rows >= 0
         features = np.zeros((len(ids), table.shape[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.media.titles import title_of
+from bandstand.media.playlist_formats import title_of
 from bandstand.store.events import events
 from bandstand.store.songs import songs
 

@@ -11,7 +11,7 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import BusyError
 from bandstand.media.covers import Picture
 from bandstand.media.media import Audio, Media, MissingFileError
-from bandstand.media.titles import full_title
+from bandstand.media.playlist_formats import full_title
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
 from bandstand.web.http.files import Entity, FileResponse, disposition, plan

@@ -1,15 +1,17 @@
-"""The shape of a frame's spectrum, and how peaky and how flat its bands are.
+"""Descriptors of frames: spectra, mel-frequency coefficients, pitch classes, shape and bands.
 
-All take several frames at once and return one row per frame. Bins are counted k = 0..256;
-shares of the spectrum are divided by their number, N2 = 257.
+code        maths  shape     meaning
+`samples`   s      (n,)      16 kHz, mono, 1 is full scale
+`frames`           (F, 512)  neighbours without overlap, F = ⌈n / 512⌉
+`power`     p      (F, 257)  power of each frequency bin
+`energies`         (F, 40)   what each triangular mel filter lets through
+`pitch`     b_k    (257,)    semitones of bin k above the lowest A, 27.5 Hz
 
-Crest (SCF) and flatness (SFM) are those of quarter octaves. Edges are 1000·2^((i−8)/4) Hz,
-i = 0..24, from 250 Hz on. Band i covers the bins
+Bin k lies at 31.25·k Hz. Everything is defined as in MARSYAS, whose numbers these reproduce.
 
-    ⌊0.95·edge_i / 31.25 + ½⌋ … ⌊1.05·edge_{i+1} / 31.25 + ½⌋, both inclusive,
-
-so neighbours overlap. From the first band on whose upper bin is beyond the spectrum all are the
-constant 1: at 16 kHz and 512 samples the last five of the 24.
+A clip is described in blocks of frames, so that all that is as wide as a spectrum stays in the
+processor's cache and its memory serves block after block. All functions take several frames at
+once and return one row per frame.
 """
 
 from __future__ import annotations
@@ -17,14 +19,271 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import scipy.fft
 
-from bandstand.music.audio.descriptors.frames import BIN_WIDTH, BINS
+from bandstand._util.blocks import blocks
+from bandstand.errors import InvalidInputError
+from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from bandstand.types import Indices, Matrix, Vector
+
+BINS: Final = FRAME // 2 + 1
+BIN_WIDTH: Final = SAMPLE_RATE / FRAME  # hertz
+# Full scale is 1. Descriptors hold fourth powers of samples; beyond this something is wrong.
+SAMPLE_LIMIT: Final = 1e6
+
+# Hamming's window in its symmetric form, whose ends are 0.08. The division by 2N, a power of
+# two, loses no digit and saves one by (2N)² afterwards.
+_SCALED_WINDOW: Final = (0.54 - 0.46 * np.cos(2 * np.pi * np.arange(FRAME) / (FRAME - 1))) / (
+    2 * FRAME
+)
+_TINY: Final = np.finfo(np.float64).tiny  # the smallest normal double
+# Frames in a block: few enough for the cache, enough to make the calls of functions cheap.
+_BLOCK_FRAMES: Final = 192
+
+
+@np.errstate(over="ignore", under="ignore")  # in squares that serve only for a comparison
+def checked(samples: npt.ArrayLike) -> Vector:
+    """Return `samples` as a vector of finite numbers that is not empty."""
+    try:
+        vector = np.asarray(samples, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        msg = f"samples must be numbers, got {type(samples).__name__}"
+        raise InvalidInputError(msg) from problem
+    if vector.ndim != 1 or not vector.size:
+        msg = f"samples must be one channel with at least one sample, got shape {vector.shape}"
+        raise InvalidInputError(msg)
+    # No sample is larger than the root of the sum of squares, which is quicker than extrema and
+    # nearly always enough. The comparisons are false for NaN.
+    if not (
+        np.dot(vector, vector) <= SAMPLE_LIMIT**2
+        or (vector.min() >= -SAMPLE_LIMIT and vector.max() <= SAMPLE_LIMIT)
+    ):
+        where = int(np.argmax(~(np.abs(vector) <= SAMPLE_LIMIT)))
+        msg = (
+            f"samples must be finite and at most {SAMPLE_LIMIT:g} in size, "
+            f"got {vector[where]} at sample {where}"
+        )
+        raise InvalidInputError(msg)
+    return vector
+
+
+def framed(samples: Vector) -> Matrix:
+    """Return the frames, (F, 512); the last one is filled up with zeros and counts.
+
+    >>> framed(np.ones(513)).sum(axis=1).tolist()
+    [512.0, 1.0]
+    """
+    missing = -len(samples) % FRAME
+    whole = np.concatenate([samples, np.zeros(missing)]) if missing else samples
+    return whole.reshape(-1, FRAME)
+
+
+def frame_blocks(samples: Vector) -> Iterator[Matrix]:
+    """Yield all frames in their order, some at a time: (B, 512) each.
+
+    >>> [len(block) for block in frame_blocks(np.zeros(400 * 512 + 1))]
+    [192, 192, 17]
+    """
+    for part in blocks(len(samples), _BLOCK_FRAMES * FRAME):
+        yield framed(samples[part])
+
+
+@np.errstate(under="ignore")  # the power of next to nothing is nothing
+def power_spectrum(frames: Matrix, precision: npt.DTypeLike = np.float64) -> Matrix:
+    """Return p_k = |FFT(s·w)_k|² / (2N)² with Hamming's window w, N = 512: (F, 257).
+
+    Descriptors need double `precision`; single takes two thirds of the time.
+
+    A full-scale sine in the middle of bin 64 has (0.54/4)² there:
+
+    >>> sine = np.sin(2 * np.pi * 64 / 512 * np.arange(512))
+    >>> power = power_spectrum(framed(sine))
+    >>> int(power.argmax()), round(float(power.max() / (0.54 / 4) ** 2), 2)
+    (64, 1.0)
+    """
+    # The windowed frames have no name, so that their memory is free again for the squares.
+    spectrum = scipy.fft.rfft(
+        np.multiply(frames, _SCALED_WINDOW, dtype=precision, casting="same_kind"), axis=1
+    )
+    power: Matrix = np.square(spectrum.real)
+    power += np.square(spectrum.imag)
+    return power
+
+
+def log_power(power: Matrix) -> Matrix:
+    """Return ln(p + tiny), finite for silence as well: (F, 257)."""
+    logarithm = power + _TINY
+    np.log(logarithm, out=logarithm)
+    return logarithm
+
+
+# ── Mel-frequency cepstral coefficients 0..12 ──────────────────────────────────────────
+
+# The filters are those of Slaney's auditory toolbox: 42 edges, 13 of them equally spaced and the
+# rest in equal ratios. Filter i rises from edge i to i + 1 and falls to edge i + 2.
+
+
+FILTERS: Final = 40
+COEFFICIENTS: Final = 13
+_LINEAR_EDGES: Final = 13
+# MARSYAS holds these in single precision, and the golden values show it.
+_LOWEST: Final = float(np.float32(133.3333))  # hertz
+_SPACING: Final = float(np.float32(66.66666))  # hertz
+_RATIO: Final = float(np.float32(1.0711703))
+
+
+def filter_edges() -> Vector:
+    """Return the 42 edges in hertz.
+
+    >>> np.round(filter_edges()[[0, 1, 12, 13, 41]], 1).tolist()
+    [133.3, 200.0, 933.3, 999.8, 6853.8]
+    """
+    linear = _LOWEST + _SPACING * np.arange(_LINEAR_EDGES)
+    steps = np.arange(1, FILTERS + 2 - _LINEAR_EDGES + 1)
+    return np.concatenate([linear, linear[-1] * _RATIO**steps])
+
+
+def filter_bank() -> Matrix:
+    """Return the triangles, (257, 40), of height 2 / (upper − lower) each."""
+    edges = filter_edges()
+    lower, centre, upper = edges[:-2], edges[1:-1], edges[2:]
+    hertz = np.arange(BINS)[:, np.newaxis] * BIN_WIDTH
+    rising = (hertz - lower) / (centre - lower)
+    falling = (upper - hertz) / (upper - centre)
+    bank: Matrix = np.maximum(np.minimum(rising, falling), 0) * (2 / (upper - lower))
+    return bank
+
+
+def cosine_transform() -> Matrix:
+    """Return cos(j(2i + 1)π/80) / √20, (40, 13), with column j = 0 divided by √2.
+
+    Its columns are orthonormal:
+
+    >>> bool(np.allclose(cosine_transform().T @ cosine_transform(), np.eye(13)))
+    True
+    """
+    odd = 2 * np.arange(FILTERS)[:, np.newaxis] + 1
+    transform: Matrix = np.cos(odd * np.arange(COEFFICIENTS) * (np.pi / (2 * FILTERS)))
+    transform /= np.sqrt(FILTERS / 2)
+    transform[:, 0] *= np.sqrt(2) / 2
+    return transform
+
+
+# The filters leave out the lowest and the highest bins, 42 of the 257; so does the product.
+_REACHED: Final = slice(
+    int(filter_edges()[0] / BIN_WIDTH) + 1, int(filter_edges()[-1] / BIN_WIDTH) + 1
+)
+_FILTER_BANK: Final = frozen(filter_bank()[_REACHED])
+_COSINE_TRANSFORM: Final = frozen(cosine_transform())
+
+
+@np.errstate(under="ignore")
+def mel_energies(power: Matrix) -> Matrix:
+    """Return what each of the 40 filters lets through, in the precision of `power`: (F, 40)."""
+    energies: Matrix = power[:, _REACHED] @ _FILTER_BANK.astype(power.dtype, copy=False)
+    return energies
+
+
+def mfcc(energies: Matrix) -> Matrix:
+    """Return the 13 coefficients of each frame: (F, 13).
+
+        c_j = Σ_i log10(energy_i) · cos(j(2i + 1)π/80) / √20, c_0 divided by √2
+
+    A filter that lets nothing through counts as logarithm 0, so silence has all zeros. Equal
+    energies have no shape, only a level, √40 times their logarithm:
+
+    >>> np.round(np.abs(mfcc(np.full((1, 40), 0.1))[0, :3]), 3).tolist()
+    [6.325, 0.0, 0.0]
+    """
+    logarithm = np.log10(np.where(energies > 0, energies, 1.0))
+    coefficients: Matrix = logarithm @ _COSINE_TRANSFORM
+    return coefficients
+
+
+# ── Twelve pitch classes, A first, and the clarity of the strongest ────────────────────
+
+
+CLASSES: Final = 12
+_LOWEST_A: Final = 27.5  # hertz
+# Bin 0 has no pitch; it counts as a tone one and a half octaves below bin 1.
+_BELOW_FIRST: Final = 18.0
+
+
+def bin_pitch() -> Vector:
+    """Return b_k = 12·log2(k/N2 · sr / 27.5), b_0 = b_1 − 18: (257,), in semitones.
+
+    Dividing by N2 = 257 where N = 512 would give the bin's true frequency lifts every pitch by
+    an octave less 0.07 semitones. The octave does not matter here, and MARSYAS has it so.
+    """
+    pitch = CLASSES * np.log2(np.arange(1, BINS) / BINS * SAMPLE_RATE / _LOWEST_A)
+    return np.concatenate([[pitch[0] - _BELOW_FIRST], pitch])
+
+
+def chroma_map() -> Matrix:
+    """Return exp(−½(2D/width)²), each bin scaled to unit 2-norm over the classes: (257, 12).
+
+    D = ((b_k − o + 6 + 120) mod 12) − 6 is the distance to pitch class o, the nearer way round.
+
+    >>> np.round(np.square(chroma_map()).sum(axis=1)[[0, 100, 256]], 9).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    pitch = bin_pitch()
+    width = np.append(np.maximum(np.diff(pitch), 1.0), 1.0)
+    half = CLASSES / 2
+    shifted = pitch[:, np.newaxis] - np.arange(CLASSES) + half + 10 * CLASSES
+    distance = shifted % CLASSES - half
+    weights = np.exp(-0.5 * (2 * distance / width[:, np.newaxis]) ** 2)
+    scaled: Matrix = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    return scaled
+
+
+_MAP: Final = frozen(chroma_map())
+
+
+@np.errstate(under="ignore")
+def pitch_classes(power: Matrix) -> Matrix:
+    """Return the 12 pitch classes, not normalised: (F, 12).
+
+    440 Hz is an A:
+
+    >>> from bandstand.music.audio.descriptors.spectral import framed, power_spectrum
+    >>> tone = np.sin(2 * np.pi * 440 / 16_000 * np.arange(512))
+    >>> int(pitch_classes(power_spectrum(framed(tone)))[0].argmax())
+    0
+    """
+    classes: Matrix = power @ _MAP
+    return classes
+
+
+@np.errstate(under="ignore")
+def clarity(classes: Matrix) -> Matrix:
+    """Return max / mean and max / min of the pitch classes: (F, 2).
+
+    Both are 0 where the minimum is 0.
+
+    >>> clarity(np.array([11 * [1.0] + [13.0], 11 * [1.0] + [0.0]])).tolist()
+    [[6.5, 13.0], [0.0, 0.0]]
+    """
+    by_class = np.ascontiguousarray(classes.T)  # extrema of short rows are slow
+    largest, smallest = by_class.max(axis=0), by_class.min(axis=0)
+    heard = smallest > 0
+    ratios = np.zeros((len(classes), 2))
+    # max · 12 / sum rather than max / mean: the mean of the smallest numbers can round to 0.
+    np.divide(largest * CLASSES, by_class.sum(axis=0), out=ratios[:, 0], where=heard)
+    np.divide(largest, smallest, out=ratios[:, 1], where=heard)
+    return ratios
+
+
+# ── The shape of the spectrum ──────────────────────────────────────────────────────────
+
+# Shares of the spectrum are divided by the number of bins, N2 = 257.
 
 
 _ROLL_OFF: Final = 0.9
@@ -121,7 +380,14 @@ def _count(marks: npt.NDArray[np.bool_]) -> Indices:
     return counts
 
 
-# ── Crest and flatness in bands of a quarter octave ─────────────────────────────────────
+# ── Crest (SCF) and flatness (SFM) in bands of a quarter octave ────────────────────────
+
+# Edges are 1000·2^((i−8)/4) Hz, i = 0..24, from 250 Hz on. Band i covers the bins
+#
+#     ⌊0.95·edge_i / 31.25 + ½⌋ … ⌊1.05·edge_{i+1} / 31.25 + ½⌋, both inclusive,
+#
+# so neighbours overlap. From the first band on whose upper bin is beyond the spectrum all are the
+# constant 1: at 16 kHz and 512 samples the last five of the 24.
 
 BANDS: Final = 24
 _LOWER_MARGIN: Final = 0.95

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bandstand.music.audio.descriptors.chroma import clarity, pitch_classes
-from bandstand.music.audio.descriptors.frames import (
-    BINS,
-    checked,
-    frame_blocks,
-    log_power,
-    power_spectrum,
-)
-from bandstand.music.audio.descriptors.mfcc import mel_energies, mfcc
 from bandstand.music.audio.descriptors.spectral import (
+    BINS,
     band_log_totals,
     band_peaks,
     band_totals,
     centroid,
+    checked,
+    clarity,
     crest,
     flatness,
     flux,
+    frame_blocks,
+    log_power,
+    mel_energies,
+    mfcc,
+    pitch_classes,
+    power_spectrum,
     roll_off,
     zero_crossings,
 )

@@ -27,8 +27,12 @@ import numpy as np
 import scipy.fft
 
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
-from bandstand.music.audio.descriptors.frames import frame_blocks, power_spectrum
-from bandstand.music.audio.descriptors.mfcc import FILTERS, mel_energies
+from bandstand.music.audio.descriptors.spectral import (
+    FILTERS,
+    frame_blocks,
+    mel_energies,
+    power_spectrum,
+)
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
