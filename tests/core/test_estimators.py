@@ -85,7 +85,9 @@ def test_it_feels_like_scikit_learn(model: RatingModel) -> None:
     fresh = _fresh(model)
     with pytest.raises(NotFittedError, match="must be fitted before it can answer"):
         fresh.predict(SONGS, elapsed=1.0)
-    assert fresh.fit(SONGS, elapsed=1_000.0, ratings=np.arange(6.0)) is fresh
+    assert fresh.partial_fit(SONGS, elapsed=1_000.0, ratings=np.arange(6.0)) is fresh
+    noise = fresh.summary().noise_sd
+    assert noise is None or noise >= 0
     mean, deviation = fresh.predict(SONGS, elapsed=[0.0, 1, 10, 100, 1e3, 1e4], return_std=True)  # type: ignore[misc]
     assert mean is not None
     assert mean.shape == (6,)

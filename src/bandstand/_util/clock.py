@@ -1,7 +1,7 @@
-"""What time it is: UTC milliseconds since 1970, always given by the caller.
+"""The clock: UTC milliseconds since 1970, always given by the caller.
 
-Nothing below the commands and the server reads a clock by itself, so that whatever follows from
-a time can be worked out again, and tested, at any other time.
+Nothing below the commands and the server reads a clock by itself, so that results that depend
+on a time can be repeated and tested.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Straight lines of least squares, and how fast something grows.
+"""Straight lines of least squares on logarithmic axes: rates of growth, repeats and Zipf's law.
 
 A quantity that grows like n^k is a line of slope k on two logarithmic axes: regret of a radio
-that learns nothing has slope 1, one that learns has less.
+that learns nothing has slope 1, one that learns has less. Zipf's law says that the item of rank k
+occurs 1/k^exponent times as often as the first, which is such a line too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.types import Matrix, Vector
+
+
+# A straight line through fewer ranks says nothing.
+_MIN_RANKS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +88,6 @@ def second_half_slopes(curves: Matrix) -> Vector:
     return np.array([log_log_slope(curve, first=last // 2 + 1, last=last) for curve in curves])
 
 
-# How often the same things come back: the share of repeats, and Zipf's law.
-#
-# Zipf's law says that the thing of rank k is met 1/k^exponent times as often as the first: a
-# straight line on two logarithmic axes.
-
-
-# A straight line through fewer things says nothing.
-_FEWEST_RANKS: Final = 5
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Zipf:
     """The straight line through plays by rank on two logarithmic axes.
@@ -135,7 +130,7 @@ def zipf(plays_by_rank: Vector) -> Zipf | None:
     >>> round(line.exponent, 9), round(line.first, 9), round(line.r_squared, 9)
     (1.0, 12.0, 1.0)
     """
-    if len(plays_by_rank) < _FEWEST_RANKS or plays_by_rank[0] == plays_by_rank[-1]:
+    if len(plays_by_rank) < _MIN_RANKS or plays_by_rank[0] == plays_by_rank[-1]:
         return None
     line = fitted_line(np.log(np.arange(1.0, len(plays_by_rank) + 1)), np.log(plays_by_rank))
     return Zipf(exponent=-line.slope, first=float(np.exp(line.intercept)), r_squared=line.r_squared)

@@ -1,4 +1,4 @@
-"""How much memory this process uses, and giving back what it no longer needs."""
+"""The memory that this process uses, and its return to the system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGE: Final = 1 << 20  # bytes
 
 
 def memory_bytes() -> int:
-    """Return the memory that this process holds now; where nobody tells, the most it ever had.
+    """Return the memory that this process holds now, or the most it held if that is all known.
 
     >>> memory_bytes() > 1_000_000
     True
@@ -33,7 +33,7 @@ def memory_bytes() -> int:
 def return_large_blocks() -> None:
     """Let what is large go back to the system when it is freed, where the C library is glibc.
 
-    A listener's belief is megabytes of arrays, made anew with every answer in several threads.
+    A listener's belief is megabytes of arrays, made again with every answer in several threads.
     glibc would keep what is freed in a pool for each thread, and hold twice what is in use.
     """
     with suppress(OSError, AttributeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,7 +78,7 @@ ONLINE: Final[dict[str, Engine[Any]]] = {
 }
 ENGINES: Final[dict[str, Engine[Any]]] = {**ONLINE, **SAMPLERS}
 # Here double precision cannot hold both the prior and the ratings, or all ratings: sound, but no
-# more. Whether a search comes to rest depends on how the machine rounds.
+# more. Whether a search settles depends on how the machine rounds.
 BEYOND_DOUBLE_PRECISION: Final = {
     "everything at its largest",
     "weights of all sizes",
@@ -103,15 +104,9 @@ def fitted(name: str, case: str) -> Any:
         return ENGINES[name].fit(CASES[case], rng=rng())
 
 
-def with_answer(history: History, source: History, row: int) -> History:
-    """Return `history` with one answer of `source` at its end."""
-    return history.append(
-        features=source.features[row],
-        elapsed=float(source.elapsed[row]),
-        rating=float(source.ratings[row]),
-        weight=float(source.weights[row]),
-        diversity=float(source.diversity[row]),
-    )
+def hurried(engine: Any) -> Any:
+    """Return an engine for which being finite is all that matters; fits alone must converge."""
+    return replace(engine, most_sweeps=60) if isinstance(engine, Variational) else engine
 
 
 @every_engine
@@ -123,29 +118,20 @@ def test_every_answer_is_finite_from_scratch(name: str, case: str) -> None:
         for songs in (SONGS, ONE_SONG, NO_SONGS):
             check(engine, belief, songs)
         check(engine, engine.plan(belief, ONE_SONG))
-        longer = history.append(features=FEATURES[0], elapsed=5.0, rating=3.0)
-        check(engine, engine.update(belief, longer, rng=rng()))
+        ordinary = history.append(features=FEATURES[0], elapsed=5.0, rating=3.0)
+        for longer in (ordinary, history.extended(history.first(min(len(history), 1)))):
+            check(engine, hurried(engine).update(belief, longer, rng=rng()))
 
 
 @pytest.mark.parametrize("name", ONLINE)
 @every_case
 def test_every_answer_is_finite_online(name: str, case: str) -> None:
-    engine, history = ONLINE[name], CASES[case]
+    engine, history = hurried(ONLINE[name]), CASES[case]
     with strictly():
         belief = engine.fit(History.empty(COLUMNS), rng=rng())
         for row in range(min(len(history), ANSWERS_ONLINE.get(type(engine), 12))):
-            longer = with_answer(belief.history, history, row)
-            belief = engine.update(belief, longer, rng=rng())
+            belief = engine.update(belief, history.first(row + 1), rng=rng())
             check(engine, belief)
-
-
-@pytest.mark.parametrize("name", VARIATIONAL)
-@every_case
-def test_a_search_that_starts_from_a_belief_stays_finite(name: str, case: str) -> None:
-    engine, history, belief = VARIATIONAL[name], CASES[case], fitted(name, case)
-    with strictly():
-        for row in range(min(len(history), 1)):
-            check(engine, engine.update(belief, with_answer(history, history, row)))
 
 
 @every_engine
@@ -268,7 +254,7 @@ def test_features_that_no_model_can_hold_are_refused(value: float) -> None:
     )
     with strictly():
         with pytest.raises(InvalidInputError, match=sentence):
-            degenerate.told(features)
+            degenerate.history_with(features)
         with pytest.raises(InvalidInputError, match=sentence):
             Songs.of(features=features, elapsed=MONTH)
 

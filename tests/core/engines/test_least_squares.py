@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior.conjugate import condition_on
-from bandstand.core.engines.least_squares import LeastSquares, LeastSquaresBelief
+from bandstand.core.engines.least_squares import LeastSquares, LeastSquaresBelief, penalised, plain
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import (
@@ -26,10 +26,14 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
+    from bandstand.core.engines.least_squares import Objective
     from bandstand.core.model.prediction import Prediction
     from bandstand.types import Vector
 
 ENGINE: Engine[LeastSquaresBelief] = LeastSquares()  # checked by mypy
+seeds = st.integers(0, 2**32)
+log_times = st.floats(0, 12)
+units = st.floats(0.1, 10)
 
 
 def simulated(
@@ -69,7 +73,7 @@ def priors(draw: st.DrawFn, columns: int) -> ListenerPrior:
 # ── The truth, where it can be known ─────────────────────────────────────────────────────
 
 
-@given(seed=st.integers(0, 2**32), columns=st.integers(1, 6), s=st.floats(50, 3_000))
+@given(seed=seeds, columns=st.integers(1, 6), s=st.floats(50, 3_000))
 def test_the_truth_is_recovered_from_ratings_without_noise(
     seed: int, columns: int, s: float
 ) -> None:
@@ -81,7 +85,7 @@ def test_the_truth_is_recovered_from_ratings_without_noise(
     assert belief.residual_variance == pytest.approx(0.0, abs=1e-9)
 
 
-@given(seed=st.integers(0, 2**32), columns=st.integers(1, 6), count=st.integers(12, 60))
+@given(seed=seeds, columns=st.integers(1, 6), count=st.integers(12, 60))
 def test_where_every_song_is_new_it_is_ordinary_least_squares(
     seed: int, columns: int, count: int
 ) -> None:
@@ -97,7 +101,7 @@ def test_where_every_song_is_new_it_is_ordinary_least_squares(
     assert belief.converged
 
 
-@given(seed=st.integers(0, 2**32), s=st.floats(50, 3_000), columns=st.integers(1, 5))
+@given(seed=seeds, s=st.floats(50, 3_000), columns=st.integers(1, 5))
 def test_a_fixed_recovery_time_leaves_a_linear_problem(seed: int, s: float, columns: int) -> None:
     _, history = simulated(seed, count=30, columns=columns, noise=1.0)
     belief = LeastSquares(shortest=Minutes(s), longest=Minutes(s)).fit(history)
@@ -117,7 +121,7 @@ def profile_minimum(profile: Vector) -> int:
 
 
 @settings(max_examples=30)
-@given(seed=st.integers(0, 2**32), columns=st.integers(1, 3), count=st.integers(8, 30))
+@given(seed=seeds, columns=st.integers(1, 3), count=st.integers(8, 30))
 def test_the_plain_form_finds_the_minimum_that_brute_force_finds(
     seed: int, columns: int, count: int
 ) -> None:
@@ -138,9 +142,7 @@ def test_the_plain_form_finds_the_minimum_that_brute_force_finds(
 
 
 @settings(max_examples=40)
-@given(
-    seed=st.integers(0, 2**32), columns=st.integers(1, 3), count=st.integers(1, 12), data=st.data()
-)
+@given(seed=seeds, columns=st.integers(1, 3), count=st.integers(1, 12), data=st.data())
 def test_the_penalised_form_finds_the_mode_that_brute_force_finds(
     seed: int, columns: int, count: int, data: st.DataObject
 ) -> None:
@@ -196,7 +198,7 @@ def test_songs_just_heard_teach_nothing_about_taste(engine: LeastSquares) -> Non
     assert belief.converged
 
 
-@given(seed=st.integers(0, 2**32))
+@given(seed=seeds)
 def test_with_fewer_answers_than_features_the_answer_is_finite_and_repeatable(seed: int) -> None:
     _, history = simulated(seed, count=5, columns=12, noise=1.0)
     with np.errstate(all="raise"):
@@ -215,22 +217,14 @@ def test_a_weight_of_zero_is_an_answer_never_given(engine: LeastSquares) -> None
     _, history = simulated(1, count=20, columns=3, noise=0.5)
     weights = np.ones(20)
     weights[[3, 7]] = 0
-    told = weights > 0
     with_zeros = History.of(
-        features=history.features,
-        elapsed=history.elapsed,
-        ratings=history.ratings,
-        weights=weights,
+        features=history.features, elapsed=history.elapsed, ratings=history.ratings, weights=weights
     )
-    without = History.of(
-        features=history.features[told],
-        elapsed=history.elapsed[told],
-        ratings=history.ratings[told],
-    )
+    without = history.without(7).without(3)
     assert engine.fit(with_zeros).preference.tolist() == engine.fit(without).preference.tolist()
 
 
-@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-300, 1e-12, 1.0, 1e12, 1e29]))
+@given(seed=seeds, scale=st.sampled_from([1e-300, 1e-12, 1.0, 1e12, 1e29]))
 def test_a_weight_of_two_is_the_same_answer_twice(seed: int, scale: float) -> None:
     _, history = simulated(seed, count=25, columns=3, noise=0.5)
     parts = {"features": history.features, "elapsed": history.elapsed, "ratings": history.ratings}
@@ -250,21 +244,15 @@ def test_a_weight_of_two_is_the_same_answer_twice(seed: int, scale: float) -> No
 def test_one_answer_at_a_time_comes_to_the_same_estimate_in_fewer_steps(
     engine: LeastSquares,
 ) -> None:
-    _, told = simulated(7, count=80, columns=4, noise=0.5)
-    history = History.empty(4)
-    belief = engine.fit(history)
+    _, history = simulated(7, count=80, columns=4, noise=0.5)
+    belief = engine.fit(history.first(0))
     warm, cold = [], []
-    for row in range(80):
-        history = history.append(
-            features=told.features[row],
-            elapsed=float(told.elapsed[row]),
-            rating=float(told.ratings[row]),
-        )
-        belief = engine.update(belief, history)
-        if row >= 40:
+    for count in range(1, 81):
+        belief = engine.update(belief, history.first(count))
+        if count > 40:
             warm.append(belief.evaluations)
-            cold.append(engine.fit(history).evaluations)
-    batch = engine.fit(told)
+            cold.append(engine.fit(history.first(count)).evaluations)
+    batch = engine.fit(history)
     np.testing.assert_allclose(belief.preference, batch.preference, atol=1e-6)
     assert belief.recovery_time == pytest.approx(batch.recovery_time, rel=1e-5)
     # A single one may take more, depending on how the machine rounds.
@@ -272,7 +260,7 @@ def test_one_answer_at_a_time_comes_to_the_same_estimate_in_fewer_steps(
     assert len(belief.history) == 80
 
 
-@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-20, 1e-3, 1e4, 1e29]))
+@given(seed=seeds, scale=st.sampled_from([1e-20, 1e-3, 1e4, 1e29]))
 def test_ratings_in_other_units_give_the_same_estimate_in_those_units(
     seed: int, scale: float
 ) -> None:
@@ -340,3 +328,103 @@ def test_songs_with_other_features_are_refused() -> None:
     belief = LeastSquares().fit(History.empty(3))
     with pytest.raises(InvalidInputError, match="songs must have 3 features, got 1"):
         LeastSquares().predict(belief, Songs.of(features=[[1.0]], elapsed=0))
+
+
+# ── What is minimised ────────────────────────────────────────────────────────────────────
+
+
+def drawn_history(rng: np.random.Generator) -> History:
+    return History.of(
+        features=rng.standard_normal((7, 3)),
+        elapsed=np.exp(rng.uniform(0, 10, 7)),
+        ratings=rng.normal(3, 1, 7),
+        weights=rng.gamma(2, 1, 7),
+    )
+
+
+def drawn_prior(rng: np.random.Generator) -> ListenerPrior:
+    root = rng.standard_normal((3, 5))
+    recovery = (
+        GammaRecovery(shape=rng.uniform(1, 5), rate=rng.uniform(1e-3, 1e-1)),
+        LogNormalRecovery(
+            median=rng.uniform(50, 2_000), log_standard_deviation=rng.uniform(0.3, 2)
+        ),
+    )
+    return ListenerPrior(
+        preference=PreferencePrior.correlated(rng.standard_normal(3), root @ root.T),
+        recovery=recovery[rng.integers(2)],
+        noise=NoisePrior(shape=rng.uniform(1e-3, 3), rate=rng.uniform(1e-3, 3)),
+    )
+
+
+def squares(history: History, preference: Vector, recovery_time: float) -> float:
+    """Return Σ w (r − θ'x u)², one answer after the other."""
+    total = 0.0
+    for x, t, r, w in zip(
+        history.features, history.elapsed, history.ratings, history.weights, strict=True
+    ):
+        total += float(w * (r - (x @ preference) * novelty(t, recovery_time)) ** 2)
+    return total
+
+
+def differences(objective: Objective, place: Vector) -> Vector:
+    """Return the gradient of `objective` by central differences."""
+    step = 1e-5
+    moves = step * np.eye(len(place))
+    return np.array(
+        [(objective(place + h)[0] - objective(place - h)[0]) / (2 * step) for h in moves]
+    )
+
+
+@given(seed=seeds, y=log_times, unit=units)
+def test_the_gradients_are_those_of_the_values(seed: int, y: float, unit: float) -> None:
+    rng = np.random.default_rng(seed)
+    history, place = drawn_history(rng), np.append(rng.standard_normal(3), y)
+    for objective in (plain(history, unit), penalised(history, unit, drawn_prior(rng))):
+        _, gradient = objective(place)
+        scale = 1 + np.abs(gradient).max()
+        np.testing.assert_allclose(gradient, differences(objective, place), atol=1e-7 * scale)
+
+
+@given(seed=seeds, y=log_times, unit=units)
+def test_the_plain_form_is_the_sum_of_squares_as_a_share_of_that_of_the_ratings(
+    seed: int, y: float, unit: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    history, preference = drawn_history(rng), rng.standard_normal(3)
+    value, _ = plain(history, unit)(np.append(preference / unit, y))
+    expected = squares(history, preference, math.exp(y)) / squares(history, np.zeros(3), 1.0)
+    assert value == pytest.approx(expected, rel=1e-10)
+
+
+@given(seed=seeds, y=log_times, other=log_times, unit=units)
+def test_the_penalised_form_is_minus_the_log_density_of_preference_and_recovery_time(
+    seed: int, y: float, other: float, unit: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    history, prior = drawn_history(rng), drawn_prior(rng)
+    objective = penalised(history, unit, prior)
+    power = prior.noise.shape + (7 + 3) / 2
+
+    def minus_log_density(preference: Vector, log_time: float) -> float:
+        shift = preference - prior.preference.mean
+        total = squares(history, preference, math.exp(log_time))
+        total += float(shift @ prior.preference.precision @ shift)
+        # The prior is a density of y; divided by s it is one of s.
+        log_prior = float(prior.recovery.log_density(np.array([log_time]))[0]) - log_time
+        return power * math.log(prior.noise.rate + total / 2) - log_prior
+
+    first, second = rng.standard_normal(3), rng.standard_normal(3)
+    gap = objective(np.append(first / unit, y))[0] - objective(np.append(second / unit, other))[0]
+    expected = minus_log_density(first, y) - minus_log_density(second, other)
+    assert power * gap == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("elapsed", [0.0, 1e-300, 1e-9, 1e30])
+@pytest.mark.parametrize("y", [-600.0, 0.0, 600.0])
+def test_no_recovery_time_is_too_short_or_too_long(elapsed: float, y: float) -> None:
+    history = History.of(features=[[1.0], [2.0]], elapsed=elapsed, ratings=[3, 4])
+    with np.errstate(all="raise"):
+        value, gradient = plain(history, 1.0)(np.array([1.0, y]))
+    assert math.isfinite(value)
+    assert np.isfinite(gradient).all()

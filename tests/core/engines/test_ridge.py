@@ -42,17 +42,10 @@ def drawn_songs(seed: int, count: int, columns: int) -> Songs:
     )
 
 
-def one_by_one(engine: Ridge, told: History, *, until: int) -> RidgeBelief:
-    history = History.empty(told.columns)
-    belief = engine.fit(history)
-    for row in range(until):
-        history = history.append(
-            features=told.features[row],
-            elapsed=float(told.elapsed[row]),
-            rating=float(told.ratings[row]),
-            weight=float(told.weights[row]),
-        )
-        belief = engine.update(belief, history)
+def one_by_one(engine: Ridge, history: History) -> RidgeBelief:
+    belief = engine.fit(history.first(0))
+    for count in range(1, len(history) + 1):
+        belief = engine.update(belief, history.first(count))
     return belief
 
 
@@ -91,7 +84,7 @@ def test_mean_and_width_are_those_of_the_closed_form(
     engine = Ridge(regularisation=regularisation, time_unit=time_unit)
     history, songs = drawn_history(seed, count, columns), drawn_songs(seed, 4, columns)
     mean, width = closed_form(engine, history, songs)
-    for belief in (engine.fit(history), one_by_one(engine, history, until=count)):
+    for belief in (engine.fit(history), one_by_one(engine, history)):
         prediction = engine.predict(belief, songs)
         np.testing.assert_allclose(prediction.mean(), mean, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(prediction.width(), width, rtol=1e-8)
@@ -114,9 +107,9 @@ def test_a_direction_never_heard_keeps_its_first_width(seed: int, regularisation
     features = rng.standard_normal((30, 3))
     features[:, 1] = 0
     engine = Ridge(regularisation=regularisation)
-    told = History.of(features=features, elapsed=0, ratings=rng.normal(size=30))
+    history = History.of(features=features, elapsed=0, ratings=rng.normal(size=30))
     song = Songs.of(features=[[0.0, 2.0, 0.0]], elapsed=0)
-    for belief in (engine.fit(told), one_by_one(engine, told, until=30)):
+    for belief in (engine.fit(history), one_by_one(engine, history)):
         width = engine.predict(belief, song).width()
         np.testing.assert_allclose(width, 2 / math.sqrt(regularisation), rtol=1e-12)
 
@@ -130,8 +123,8 @@ def test_two_thousand_answers_one_by_one_equal_all_at_once(
     regularisation: float, time_unit: Minutes | None
 ) -> None:
     engine = Ridge(regularisation=regularisation, time_unit=time_unit)
-    told, songs = drawn_history(5, 2_000, 20), drawn_songs(5, 50, 20)
-    online, batch = one_by_one(engine, told, until=2_000), engine.fit(told)
+    history, songs = drawn_history(5, 2_000, 20), drawn_songs(5, 50, 20)
+    online, batch = one_by_one(engine, history), engine.fit(history)
     assert online.updates > 500  # the last factorisation is long ago
     np.testing.assert_allclose(online.covariance(), batch.covariance(), rtol=0, atol=1e-13)
     first, second = engine.predict(online, songs), engine.predict(batch, songs)
@@ -170,14 +163,14 @@ def test_an_answer_that_says_nothing_leaves_the_belief_as_it_was() -> None:
 
 @given(seed=seeds, regularisation=regularisations)
 def test_a_weight_of_two_is_the_same_answer_twice(seed: int, regularisation: float) -> None:
-    engine, told = Ridge(regularisation=regularisation), drawn_history(seed, 6, 3)
+    engine, history = Ridge(regularisation=regularisation), drawn_history(seed, 6, 3)
     once = History.of(
-        features=told.features, elapsed=0, ratings=told.ratings, weights=[2, 1, 1, 1, 1, 0]
+        features=history.features, elapsed=0, ratings=history.ratings, weights=[2, 1, 1, 1, 1, 0]
     )
     twice = History.of(
-        features=told.features[[0, 0, 1, 2, 3, 4]],
+        features=history.features[[0, 0, 1, 2, 3, 4]],
         elapsed=0,
-        ratings=told.ratings[[0, 0, 1, 2, 3, 4]],
+        ratings=history.ratings[[0, 0, 1, 2, 3, 4]],
     )
     first, second = engine.fit(once), engine.fit(twice)
     np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-9, atol=1e-12)
@@ -227,27 +220,24 @@ def test_a_prediction_has_mean_and_width_but_no_belief_about_the_rating(
 def test_a_planned_song_is_surer_but_expected_as_before(
     seed: int, time_unit: Minutes | None
 ) -> None:
-    engine, told, songs = (
-        Ridge(time_unit=time_unit),
-        drawn_history(seed, 5, 3),
-        drawn_songs(seed, 4, 3),
-    )
-    belief = engine.fit(told)
+    engine = Ridge(time_unit=time_unit)
+    history, songs = drawn_history(seed, 5, 3), drawn_songs(seed, 4, 3)
+    belief = engine.fit(history)
     planned = engine.plan(belief, songs.take([0]))
     before, after = engine.predict(belief, songs), engine.predict(planned, songs)
     assert after.mean().tolist() == before.mean().tolist()
     assert (after.width() <= before.width() * (1 + 1e-12)).all()
     assert after.width()[0] < before.width()[0]
     # As wide as if the song had been rated, whatever the rating.
-    heard = told.append(features=songs.features[0], elapsed=float(songs.elapsed[0]), rating=9.0)
+    heard = history.append(features=songs.features[0], elapsed=float(songs.elapsed[0]), rating=9.0)
     rated = engine.predict(engine.fit(heard), songs)
     np.testing.assert_allclose(after.width(), rated.width(), rtol=1e-9)
 
 
 def test_a_plan_is_forgotten_when_an_answer_comes() -> None:
-    engine, told, songs = Ridge(), drawn_history(2, 5, 3), drawn_songs(2, 4, 3)
-    planned = engine.plan(engine.fit(told), songs.take([0]))
-    longer = told.append(features=songs.features[1], elapsed=0, rating=3.0)
+    engine, history, songs = Ridge(), drawn_history(2, 5, 3), drawn_songs(2, 4, 3)
+    planned = engine.plan(engine.fit(history), songs.take([0]))
+    longer = history.append(features=songs.features[1], elapsed=0, rating=3.0)
     after = engine.update(planned, longer)
     np.testing.assert_allclose(after.covariance(), engine.fit(longer).covariance(), rtol=1e-12)
 
@@ -255,16 +245,12 @@ def test_a_plan_is_forgotten_when_an_answer_comes() -> None:
 # ── What is refused ──────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("regularisation", [0.0, -1.0, math.nan, math.inf])
-def test_a_regularisation_that_is_none_is_refused(regularisation: float) -> None:
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_settings_that_no_regression_has_are_refused(value: float) -> None:
     with pytest.raises(InvalidInputError, match="regularisation must be between"):
-        Ridge(regularisation=regularisation)
-
-
-@pytest.mark.parametrize("time_unit", [0.0, -1.0, math.nan, math.inf])
-def test_a_unit_of_time_that_is_none_is_refused(time_unit: float) -> None:
+        Ridge(regularisation=value)
     with pytest.raises(InvalidInputError, match="time_unit must be between"):
-        Ridge(time_unit=Minutes(time_unit))
+        Ridge(time_unit=Minutes(value))
 
 
 def test_songs_with_other_features_are_refused() -> None:

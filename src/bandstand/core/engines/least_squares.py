@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 # The mean of the paper's prior of s, from which the plain form starts.
 _FIRST_RECOVERY_TIME: Final = 300.0
-# Outside of these a recovery time cannot be told from its bound: songs last minutes, and
+# Outside of these a recovery time is as good as its bound: songs last minutes, and
 # elapsed times are at most a few months.
 _SHORTEST: Final = Minutes(1.0)
 _LONGEST: Final = Minutes(2.0**17)

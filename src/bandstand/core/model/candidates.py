@@ -1,6 +1,6 @@
-"""Which songs may be chosen, without listing a million of them.
+"""The songs that may be chosen, without a list of a million of them, and the best of some songs.
 
-A choice looks at few songs closely, so what keeps songs away is asked about those few only:
+A search looks at few songs closely, so its filters are applied to those few only:
 
     everything(count)   all songs of a catalogue           marked(mask)   those that are marked
     only(rows, count)   these songs                        without(rows)  … but for these
@@ -68,7 +68,7 @@ class CandidateSet:
 
     @property
     def upper_count(self) -> int:
-        """At most so many songs are allowed."""
+        """An upper bound of the number of songs that are allowed."""
         if self.listed is not None:
             return len(self.listed)
         return self.count if self.mask is None else int(np.count_nonzero(self.mask))
@@ -95,12 +95,12 @@ class CandidateSet:
         return candidates
 
 
-# What may be chosen, or simply a list of rows.
+# The songs that may be chosen, or simply a list of rows.
 Choice: TypeAlias = CandidateSet | Indices
 
 
 def allowed_of(choice: Choice, count: int) -> CandidateSet:
-    """Return what may be chosen of `count` songs."""
+    """Return the candidates among `count` songs."""
     return choice if isinstance(choice, CandidateSet) else CandidateSet.only(choice, count)
 
 
@@ -118,9 +118,6 @@ def is_among(rows: Indices, rising: Indices) -> AnyArray:
         return np.zeros(len(rows), dtype=np.bool_)
     places = np.minimum(np.searchsorted(rising, rows), len(rising) - 1)
     return np.asarray(rising[places] == rows)
-
-
-# The best songs by a score, found by looking at every one.
 
 
 def best_rows(scores: Vector, count: int, allowed: Indices) -> Indices:

@@ -6,7 +6,7 @@ code                maths   shape     meaning
 `design`            v_f     (S, d_f)  what the factor sees of each song
 `prior_mean`        μ_f     (d_f,)    expected coefficients
 `prior_precision`   D_f⁻¹   (d_f,d_f) how sure we are of them, in units of the noise precision τ
-`start`                     (d_f,)    where a search for the posterior sets out
+`start`                     (d_f,)    where a search for the posterior starts
 `reference`                 (d_f,)    the song at which the factor is called 1 when it is shown
 
 Two factors, content and novelty, are the paper's model; diversity makes three. A curve is
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # The paper's priors (section 5.2.1): D0 = E0 = 1e-2·I, a0 = 2, b0 = 2e-8.
 PAPER_VARIANCE: Final = 1e-2
 PAPER_NOISE: Final = NoisePrior(shape=2.0, rate=2e-8)
-# The recovery time, in minutes, of the curve from which the novelty factor sets out.
+# The recovery time, in minutes, of the curve from which the novelty factor starts.
 _USUAL_RECOVERY: Final = 300.0
 
 
@@ -65,7 +65,7 @@ class Factor:
 
     @property
     def dimension(self) -> int:
-        """How many coefficients the factor has: d_f."""
+        """The number of coefficients of the factor: d_f."""
         return len(self.prior_mean)
 
 
@@ -85,12 +85,12 @@ class FactorModel:
 
     @property
     def dimension(self) -> int:
-        """How many coefficients all factors have: Σ d_f."""
+        """The number of coefficients of all factors: Σ d_f."""
         return sum(factor.dimension for factor in self.factors)
 
     @property
     def columns(self) -> int:
-        """How many features a song must have: the dimension of the first factor."""
+        """The number of features of a song: the dimension of the first factor."""
         return self.factors[0].dimension
 
 

@@ -233,7 +233,7 @@ class _Rows:
 
 
 class History:
-    """What one listener answered, in order; rows of weight 0 say nothing and are left out.
+    """The answers of one listener, in order; rows of weight 0 say nothing and are left out.
 
     >>> history = History.empty(2).append(features=[1.0, 0.5], elapsed=43_200, rating=4)
     >>> len(history), float(history.ratings[0])
@@ -362,7 +362,7 @@ class History:
 
     @property
     def weights(self) -> Vector:
-        """How much each answer counts: (N,), all positive."""
+        """The weight of each answer: (N,), all positive."""
         return np.asarray(frozen(self._rows.weights[: self._length]))
 
     @property

@@ -1,4 +1,4 @@
-"""What is believed about a listener before the first answer: (5), (6) and (7).
+"""Prior beliefs about a listener: (5), (6) and (7).
 
 code                      maths    meaning
 `PreferencePrior.mean`    μ0       expected preference for each feature
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RecoveryPrior(Protocol):
-    """What is believed about the recovery time s, as a density of y = log s."""
+    """A prior of the recovery time s, as a density of y = log s."""
 
     def log_density(self, log_recovery_time: Vector) -> Vector:
         """Return log p(y) at each y."""
@@ -154,7 +154,7 @@ class PreferencePrior:
 
     @classmethod
     def independent(cls, mean: ArrayLike, variances: ArrayLike) -> PreferencePrior:
-        """Return a prior whose features do not know of each other."""
+        """Return a prior in which features are independent."""
         each = np.asarray(variances, dtype=np.float64)
         if not ((each > 0) & (each < np.inf)).all():
             msg = f"prior variances must be positive and finite, got {variances!r}"
@@ -165,7 +165,7 @@ class PreferencePrior:
 
     @classmethod
     def correlated(cls, mean: ArrayLike, covariance: ArrayLike) -> PreferencePrior:
-        """Return a prior with any mean and covariance, such as one learnt from many listeners."""
+        """Return a prior with any mean and covariance, such as one learned from many listeners."""
         matrix = np.asarray(covariance, dtype=np.float64)
         if matrix.ndim != 2 or not np.allclose(matrix, matrix.T, rtol=1e-10, atol=0):
             msg = "covariance must be symmetric, got one that is not"
@@ -180,13 +180,13 @@ class PreferencePrior:
 
     @property
     def columns(self) -> int:
-        """How many features a song has: p."""
+        """The number of features of a song: p."""
         return len(self.mean)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerPrior:
-    """Everything that is believed about a listener before the first answer."""
+    """All priors of a listener together."""
 
     preference: PreferencePrior
     recovery: RecoveryPrior

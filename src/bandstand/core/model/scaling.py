@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand._util.blocks import blocks
 from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 # Larger numbers leave no room for a sum or a difference of two.
 LARGEST_FEATURE: Final = 1e300
 # A smaller range has no digits left in double precision.
-_NARROWEST: Final = 1e-300
+_MIN_RANGE: Final = 1e-300
 # A range of this many units in the last place is rounding, not information.
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
-# Large tables are taken so many rows at a time.
-_BLOCK: Final = 16_384
+# Rows of a large table that are taken at a time.
+_ROWS_PER_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +60,8 @@ class Standardiser:
         with np.errstate(under="ignore"):
             middle, reach = low / 2 + high / 2, high / 2 - low / 2
             largest = np.maximum(np.abs(low), np.abs(high))
-            varies = (reach > _ROUNDING * largest) & (reach >= _NARROWEST)
-            inner = _Inner(matrix, middle, reach, varies)
+            varies = (reach > _ROUNDING * largest) & (reach >= _MIN_RANGE)
+            inner = _Scaled(matrix, middle, reach, varies)
             centre = inner.mean(lambda block: block)
             spread = np.sqrt(inner.mean(lambda block: np.square(block - centre)))
             return cls(
@@ -81,14 +82,14 @@ class Standardiser:
         extended: Features = np.ones((len(matrix), matrix.shape[1] + 1), dtype=matrix.dtype)
         varies = self.standard_deviation > 0
         with np.errstate(over="ignore", under="ignore"):
-            for rows in _blocks(len(matrix)):
+            for rows in blocks(len(matrix), _ROWS_PER_BLOCK):
                 scaled = _divided(matrix[rows] - self.mean, self.standard_deviation, varies)
                 extended[rows, :-1] = np.clip(scaled, -FEATURE_LIMIT, FEATURE_LIMIT)
         return extended
 
 
 @dataclass(frozen=True, slots=True)
-class _Inner:
+class _Scaled:
     """Items brought to [−1, 1], some rows at a time: a large table is never copied whole."""
 
     matrix: Features
@@ -99,15 +100,10 @@ class _Inner:
     def mean(self, function: Callable[[Matrix], Matrix]) -> Vector:
         """Return the mean of a function of the rows."""
         total = np.zeros(self.matrix.shape[1])
-        for rows in _blocks(len(self.matrix)):
+        for rows in blocks(len(self.matrix), _ROWS_PER_BLOCK):
             block = _divided(self.matrix[rows] - self.middle, self.reach, self.varies)
             total += function(block).sum(axis=0)
         return total / len(self.matrix)
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    for start in range(0, count, _BLOCK):
-        yield slice(start, min(start + _BLOCK, count))
 
 
 def _divided(matrix: Matrix, by: Vector, where: AnyArray) -> Matrix:
@@ -133,7 +129,7 @@ def _checked(items: ArrayLike) -> Features:
 
 
 def _check_size(matrix: Features) -> None:
-    for rows in _blocks(len(matrix)):
+    for rows in blocks(len(matrix), _ROWS_PER_BLOCK):
         bad = ~(np.abs(matrix[rows]) <= np.float64(LARGEST_FEATURE))  # also true for NaN
         if bad.any():
             row, column = np.argwhere(bad)[0]

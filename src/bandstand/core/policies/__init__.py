@@ -1,4 +1,4 @@
-"""How a song is chosen from what is believed: one file per policy.
+"""Policies, which choose a song from what is believed: one file each.
 
 policy           the song with the largest
 `BayesUcb`       quantile at level 1 − 1/step (28); the paper's choice

@@ -1,4 +1,4 @@
-"""What every policy is: a way to go from what is believed about songs to the song to play.
+"""The protocol of policies: from what is believed about songs to the song to play.
 
     prediction ── scores ──▶ one number per song ── choose ──▶ the best rows that are allowed
 
@@ -6,8 +6,8 @@ A policy sees a prediction, the step and a source of randomness; it knows no eng
 is the number of the song to be chosen, counted from 1.
 
 The first song is a uniform draw, whatever the policy: nothing has been said yet, so (28)
-would ask for the 0-quantile, minus infinity for every song, and any fixed rule would meet
-every newcomer with the same song. The same holds wherever a policy needs something that
+would need the 0-quantile, minus infinity for every song, and any fixed rule would give
+every new listener the same song. The same holds wherever a policy needs something that
 the prediction does not have.
 """
 

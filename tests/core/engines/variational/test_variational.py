@@ -113,16 +113,10 @@ def test_a_start_at_zero_would_stay_there() -> None:
 def test_ratings_of_zero_do_not_trap_what_follows() -> None:
     rng = np.random.default_rng(5)
     engine = Variational(model=content_novelty(COLUMNS))
-    silent = random_history(rng, 25, COLUMNS)
-    history = History.of(features=silent.features, elapsed=silent.elapsed, ratings=np.zeros(25))
-    belief = engine.fit(history)
-    for row in range(25):
-        history = history.append(
-            features=silent.features[row],
-            elapsed=float(silent.elapsed[row]),
-            rating=float(silent.ratings[row]),
-        )
-    assert np.linalg.norm(engine.update(belief, history).means[0]) > 0.01
+    rated = random_history(rng, 25, COLUMNS)
+    zeros = History.of(features=rated.features, elapsed=rated.elapsed, ratings=np.zeros(25))
+    after = engine.update(engine.fit(zeros), zeros.extended(rated))
+    assert np.linalg.norm(after.means[0]) > 0.01
 
 
 # ── One rating at a time, weights, order ─────────────────────────────────────────────────
@@ -130,20 +124,12 @@ def test_ratings_of_zero_do_not_trap_what_follows() -> None:
 
 @pytest.mark.parametrize("make", [content_novelty, content_novelty_diversity])
 def test_one_at_a_time_equals_all_at_once(make: Any) -> None:
-    rng = np.random.default_rng(6)
-    whole = random_history(rng, 60, COLUMNS)
+    whole = random_history(np.random.default_rng(6), 40, COLUMNS)
     engine = Variational(model=make(COLUMNS))
-    history = History.empty(COLUMNS)
-    belief = engine.fit(history)
-    for row in range(len(whole)):
-        history = history.append(
-            features=whole.features[row],
-            elapsed=float(whole.elapsed[row]),
-            rating=float(whole.ratings[row]),
-            diversity=float(whole.diversity[row]),
-        )
-        belief = engine.update(belief, history)
-    assert belief.history is history
+    belief = engine.fit(whole.first(0))
+    for count in range(1, len(whole) + 1):
+        belief = engine.update(belief, whole.first(count))
+    assert len(belief.history) == len(whole)
     assert shift(engine, engine.fit(whole), belief) < SETTLED
 
 

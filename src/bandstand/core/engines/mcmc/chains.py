@@ -65,7 +65,7 @@ _LARGEST_LOG: Final = math.log(1e300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceState(Generic[DetailT]):
-    """Where one chain is."""
+    """The state of one chain."""
 
     position: float
     log_density: float

@@ -470,7 +470,7 @@ def _rate_polynomial(ascent: Ascent, blocks: Sequence[Block]) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where the search is after a sweep."""
+    """The state of the search after a sweep."""
 
     state: State
     bound: float

@@ -1,6 +1,6 @@
-"""What the variational engine and the Gibbs sampler share: the equations of one factor.
+"""The equations of one factor, for the variational engine and for Gibbs sampling.
 
-Given what is known of all other factors, one factor's coefficients are a linear regression:
+Given the moments of all other factors, one factor's coefficients are a linear regression:
 
     Λ_f/τ = D_f⁻¹ + Σ w v_f v_f' Π_{g≠f} E[(β_g'v_g)²]         (18)
     η_f/τ = D_f⁻¹μ_f + Σ w r v_f Π_{g≠f} E[β_g'v_g]            (19)
@@ -63,7 +63,7 @@ class Observations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowMoments:
-    """What is known of one factor's β_f'v_f in each row."""
+    """Mean and variance of one factor's β_f'v_f in each row."""
 
     mean: Vector
     variance: Vector
