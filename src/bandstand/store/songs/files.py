@@ -16,12 +16,8 @@ from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from bandstand.store.database.schema import FILE, SONG, SONG_CHANGE, chunks, in_order
 from bandstand.store.database.values import checked_integer, checked_path, checked_text, folded
-from bandstand.store.songs.changes import (
-    claim,
-    note_change_of_files,
-    note_changes,
-    note_song_change,
-)
+from bandstand.store.songs import changes
+from bandstand.store.songs.changes import claim, note_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,10 +147,10 @@ def mark_missing(connection: Connection, root: bytes, scan: int) -> int:
     not_met = and_(_at_or_below(root), FILE.c.seen < number)
     connection.execute(delete(FILE).where(not_met, FILE.c.song_id.is_(None)))
     lost = and_(not_met, FILE.c.missing.is_(False))
-    note_change_of_files(connection, lost)
+    changes.note_change_of_files(connection, lost)
     count = connection.execute(update(FILE).where(lost).values(missing=True)).rowcount
     if count:
-        note_song_change(connection)
+        changes.note_song_change(connection)
     return count
 
 
@@ -166,11 +162,7 @@ def is_present(row: Mapping[Any, Any]) -> bool:
 def place(path: bytes) -> dict[str, Any]:
     """Return the columns of a file that follow from its path."""
     folder, name = os.path.split(checked_path(path))
-    return {
-        "path": path,
-        "folder": folder,
-        "folded_name": folded(name.decode(errors="replace")),
-    }
+    return {"path": path, "folder": folder, "folded_name": folded(name.decode(errors="replace"))}
 
 
 def _at_or_below(root: bytes) -> ColumnElement[bool]:
