@@ -1,6 +1,6 @@
 """Playlists that listeners have saved.
 
-Each belongs to one account, and is looked up with its owner: for all others it does not exist.
+Each belongs to one account, and every query names the owner: for all others it does not exist.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
     row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
     if row is None:
         return None
-    inside = select(PLAYLIST_SONG.c.song_id).where(PLAYLIST_SONG.c.playlist_id == row.id)
-    inside = inside.order_by(PLAYLIST_SONG.c.position)
-    songs = tuple(connection.scalars(inside))
+    inside = select(PLAYLIST_SONG.c.song_id).join(PLAYLIST).where(_is_own(account, playlist))
+    songs = tuple(connection.scalars(inside.order_by(PLAYLIST_SONG.c.position)))
     return Playlist(
         id=row.id, account=account, name=row.name, created_at=row.created_at, songs=songs
     )
@@ -112,7 +111,8 @@ def replace_songs(
     """Put other songs into a playlist of an account, in place of those that are in it."""
     _claim(connection, account, playlist)
     checked = _checked_songs(connection, songs)
-    inside = PLAYLIST_SONG.c.playlist_id == playlist
+    own = select(PLAYLIST.c.id).where(_is_own(account, playlist))
+    inside = PLAYLIST_SONG.c.playlist_id.in_(own.scalar_subquery())
     connection.execute(delete_from(PLAYLIST_SONG).where(inside))
     _insert_songs(connection, playlist, checked)
 

@@ -16,8 +16,12 @@ from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from bandstand.store.database.schema import FILE, SONG, SONG_CHANGE, chunks, in_order
 from bandstand.store.database.values import checked_integer, checked_path, checked_text, folded
-from bandstand.store.songs import changes
-from bandstand.store.songs.changes import claim, note_changes
+from bandstand.store.songs.changes import (
+    claim,
+    note_change_of_files,
+    note_changes,
+    note_song_change,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -147,10 +151,10 @@ def mark_missing(connection: Connection, root: bytes, scan: int) -> int:
     not_met = and_(_at_or_below(root), FILE.c.seen < number)
     connection.execute(delete(FILE).where(not_met, FILE.c.song_id.is_(None)))
     lost = and_(not_met, FILE.c.missing.is_(False))
-    changes.note_change_of_files(connection, lost)
+    note_change_of_files(connection, lost)
     count = connection.execute(update(FILE).where(lost).values(missing=True)).rowcount
     if count:
-        changes.note_song_change(connection)
+        note_song_change(connection)
     return count
 
 
