@@ -51,7 +51,7 @@ LONGEST_START = 30.0
 
 
 def kill_again_and_again(home: Path, kills: int, seed: int) -> str:
-    """Return figures in words, after a server was killed so many times and lost nothing."""
+    """Return figures in words, after a server was killed several times and lost nothing."""
     draw, starts = random.Random(seed), []
     with harmed(home) as server:
         songs = song_ids(server)
@@ -187,7 +187,7 @@ def test_a_short_lock_is_waited_for_and_a_long_one_is_told(tmp_path: Path) -> No
         assert slowest < LOCK_SECONDS + SLACK
         server.kill()
         assert problems(server.store, listeners.acknowledged) == []
-    tell(f"told after at most {slowest:.2f} s, stored {seconds:.2f} s after the lock was gone")
+    tell(f"refused after at most {slowest:.2f} s, stored {seconds:.2f} s after the lock was gone")
 
 
 def test_a_second_server_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_a_database_that_is_stopped_and_started_again_loses_nothing(
 
 
 def cut_again_and_again(home: Path, postgres: PostgresServer, cuts: int) -> None:
-    """Cut the line to the database so many times under load, and see that nothing is lost."""
+    """Cut the line to the database several times under load, and see that nothing is lost."""
     with (
         Line(postgres, postgres.new_schema()) as line,
         harmed(home, store=line.url) as server,

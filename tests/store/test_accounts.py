@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -10,15 +11,7 @@ from sqlalchemy import func, select
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts, sessions
-from bandstand.store.database.schema import (
-    ACCOUNT,
-    EVENT,
-    LOG_END,
-    PLAYLIST,
-    PLAYLIST_SONG,
-    SESSION,
-    SNAPSHOT,
-)
+from bandstand.store.database import schema
 from bandstand.store.events import events
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_life
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-NOBODY = "0123456789abcdef"
+UNKNOWN = "0123456789abcdef"
 HASHED = "hash"
 
 
@@ -65,7 +58,7 @@ def test_a_store_without_accounts_says_so(store: Store) -> None:
     with store.reading() as connection:
         assert accounts.count(connection) == 0
         assert accounts.all_accounts(connection) == []
-        for odd in (NOBODY, "", "a\0b", "\ud800"):
+        for odd in (UNKNOWN, "", "a\0b", "\ud800"):
             assert accounts.get(connection, odd) is None
             assert accounts.by_name(connection, odd) is None
             assert accounts.password_hash(connection, odd) is None
@@ -127,18 +120,18 @@ def test_admins_who_remove_each_other_leave_one(store: Store) -> None:
     assert at_once(work, [admin.id for admin in admins]) == ["kept", "removed"]
 
 
-WAYS_OUT: list[Callable[[Connection, str], None]] = [
-    accounts.delete,
-    lambda connection, account: accounts.set_disabled(connection, account, disabled=True),
-    lambda connection, account: accounts.set_role(connection, account, "listener"),
-    lambda connection, account: accounts.set_password(connection, account, None),
-]
+CHANGES: dict[str, Callable[[Connection, str], None]] = {
+    "delete": accounts.delete,
+    "off": lambda connection, account: accounts.set_disabled(connection, account, disabled=True),
+    "down": lambda connection, account: accounts.set_role(connection, account, "listener"),
+    "bare": lambda connection, account: accounts.set_password(connection, account, None),
+    "on": lambda connection, account: accounts.set_disabled(connection, account, disabled=False),
+    "up": lambda connection, account: accounts.set_role(connection, account, "admin"),
+}
 
 
-@pytest.mark.parametrize("way_out", WAYS_OUT)
-def test_the_last_admin_who_can_log_in_stays(
-    connection: Connection, way_out: Callable[[Connection, str], None]
-) -> None:
+@pytest.mark.parametrize("change", ["delete", "off", "down", "bare"])
+def test_the_last_admin_who_can_log_in_stays(connection: Connection, change: str) -> None:
     ann = add_account(connection, "Ann", "admin")
     # None of these can look after the others.
     add_account(connection, "Listener")
@@ -146,24 +139,22 @@ def test_the_last_admin_who_can_log_in_stays(
     accounts.set_disabled(connection, disabled.id, disabled=True)
     accounts.create(connection, name="Bare", role="admin", password_hash=None, now=NOW)
     with pytest.raises(ConflictError, match="another admin"):
-        way_out(connection, ann.id)
+        CHANGES[change](connection, ann.id)
     before = accounts.get(connection, ann.id)
     assert before == ann
     add_account(connection, "Bob", "admin")
-    way_out(connection, ann.id)
+    CHANGES[change](connection, ann.id)
     assert accounts.get(connection, ann.id) != before
 
 
 @given(
     st.lists(
-        st.tuples(
-            st.integers(0, 3), st.sampled_from(["delete", "off", "on", "down", "up", "bare"])
-        ),
+        st.tuples(st.integers(0, 3), st.sampled_from(sorted(CHANGES))),
         max_size=12,
     )
 )
 @some_examples
-def test_whatever_is_changed_somebody_can_look_after_the_others(
+def test_whatever_is_changed_one_admin_can_log_in(
     shared: Store, changes: list[tuple[int, str]]
 ) -> None:
     with discarded(shared) as connection:
@@ -172,32 +163,20 @@ def test_whatever_is_changed_somebody_can_look_after_the_others(
             for number in range(4)
         ]
         for who, what in changes:
-            try:
-                match what:
-                    case "delete":
-                        accounts.delete(connection, people[who])
-                    case "off" | "on":
-                        accounts.set_disabled(connection, people[who], disabled=what == "off")
-                    case "down":
-                        accounts.set_role(connection, people[who], "listener")
-                    case "up":
-                        accounts.set_role(connection, people[who], "admin")
-                    case _:
-                        accounts.set_password(connection, people[who], None)
-            except (ConflictError, NotFoundError):
-                pass
+            with suppress(ConflictError, NotFoundError):
+                CHANGES[what](connection, people[who])
             assert any(one.is_working_admin for one in accounts.all_accounts(connection))
 
 
-def test_what_is_asked_of_nobody_is_refused(store: Store) -> None:
+def test_a_change_of_no_account_is_refused(store: Store) -> None:
     changes: list[Callable[[Connection], object]] = [
-        lambda it: accounts.delete(it, NOBODY),
-        lambda it: accounts.set_role(it, NOBODY, "admin"),
-        lambda it: accounts.set_disabled(it, NOBODY, disabled=True),
-        lambda it: accounts.set_password(it, NOBODY, "hash"),
-        lambda it: accounts.rename(it, NOBODY, "Ann"),
-        lambda it: accounts.settings(it, NOBODY),
-        lambda it: accounts.change_settings(it, NOBODY, {}),
+        lambda it: accounts.delete(it, UNKNOWN),
+        lambda it: accounts.set_role(it, UNKNOWN, "admin"),
+        lambda it: accounts.set_disabled(it, UNKNOWN, disabled=True),
+        lambda it: accounts.set_password(it, UNKNOWN, "hash"),
+        lambda it: accounts.rename(it, UNKNOWN, "Ann"),
+        lambda it: accounts.settings(it, UNKNOWN),
+        lambda it: accounts.change_settings(it, UNKNOWN, {}),
         lambda it: accounts.delete(it, "\0"),
     ]
     for change in changes:
@@ -230,7 +209,7 @@ def test_another_password_ends_the_other_sessions(connection: Connection) -> Non
     assert accounts.password_hash(connection, life.id) == "newer"
 
 
-def test_a_hash_is_renewed_without_logging_anybody_out(connection: Connection) -> None:
+def test_a_hash_is_renewed_without_a_logout(connection: Connection) -> None:
     ann = add_account(connection, "Ann")
     token = sessions.create(connection, account=ann.id, now=NOW, expires_at=NOW + 9, client="")
     accounts.renew_hash(connection, ann.id, old="another", new="never")
@@ -245,12 +224,13 @@ def test_nothing_is_left_of_an_account_that_is_deleted(store: Store) -> None:
     with store.writing() as connection:
         add_account(connection, "Carl", "admin")
         accounts.delete(connection, life.ann.id)
-    owners = (EVENT, LOG_END, SESSION, SNAPSHOT, PLAYLIST)
+    owned = [table for table in schema.METADATA.sorted_tables if "account_id" in table.c]
+    assert len(owned) > 5
     with store.reading() as connection:
-        for table in owners:
+        for table in owned:
             mine = select(func.count()).where(table.c.account_id == life.ann.id)
             assert connection.scalar(mine) == 0
-        assert connection.scalar(select(func.count()).select_from(PLAYLIST_SONG)) == 0
+        assert connection.scalar(select(func.count()).select_from(schema.PLAYLIST_SONG)) == 0
         assert accounts.get(connection, life.ann.id) is None
         assert events.end(connection, life.bob.id).seq == 20
         assert events.check_chain(connection, life.bob.id) == []
@@ -318,4 +298,4 @@ def test_the_table_holds_no_password_of_those_without_one(connection: Connection
     bare = accounts.create(connection, name="x", role="admin", password_hash=None, now=NOW)
     assert not bare.has_password
     assert accounts.get(connection, bare.id) == bare
-    assert connection.scalar(select(ACCOUNT.c.password)) is None
+    assert connection.scalar(select(schema.ACCOUNT.c.password)) is None

@@ -64,7 +64,7 @@ def test_all_sessions_but_one_can_be_ended_and_only_ones_own(connection: Connect
     sessions.delete_all(connection, ann.id, keep=mine)
     found = [sessions.account_of(connection, it, now=NOW) for it in (mine, elsewhere, of_bob)]
     assert found == [ann, None, bob]
-    # The token of somebody else keeps nothing of mine.
+    # The token of another account keeps nothing of mine.
     sessions.delete_all(connection, ann.id, keep=of_bob)
     assert sessions.account_of(connection, mine, now=NOW) is None
     sessions.delete_all(connection, bob.id)

@@ -14,7 +14,6 @@ from sqlalchemy import text
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.store import accounts, studies
-from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
 from bandstand.store.studies import ArmRow, NewArm, ParticipantRow, PendingRow, SongRow
 from tests.fixtures.store.examples import discarded, some_examples
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from bandstand.store.database.connection import Store
 
-NOBODY = "0123456789abcdef"
+UNKNOWN = "0123456789abcdef"
 ODD_ARMS = (
     (),
     (ARMS[0], ARMS[0]),
@@ -59,10 +58,10 @@ def test_a_store_without_a_study_says_so(store: Store) -> None:
         assert studies.open_id(connection) is None
         assert studies.all_studies(connection) == []
         assert studies.by_title(connection, "Which one?") is None
-        assert studies.get(connection, NOBODY) is None
-        assert studies.participants(connection, NOBODY) == []
-        assert studies.participant(connection, NOBODY, NOBODY) is None
-        assert list(studies.rows(connection, NOBODY)) == []
+        assert studies.get(connection, UNKNOWN) is None
+        assert studies.participants(connection, UNKNOWN) == []
+        assert studies.participant(connection, UNKNOWN, UNKNOWN) is None
+        assert list(studies.rows(connection, UNKNOWN)) == []
 
 
 @given(
@@ -136,12 +135,7 @@ def test_an_invitation_becomes_a_participation_under_its_number(connection: Conn
     ann, bob = add_account(connection, "Ann").id, add_account(connection, "Bob").id
     studies.invite(connection, study, ann, made_for_study=True, number=2, now=NOW)
     invited = ParticipantRow(
-        study=study,
-        account=ann,
-        number=2,
-        made_for_study=True,
-        invited_at=NOW,
-        joined_at=None,
+        study=study, account=ann, number=2, made_for_study=True, invited_at=NOW, joined_at=None
     )
     assert studies.participant(connection, study, ann) == invited
     assert studies.arms(connection, study, ann) == []
@@ -193,11 +187,11 @@ def test_what_does_not_go_with_a_study_is_refused(store: Store) -> None:
         with pytest.raises(ConflictError, match=words):
             refused()
     for unknown in (
-        partial(join, NOBODY, 2),
+        partial(join, UNKNOWN, 2),
         partial(join, "a\0b", 2),
-        partial(join, bob, 2, where=NOBODY),
+        partial(join, bob, 2, where=UNKNOWN),
         partial(join, bob, 2, where="\ud800"),
-        partial(invite, NOBODY, 2),
+        partial(invite, UNKNOWN, 2),
     ):
         with pytest.raises(NotFoundError):
             unknown()
@@ -230,31 +224,19 @@ def test_an_account_that_is_removed_is_no_participant(connection: Connection) ->
     assert studies.free_number(connection, study) == 1
 
 
-def test_to_close_or_claim_what_is_not_there_is_told(store: Store) -> None:
+def test_what_is_not_there_can_be_neither_closed_nor_claimed(store: Store) -> None:
     with store.writing() as connection:
-        study = add_study(connection).id
-        studies.claim(connection, study, _with_account(connection, study))
+        study, account = add_study(connection).id, add_account(connection, "Ann").id
+        joined(connection, study, account)
+        studies.claim(connection, study, account)
     for name, arguments in (
-        ("close", (NOBODY, NOW)),
-        ("claim", (study, NOBODY)),
-        ("withdraw", (study, NOBODY)),
-        ("free_number", (NOBODY,)),
+        ("close", (UNKNOWN, NOW)),
+        ("claim", (study, UNKNOWN)),
+        ("withdraw", (study, UNKNOWN)),
+        ("free_number", (UNKNOWN,)),
     ):
         with pytest.raises(NotFoundError), store.writing() as connection:
             getattr(studies, name)(connection, *arguments)
-
-
-def _with_account(connection: Connection, study: str) -> str:
-    account = add_account(connection, "Ann").id
-    joined(connection, study, account)
-    return account
-
-
-def test_a_study_is_there_when_the_store_is_opened_again(place: str) -> None:
-    with open_store(place) as store, store.writing() as connection:
-        made = add_study(connection)
-    with open_store(place) as store, store.reading() as connection:
-        assert studies.opened(connection) == made
 
 
 @pytest.mark.parametrize(
@@ -326,18 +308,10 @@ def test_an_arm_goes_from_begun_to_offered_to_rated(connection: Connection) -> N
         last_rated_at=NOW + 2,
         pending=PendingRow(number=2, song=second, offered_at=NOW + 3),
     )
-    nothing = dict.fromkeys(("stars", "known", "played_ms", "rated_at"))
+    rated: dict[str, Any] = {"stars": 5, "known": True, "played_ms": None, "rated_at": NOW + 2}
+    nothing = dict.fromkeys(rated)
     assert studies.songs_of(connection, arm) == [
-        SongRow(
-            number=1,
-            song=first,
-            offered_at=NOW + 1,
-            choose_ms=7,
-            stars=5,
-            known=True,
-            played_ms=None,
-            rated_at=NOW + 2,
-        ),
+        SongRow(number=1, song=first, offered_at=NOW + 1, choose_ms=7, **rated),
         SongRow(number=2, song=second, offered_at=NOW + 3, choose_ms=8, **nothing),
     ]
 
@@ -348,12 +322,8 @@ def test_everything_of_a_study_comes_by_number_and_place(store: Store) -> None:
         play(connection, study.arm, study.songs)
         other = joined(connection, study.id, add_account(connection, "Bob").id)
         everything = list(studies.rows(connection, study.id))
-        assert [(who.number, arm.place) for who, arm, _ in everything] == [
-            (1, 1),
-            (1, 2),
-            (2, 1),
-            (2, 2),
-        ]
+        places = [(who.number, arm.place) for who, arm, _ in everything]
+        assert places == [(1, 1), (1, 2), (2, 1), (2, 2)]
         assert [len(songs) for _, _, songs in everything] == [3, 0, 0, 0]
         assert everything[0][2] == studies.songs_of(connection, study.arm)
         assert everything[2][1] == other[0]
@@ -403,15 +373,8 @@ def test_a_song_that_waits_can_be_replaced_by_who_knows_it(store: Store) -> None
 
     def replaced(old: str, new: str, number: int = 1) -> None:
         with store.writing() as connection:
-            studies.offer_instead(
-                connection,
-                study.arm,
-                number=number,
-                instead_of=old,
-                song=new,
-                choose_ms=9,
-                now=NOW + 9,
-            )
+            given: dict[str, Any] = {"number": number, "choose_ms": 9, "now": NOW + 9}
+            studies.offer_instead(connection, study.arm, instead_of=old, song=new, **given)
 
     with store.writing() as connection:
         studies.offer(connection, study.arm, number=1, song=first, choose_ms=1, now=NOW)
@@ -421,7 +384,7 @@ def test_a_song_that_waits_can_be_replaced_by_who_knows_it(store: Store) -> None
     with pytest.raises(ConflictError, match="got another"):
         replaced(second, third, number=2)
     with pytest.raises(NotFoundError):
-        replaced(second, NOBODY)
+        replaced(second, UNKNOWN)
     with store.writing() as connection:
         (song,) = studies.songs_of(connection, study.arm)
         assert (song.song, song.offered_at, song.choose_ms) == (second, NOW + 9, 9)
@@ -430,11 +393,11 @@ def test_a_song_that_waits_can_be_replaced_by_who_knows_it(store: Store) -> None
         replaced(second, third)
 
 
-def test_what_is_not_there_is_told(store: Store) -> None:
+def test_what_is_not_there_is_not_found(store: Store) -> None:
     study = begun(store)
     offering: dict[str, Any] = {"number": 1, "choose_ms": 1, "now": NOW}
     with store.writing() as connection:
-        for arm in (NOBODY, "a\0b", "\ud800"):
+        for arm in (UNKNOWN, "a\0b", "\ud800"):
             assert studies.arm_by_id(connection, arm) is None
             assert studies.songs_of(connection, arm) == []
             with pytest.raises(NotFoundError):
@@ -444,7 +407,7 @@ def test_what_is_not_there_is_told(store: Store) -> None:
             with pytest.raises(NotFoundError):
                 studies.rate(connection, arm, number=1, **RATING)
         with pytest.raises(NotFoundError):
-            studies.offer(connection, study.arm, song=NOBODY, **offering)
+            studies.offer(connection, study.arm, song=UNKNOWN, **offering)
         with pytest.raises(NotFoundError, match="that was offered"):
             studies.rate(connection, study.arm, number=1, **RATING)
 
@@ -452,16 +415,10 @@ def test_what_is_not_there_is_told(store: Store) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"stars": 0},
-        {"stars": 6},
-        {"stars": True},
-        {"stars": 3.0},
-        {"known": None},
-        {"known": 1},
-        {"played_ms": -1},
-        {"played_ms": 0.5},
-        {"number": 0},
-        {"now": None},
+        *({"stars": stars} for stars in (0, 6, True, 3.0)),
+        *({"known": known} for known in (None, 1)),
+        *({"played_ms": played_ms} for played_ms in (-1, 0.5)),
+        *({"number": 0}, {"now": None}),
     ],
 )
 def test_what_is_no_rating_is_refused(store: Store, changes: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Devices and processes that do the same at once: it is done once, and the others are told."""
+"""Devices and processes that do the same at once: it is done once, and the others are refused."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_without_the_claim_two_arms_would_be_begun(postgres: PostgresServer) -> 
 
 
 def in_the_way(store: Store, other: Future[Any]) -> bool:
-    """Return whether somebody waits for a lock before `other` is done."""
+    """Return whether a connection waits for a lock before `other` is done."""
     waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
     deadline = time.monotonic() + PATIENCE
     while not other.done() and time.monotonic() < deadline:
@@ -222,10 +222,18 @@ def test_a_removal_waits_for_who_listens_and_not_they_for_each_other(
     assert claimed_and_removed(postgres.new_schema()) == ["done", "done"]
 
 
+def never_hold(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let studies lock no rows of one table."""
+    hold = studies._hold
+    monkeypatch.setattr(
+        studies, "_hold", lambda at, table, id_: table.name == name or hold(at, table, id_)
+    )
+
+
 def test_locked_the_other_way_round_they_would_wait_for_each_other(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "_hold_account", lambda *_: True)
+    never_hold("account", monkeypatch)
     assert "StoreLockedError" in claimed_and_removed(postgres.new_schema())
 
 
@@ -255,7 +263,7 @@ def test_a_study_is_closed_after_the_ratings_that_are_on_their_way(
 def test_without_holding_the_study_it_would_be_closed_before_them(
     postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(studies, "_hold_study", lambda *_: None)
+    never_hold("study", monkeypatch)
     assert not closed_while_rated(postgres.new_schema())
 
 

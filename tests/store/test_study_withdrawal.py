@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import func, select
@@ -70,15 +70,8 @@ def take_part(
             play(connection, other, [draw.choice(songs)], start=number)
             song = draw.choice(songs)
             studies.offer(connection, mine, number=number, song=song, choose_ms=5, now=NOW)
-            studies.rate(
-                connection,
-                mine,
-                number=number,
-                stars=3,
-                known=False,
-                played_ms=PLAYED_MS,
-                now=NOW,
-            )
+            said: dict[str, Any] = {"stars": 3, "known": False, "played_ms": PLAYED_MS}
+            studies.rate(connection, mine, number=number, now=NOW, **said)
     with store.writing() as connection:
         studies.offer(connection, mine, number=ratings + 1, song=songs[0], choose_ms=0, now=NOW)
     return account, [f"{PLANTED}-c", mine, PLANTED_NUMBER]
@@ -120,7 +113,7 @@ def test_who_was_there_before_the_study_keeps_their_account(
         assert end(connection, account).seq == 1
 
 
-def test_without_writing_the_file_anew_the_search_would_find_something(
+def test_without_rewriting_the_file_the_search_would_find_something(
     file_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandstand.store.studies.request_erase", lambda _connection: None)
@@ -191,7 +184,7 @@ def test_the_last_admin_withdraws_and_stays_the_admin(store: Store) -> None:
         assert accounts.get(connection, only) is not None
 
 
-def test_other_studies_of_somebody_stay(store: Store) -> None:
+def test_other_studies_of_the_account_stay(store: Store) -> None:
     study = begun(store)
     with store.writing() as connection:
         studies.close(connection, study.id, NOW)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import ColumnElement, Connection
-
-
-_TOKEN_BYTES: Final = 32
-
-
-def new_token() -> str:
-    """Return 256 random bits, as 43 characters that may stand in a cookie."""
-    return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
 def token_hash(token: str) -> bytes:
@@ -85,37 +77,19 @@ class Account:
 
 # What `of_row` needs; for statements that join accounts with something else.
 COLUMNS: Final = (
-    ACCOUNT.c.id,
-    ACCOUNT.c.name,
-    ACCOUNT.c.role,
+    *ACCOUNT.c["id", "name", "role", "disabled", "seed", "created_at"],
     ACCOUNT.c.password.is_not(None).label("has_password"),
-    ACCOUNT.c.disabled,
-    ACCOUNT.c.seed,
-    ACCOUNT.c.created_at,
 )
 
 
 def of_row(row: Mapping[Any, Any]) -> Account:
     """Return an account from a row with `COLUMNS`."""
-    return Account(
-        id=row["id"],
-        name=row["name"],
-        role=row["role"],
-        # An expression has no type that would make a truth of SQLite's 0 and 1.
-        has_password=bool(row["has_password"]),
-        disabled=row["disabled"],
-        seed=row["seed"],
-        created_at=row["created_at"],
-    )
+    # SQLite gives 0 or 1 for an expression.
+    return Account(**{**row, "has_password": bool(row["has_password"])})
 
 
 def create(
-    connection: Connection,
-    *,
-    name: str,
-    role: Role,
-    password_hash: str | None,
-    now: int,
+    connection: Connection, *, name: str, role: Role, password_hash: str | None, now: int
 ) -> Account:
     """Return a new account with an empty log; ConflictError where the name is taken."""
     clean = checked_name(name)
@@ -132,8 +106,8 @@ def create(
         seed=secrets.randbelow(_SEED_COUNT),
         created_at=checked_integer(now, "now"),
     )
-    row = {name: getattr(account, name) for name in ("id", "name", "role", "disabled", "seed")}
-    row |= {"folded_name": folded(clean), "password": hashed, "settings": "{}", "created_at": now}
+    row = asdict(account) | {"folded_name": folded(clean), "password": hashed, "settings": "{}"}
+    del row["has_password"]
     connection.execute(insert(ACCOUNT).values(row))
     end = {"account_id": account.id, "seq": 0, "at": 0, "digest": FIRST_DIGEST}
     connection.execute(insert(LOG_END).values(end))
@@ -312,8 +286,7 @@ def change_settings(
     """Return the settings of an account after `changes`; None removes an entry."""
     merged = {**_read_settings(connection, account, is_to_change=True), **changes}
     kept = {name: value for name, value in merged.items() if value is not None}
-    content = settings_to_text(kept)
-    connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(settings=content))
+    _change(connection, account, settings=settings_to_text(kept))
     return kept
 
 

@@ -75,36 +75,26 @@ def get(connection: Connection, account: str, playlist: str) -> Playlist | None:
     row = connection.execute(select(PLAYLIST).where(_is_own(account, playlist))).one_or_none()
     if row is None:
         return None
-    inside = (
-        select(PLAYLIST_SONG.c.song_id)
-        .join(PLAYLIST, PLAYLIST.c.id == PLAYLIST_SONG.c.playlist_id)
-        .where(_is_own(account, playlist))
-        .order_by(PLAYLIST_SONG.c.position)
-    )
+    inside = select(PLAYLIST_SONG.c.song_id).join(PLAYLIST).where(_is_own(account, playlist))
+    songs = tuple(connection.scalars(inside.order_by(PLAYLIST_SONG.c.position)))
     return Playlist(
-        id=row.id,
-        account=row.account_id,
-        name=row.name,
-        created_at=row.created_at,
-        songs=tuple(connection.scalars(inside)),
+        id=row.id, account=account, name=row.name, created_at=row.created_at, songs=songs
     )
 
 
 def all_of(connection: Connection, account: str) -> list[PlaylistSummary]:
     """Return the playlists of an account, in the order in which they were made."""
     counted = (
-        select(PLAYLIST, func.count(PLAYLIST_SONG.c.position).label("count"))
+        select(
+            *PLAYLIST.c["id", "name", "created_at"],
+            func.count(PLAYLIST_SONG.c.position).label("count"),
+        )
         .outerjoin(PLAYLIST_SONG, PLAYLIST_SONG.c.playlist_id == PLAYLIST.c.id)
         .where(PLAYLIST.c.account_id == checked_text(account, "account"))
         .group_by(PLAYLIST.c.id)
         .order_by(PLAYLIST.c.created_at, PLAYLIST.c.id)
     )
-    return [
-        PlaylistSummary(
-            id=row["id"], name=row["name"], created_at=row["created_at"], count=row["count"]
-        )
-        for row in connection.execute(counted).mappings()
-    ]
+    return [PlaylistSummary(**row) for row in connection.execute(counted).mappings()]
 
 
 def rename(connection: Connection, account: str, playlist: str, name: str) -> None:

@@ -6,6 +6,7 @@ that a copy of the store gives no access.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ from sqlalchemy import insert, select
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
-from bandstand.store.accounts import new_token, token_hash
+from bandstand.store.accounts import token_hash
 from bandstand.store.database.schema import ACCOUNT, SESSION
 from bandstand.store.database.values import checked_integer, checked_text
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from bandstand.store.accounts import Account
 
+_TOKEN_BYTES: Final = 32
 _MAX_CLIENT_CHARS: Final = 200
 
 
@@ -42,7 +44,7 @@ def create(connection: Connection, *, account: str, now: int, expires_at: int, c
     if checked_integer(expires_at, "expires_at") <= checked_integer(now, "now"):
         msg = f"a session must end after it begins, got {expires_at} after {now}"
         raise InvalidInputError(msg)
-    token = new_token()
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
     row = {
         "token_hash": token_hash(token),
         "account_id": account,
@@ -84,26 +86,17 @@ def prune(connection: Connection, now: int) -> int:
 
 def of(connection: Connection, account: str, *, current: str | None = None) -> list[SessionRecord]:
     """Return where an account is logged in, newest first; `current` is the token that asks."""
-    own = select(SESSION).where(SESSION.c.account_id == checked_text(account, "account"))
+    columns = SESSION.c["created_at", "expires_at", "client", "token_hash"]
+    own = select(*columns).where(SESSION.c.account_id == checked_text(account, "account"))
     mine = None if current is None else token_hash(current)
     newest = own.order_by(SESSION.c.created_at.desc(), SESSION.c.token_hash)
     return [
-        SessionRecord(
-            created_at=row["created_at"],
-            expires_at=row["expires_at"],
-            client=row["client"],
-            is_current=row["token_hash"] == mine,
-        )
-        for row in connection.execute(newest).mappings()
+        SessionRecord(created_at=created, expires_at=expires, client=client, is_current=key == mine)
+        for created, expires, client, key in connection.execute(newest)
     ]
 
 
 def _clean(client: str) -> str:
-    """Return what a browser calls itself, as text that can be kept and shown on one line.
-
-    It is untrusted input, and no reason to refuse a login.
-    """
-    shown = "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in client
-    )
-    return shown[:_MAX_CLIENT_CHARS]
+    """Return what a browser calls itself, untrusted, as text that fits on one line."""
+    shown = client[:_MAX_CLIENT_CHARS]
+    return "".join(it if it.isprintable() else "\N{REPLACEMENT CHARACTER}" for it in shown)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, and_, func, insert, select, text, update
+from sqlalchemy import and_, func, insert, select, text, update
 from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
@@ -46,13 +46,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from _typeshed import DataclassInstance
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Select, Table
 
 
 Value = TypeVar("Value", bound="DataclassInstance")
 
 MAX_TITLE_CHARS: Final = 200
 MAX_ALGORITHM_CHARS: Final = 100
+_MAX_DESIGN_CHARS: Final = 1_000_000
 _NO_STUDY: Final = "a study that exists was expected, got another id"
 _IS_CLOSED: Final = "a study that is open was expected, got one that is closed"
 _NO_PARTICIPANT: Final = "a participant of the study was expected, got an account that is none"
@@ -134,6 +135,7 @@ _COLUMN_OF: Final = {"study": "study_id", "account": "account_id", "song": "song
 _OF_ARM: Final = STUDY_SONG.c.arm_id == STUDY_ARM.c.id
 _RATED: Final = select(func.count(STUDY_SONG.c.stars)).where(_OF_ARM).scalar_subquery()
 _LAST_RATED_AT: Final = select(func.max(STUDY_SONG.c.rated_at)).where(_OF_ARM).scalar_subquery()
+_IS_UNRATED: Final = STUDY_SONG.c.stars.is_(None)
 _PENDING: Final = STUDY_SONG.alias("pending")
 # The columns of an `ArmRow`, for `_arm`.
 _ARMS: Final = select(
@@ -144,6 +146,9 @@ _ARMS: Final = select(
     _PENDING.c.song_id.label("pending_song"),
     _PENDING.c.offered_at.label("pending_offered_at"),
 ).outerjoin(_PENDING, and_(_PENDING.c.arm_id == STUDY_ARM.c.id, _PENDING.c.stars.is_(None)))
+
+
+_IS_OPEN: Final = STUDY.c.closed_at.is_(None)
 
 
 def get(connection: Connection, study: str) -> StudyRow | None:
@@ -170,6 +175,10 @@ def _value(kind: type[Value], row: Mapping[Any, Any], **more: Any) -> Value:
     return kind(**{name: row[_COLUMN_OF.get(name, name)] for name in names}, **more)
 
 
+def _values(connection: Connection, kind: type[Value], statement: Select[Any]) -> list[Value]:
+    return [_value(kind, row) for row in connection.execute(statement).mappings()]
+
+
 def _columns(value: ParticipantRow | StudyRow, **more: Any) -> dict[str, Any]:
     return {_COLUMN_OF.get(name, name): it for name, it in asdict(value).items()} | more
 
@@ -193,17 +202,8 @@ def _arm(row: Mapping[Any, Any]) -> ArmRow:
     return _value(ArmRow, row, pending=pending)
 
 
-_MAX_DESIGN_CHARS: Final = 1_000_000
-_IS_OPEN: Final = STUDY.c.closed_at.is_(None)
-
-
 def create(
-    connection: Connection,
-    *,
-    title: str,
-    design: Mapping[str, Any],
-    catalogue: bytes,
-    now: int,
+    connection: Connection, *, title: str, design: Mapping[str, Any], catalogue: bytes, now: int
 ) -> StudyRow:
     """Return a new study, which is open; ConflictError if one is, or the title is taken.
 
@@ -229,8 +229,7 @@ def create(
     if by_title(connection, title) is not None:
         msg = f"a title that no study has was expected, got {title!r}, which is taken"
         raise ConflictError(msg)
-    values = _columns(study, design=design_to_text(design))
-    connection.execute(insert(STUDY).values(values))
+    connection.execute(insert(STUDY).values(_columns(study, design=design_to_text(design))))
     return study
 
 
@@ -284,27 +283,14 @@ def design_to_text(design: Mapping[str, Any]) -> str:
 
 
 def invite(
-    connection: Connection,
-    study: str,
-    account: str,
-    *,
-    made_for_study: bool,
-    number: int,
-    now: int,
+    connection: Connection, study: str, account: str, *, made_for_study: bool, number: int, now: int
 ) -> ParticipantRow:
     """Return an account as one that may join a study, under a number of its own.
 
     `made_for_study` says that the account is to go when they withdraw. Raises ConflictError where
     the account takes part already, the number is taken, or the study is closed.
     """
-    row = ParticipantRow(
-        study=study,
-        account=account,
-        number=checked_integer(number, "number", least=1),
-        made_for_study=bool(made_for_study),
-        invited_at=checked_integer(now, "now"),
-        joined_at=None,
-    )
+    row = _invited(study, account, number, now, made_for_study=made_for_study)
     _claim_open(connection, study)
     if participant(connection, study, account) is not None:
         name = accounts.existing(connection, account).name
@@ -328,29 +314,31 @@ def join(
     One that was invited keeps its number, and `number` must be that one. Raises ConflictError
     where they have joined already, the number is taken, or the study is closed.
     """
-    checked_integer(number, "number", least=1)
-    checked_integer(now, "now")
+    joined = replace(_invited(study, account, number, now), joined_at=now)
     new = _checked_arms(arms)
     _claim_open(connection, study)
     before = participant(connection, study, account)
     if before is None:
-        joined = ParticipantRow(
-            study=study,
-            account=account,
-            number=number,
-            made_for_study=False,
-            invited_at=now,
-            joined_at=now,
-        )
         _insert(connection, joined)
     else:
         joined = _agreed(connection, before, number, now)
-    rows = [
-        {"id": secrets.token_hex(8), "study_id": study, "account_id": account, **values}
-        for values in new
-    ]
+    owner = {"study_id": study, "account_id": account}
+    rows = [{"id": secrets.token_hex(8), **owner, **values} for values in new]
     connection.execute(insert(STUDY_ARM), rows)
     return joined
+
+
+def _invited(
+    study: str, account: str, number: int, now: int, *, made_for_study: bool = False
+) -> ParticipantRow:
+    return ParticipantRow(
+        study=study,
+        account=account,
+        number=checked_integer(number, "number", least=1),
+        made_for_study=bool(made_for_study),
+        invited_at=checked_integer(now, "now"),
+        joined_at=None,
+    )
 
 
 def free_number(connection: Connection, study: str) -> int:
@@ -359,37 +347,27 @@ def free_number(connection: Connection, study: str) -> int:
     It stays free until the transaction ends, which must be one that writes.
     """
     _claim_open(connection, study)
-    taken = set(
-        connection.scalars(
-            select(STUDY_PARTICIPANT.c.number).where(STUDY_PARTICIPANT.c.study_id == study)
-        )
-    )
+    taken = {one.number for one in participants(connection, study)}
     return next(number for number in range(1, len(taken) + 2) if number not in taken)
 
 
 def participant(connection: Connection, study: str, account: str) -> ParticipantRow | None:
     """Return an account as a participant of a study; None where it takes no part."""
     wanted = select(STUDY_PARTICIPANT).where(_is(study, account))
-    row = connection.execute(wanted).mappings().one_or_none()
-    return None if row is None else _value(ParticipantRow, row)
+    return next(iter(_values(connection, ParticipantRow, wanted)), None)
 
 
 def participants(connection: Connection, study: str) -> list[ParticipantRow]:
     """Return who takes part in a study, or is invited to, by number."""
     wanted = select(STUDY_PARTICIPANT).where(STUDY_PARTICIPANT.c.study_id == study)
-    rows = connection.execute(wanted.order_by(STUDY_PARTICIPANT.c.number)).mappings()
-    return [_value(ParticipantRow, row) for row in rows]
+    return _values(connection, ParticipantRow, wanted.order_by(STUDY_PARTICIPANT.c.number))
 
 
 def of_account(connection: Connection, account: str) -> list[ParticipantRow]:
     """Return an account in each study that it is in, or invited to, as they were opened."""
-    theirs = (
-        select(STUDY_PARTICIPANT)
-        .join(STUDY, STUDY.c.id == STUDY_PARTICIPANT.c.study_id)
-        .where(STUDY_PARTICIPANT.c.account_id == account)
-        .order_by(STUDY.c.created_at, STUDY.c.id)
-    )
-    return [_value(ParticipantRow, row) for row in connection.execute(theirs).mappings()]
+    joined = select(STUDY_PARTICIPANT).join(STUDY)
+    theirs = joined.where(STUDY_PARTICIPANT.c.account_id == account)
+    return _values(connection, ParticipantRow, theirs.order_by(STUDY.c.created_at, STUDY.c.id))
 
 
 def claim(connection: Connection, study: str, account: str) -> None:
@@ -400,8 +378,8 @@ def claim(connection: Connection, study: str, account: str) -> None:
     """
     # The account before the participant, as every removal of an account takes them; otherwise
     # an event of theirs, later in this transaction, and the removal would wait for each other.
-    _hold_account(connection, account)
-    _hold_study(connection, study)
+    _hold(connection, ACCOUNT, account)
+    _hold(connection, STUDY, study)
     wanted = select(STUDY_PARTICIPANT.c.number).where(_is(study, account))
     if connection.scalar(wanted.with_for_update()) is None:
         raise NotFoundError(_NO_PARTICIPANT)
@@ -418,13 +396,10 @@ def withdraw(connection: Connection, study: str, account: str) -> bool:
     if before is None:
         raise NotFoundError(_NO_PARTICIPANT)
     if before.made_for_study:
-        try:
+        with suppress(ConflictError):
             accounts.delete(connection, account)
-        except ConflictError:
-            pass
-        else:
             return True
-    _hold_account(connection, account)
+    _hold(connection, ACCOUNT, account)
     connection.execute(delete_from(STUDY_PARTICIPANT).where(_is(study, account)))
     request_erase(connection)
     return False
@@ -446,24 +421,17 @@ def _agreed(
 
 def _insert(connection: Connection, row: ParticipantRow) -> None:
     """Put in a participant whose study is claimed; the account must exist, the number be free."""
-    if not _hold_account(connection, row.account):
-        msg = "an account that exists was expected, got another id"
-        raise NotFoundError(msg)
+    _hold(connection, ACCOUNT, row.account)
+    accounts.existing(connection, row.account)
     if any(one.number == row.number for one in participants(connection, row.study)):
         msg = f"a number that is free was expected, got {row.number}, which is taken"
         raise ConflictError(msg)
     connection.execute(insert(STUDY_PARTICIPANT).values(_columns(row)))
 
 
-def _hold_account(connection: Connection, account: str) -> bool:
-    """Lock an account against removal until the transaction ends; return whether it exists."""
-    wanted = select(ACCOUNT.c.id).where(ACCOUNT.c.id == account)
-    return connection.scalar(wanted.with_for_update(read=True, key_share=True)) is not None
-
-
-def _hold_study(connection: Connection, study: str) -> None:
-    """Lock a study against closing until the transaction ends."""
-    wanted = select(STUDY.c.id).where(STUDY.c.id == study)
+def _hold(connection: Connection, table: Table, id_: str) -> None:
+    """Lock an account against removal, or a study against closing, until the transaction ends."""
+    wanted = select(table.c.id).where(table.c.id == id_)
     connection.execute(wanted.with_for_update(read=True, key_share=True)).all()
 
 
@@ -483,8 +451,8 @@ def _checked_arms(arms: Sequence[NewArm]) -> list[dict[str, Any]]:
 
 
 def _is(study: str, account: str) -> ColumnElement[bool]:
-    is_theirs = STUDY_PARTICIPANT.c.account_id == account
-    return and_(STUDY_PARTICIPANT.c.study_id == study, is_theirs)
+    who = STUDY_PARTICIPANT.c
+    return and_(who.study_id == study, who.account_id == account)
 
 
 def arms(connection: Connection, study: str, account: str) -> list[ArmRow]:
@@ -502,8 +470,8 @@ def arm_by_id(connection: Connection, arm: str) -> ArmRow | None:
 
 def songs_of(connection: Connection, arm: str) -> list[SongRow]:
     """Return what was offered in an arm, in order."""
-    wanted = select(STUDY_SONG).where(STUDY_SONG.c.arm_id == arm).order_by(STUDY_SONG.c.number)
-    return [_value(SongRow, row) for row in connection.execute(wanted).mappings()]
+    wanted = select(STUDY_SONG).where(STUDY_SONG.c.arm_id == arm)
+    return _values(connection, SongRow, wanted.order_by(STUDY_SONG.c.number))
 
 
 def rows(
@@ -570,13 +538,9 @@ def offer_instead(
     checked_integer(number, "number", least=1)
     _claimed(connection, arm)
     _check_song(connection, song)
-    offered = and_(
-        STUDY_SONG.c.arm_id == arm,
-        STUDY_SONG.c.number == number,
-        STUDY_SONG.c.song_id == checked_id(instead_of, "instead_of"),
-        STUDY_SONG.c.stars.is_(None),
-    )
-    if connection.execute(update(STUDY_SONG).where(offered).values(values)).rowcount == 0:
+    is_old = STUDY_SONG.c.song_id == checked_id(instead_of, "instead_of")
+    offered = update(STUDY_SONG).where(_is_number(arm, number), is_old, _IS_UNRATED)
+    if connection.execute(offered.values(values)).rowcount == 0:
         msg = f"song {instead_of} must be waiting as number {number} to be replaced, got another"
         raise ConflictError(msg)
 
@@ -602,19 +566,25 @@ def rate(
     said: dict[str, Any] = {
         "stars": checked_integer(stars, "stars", least=1, most=5),
         "known": known,
-        "played_ms": None
-        if played_ms is None
-        else checked_integer(played_ms, "played_ms", least=0),
+        "played_ms": played_ms,
         "rated_at": checked_integer(now, "now"),
     }
+    if played_ms is not None:
+        checked_integer(played_ms, "played_ms", least=0)
     checked_integer(number, "number", least=1)
     _claimed(connection, arm)
-    offered = and_(STUDY_SONG.c.arm_id == arm, STUDY_SONG.c.number == number)
-    unrated = STUDY_SONG.c.stars.is_(None)
-    if connection.execute(update(STUDY_SONG).where(offered, unrated).values(said)).rowcount == 0:
-        _check_offered(connection, arm, number)
+    offered = _is_number(arm, number)
+    rated = update(STUDY_SONG).where(offered, _IS_UNRATED).values(said)
+    if connection.execute(rated).rowcount == 0:
+        if connection.scalar(select(STUDY_SONG.c.number).where(offered)) is None:
+            msg = f"a song that was offered was expected, got number {number}"
+            raise NotFoundError(msg)
         msg = f"a song that is not rated was expected, got number {number}, which is"
         raise ConflictError(msg)
+
+
+def _is_number(arm: str, number: int) -> ColumnElement[bool]:
+    return and_(STUDY_SONG.c.arm_id == arm, STUDY_SONG.c.number == number)
 
 
 def _claimed(connection: Connection, arm: str) -> int | None:
@@ -659,11 +629,4 @@ def _check_next(connection: Connection, arm: str, number: int) -> None:
 def _check_song(connection: Connection, song: str) -> None:
     if connection.scalar(select(SONG.c.id).where(SONG.c.id == song)) is None:
         msg = f"song must be one of this store, got {song}"
-        raise NotFoundError(msg)
-
-
-def _check_offered(connection: Connection, arm: str, number: int) -> None:
-    offered = and_(STUDY_SONG.c.arm_id == arm, STUDY_SONG.c.number == number)
-    if connection.scalar(select(STUDY_SONG.c.number).where(offered)) is None:
-        msg = f"a song that was offered was expected, got number {number}"
         raise NotFoundError(msg)

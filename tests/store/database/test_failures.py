@@ -16,7 +16,7 @@ from bandstand.store.database.location import SqliteLocation
 PLACE = SqliteLocation(path=Path("/music/radio.db"))
 
 
-def told(cause: BaseException) -> StoreError:
+def error_for(cause: BaseException) -> StoreError:
     return store_error(DBAPIError(None, None, cause), PLACE, wait=1)
 
 
@@ -39,8 +39,8 @@ def told(cause: BaseException) -> StoreError:
 def test_what_sqlite_says(name: str, kind: type[StoreError]) -> None:
     cause = sqlite3.OperationalError("it says so")
     cause.sqlite_errorname = name
-    assert type(told(cause)) is kind
-    assert len(str(told(cause)).splitlines()) == 1
+    assert type(error_for(cause)) is kind
+    assert len(str(error_for(cause)).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_what_sqlite_says(name: str, kind: type[StoreError]) -> None:
     ],
 )
 def test_what_postgresql_says(cause: type[psycopg.Error], kind: type[StoreError]) -> None:
-    assert type(told(cause("it says so"))) is kind
+    assert type(error_for(cause("it says so"))) is kind

@@ -95,7 +95,7 @@ def send_with_fault(folder: Path, fault: str, *, each: int) -> tuple[list[list[s
     return [line.split(" ", 2) for line in done.stdout.splitlines()], stored
 
 
-def told(said: list[list[str]]) -> set[str]:
+def acknowledged(said: list[list[str]]) -> set[str]:
     return {" ".join(words) for words in said if words[0] == "stored"}
 
 
@@ -103,7 +103,7 @@ def test_a_full_disk_is_told_and_all_goes_on_when_there_is_room(tmp_path: Path) 
     said, stored = send_with_fault(tmp_path, "pwrite64:error=ENOSPC:when=40..70", each=30)
     refused = Counter(words[2] for words in said if words[0] == "refused")
     assert set(refused) == {"StoreFullError"}
-    assert told(said) == stored  # what was refused is not there
+    assert acknowledged(said) == stored  # what was refused is not there
     last = said[-5:-1]
     assert {words[0] for words in last} == {"stored"}
     assert said[-1] == ["failure", "None"]
@@ -118,7 +118,7 @@ def test_after_a_failed_disk_nothing_more_is_acknowledged(tmp_path: Path, fault:
     assert {words[2] for words in said if words[0] == "refused"} == {"StoreFailedError"}
     # Those of the group before may still have been on their way to their threads.
     assert kinds[first:].count("stored") < THREADS
-    assert told(said) <= stored
+    assert acknowledged(said) <= stored
     assert said[-1][0] == "failure"
     assert "the disk reports an error" in " ".join(said[-1])
 
@@ -126,9 +126,9 @@ def test_after_a_failed_disk_nothing_more_is_acknowledged(tmp_path: Path, fault:
 def test_a_disk_that_failed_once_is_not_believed_again(tmp_path: Path) -> None:
     """The second fdatasync would say that all is well, and what the first lost stays lost."""
     said, stored = send_with_fault(tmp_path, "fdatasync:error=EIO:when=5", each=30)
-    assert len(told(said)) < 5 * THREADS
+    assert len(acknowledged(said)) < 5 * THREADS
     assert said[-1] != ["failure", "None"]
-    assert told(said) <= stored
+    assert acknowledged(said) <= stored
 
 
 # ── A server that goes away and comes back ───────────────────────────────────────────────
@@ -160,7 +160,7 @@ class Senders:
                 answered.append(done.event.seq)
 
     def wait_for_more(self, number: int = 40) -> None:
-        """Return when so many more events were answered."""
+        """Return when `number` more events were answered."""
         goal = self._count() + number
         self._wait_until(lambda: self._count() >= goal)
 

@@ -43,7 +43,7 @@ def found(folder: Path, word: str = PLANTED) -> list[str]:
 
 
 def live(store: Store, name: str, songs: list[str], *, count: int, seed: int = 1) -> str:
-    """Let somebody do a lot, between what others do, and return their id."""
+    """Let an account do a lot, between what others do, and return its id."""
     draw = random.Random(seed)
     with store.writing() as connection:
         account = add_account(connection, f"{name} first").id
@@ -93,7 +93,7 @@ def test_a_reader_in_the_way_delays_it_until_it_has_left(store: Store, tmp_path:
             accounts.delete(connection, account)
         assert found(tmp_path), "the reader held nothing back"
     with store.writing() as connection:
-        add_account(connection, "Somebody else")
+        add_account(connection, "Other account")
     assert found(tmp_path) == []
 
 
@@ -210,7 +210,7 @@ def remove(store: Store, account: str) -> None:
 
 
 def remove_beside_a_reader(store: Store, account: str) -> None:
-    """Remove somebody whose rows somebody reads who then leaves."""
+    """Remove an account whose rows a reader sees that then ends."""
     with store.reading(limit=None) as reader:
         accounts.count(reader)
         remove(store, account)
@@ -278,7 +278,7 @@ def test_after_a_kill_they_go_with_the_next_change(place: str, tmp_path: Path) -
     killed(place, account, step="rewrite_file")
     with open_store(place) as store:
         with store.writing() as connection:
-            add_account(connection, "Somebody else")
+            add_account(connection, "Other account")
         assert found(tmp_path) == []
         assert due(store) == 0
 
@@ -332,7 +332,7 @@ def test_beside_a_server_a_command_removes_only_its_own(
     monkeypatch.setattr("bandstand.store.database.connection.is_served_elsewhere", lambda _: True)
     with open_store(place) as command:
         with command.writing() as connection:
-            second = add_account(connection, "Somebody else").id
+            second = add_account(connection, "Other account").id
         assert due(command) != 0
         assert found(tmp_path)
         remove(command, second)
@@ -369,7 +369,7 @@ def test_one_removal_that_is_undone_in_a_group_leaves_nothing_to_do(
 
     with GroupWriter(store) as writer:
         refused = writer.submit(removed_and_undone)
-        done = writer.submit(lambda it: add_account(it, "Somebody else"))
+        done = writer.submit(lambda it: add_account(it, "Other account"))
         assert isinstance(refused.exception(timeout=PATIENCE), KeyError)
         assert done.exception(timeout=PATIENCE) is None
     assert due(store) == 0

@@ -172,7 +172,7 @@ def test_a_sqlite_file_can_be_opened_and_read_while_another_process_writes(tmp_p
         assert number_of_scans(store) == 0
 
 
-def test_a_new_store_waits_for_somebody_who_holds_its_file(tmp_path: Path) -> None:
+def test_a_new_store_waits_for_a_program_that_holds_its_file(tmp_path: Path) -> None:
     """SQLite itself does not always wait where a file gets another kind of journal."""
     path = tmp_path / "radio.db"
     path.touch()
@@ -240,7 +240,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def wait_for(lock: FairLock, number: int) -> None:
-    """Return when so many wait for their turn."""
+    """Return when `number` threads wait for their turn."""
     until(lambda: len(lock._queue) > number)
 
 
@@ -307,7 +307,7 @@ def test_many_threads_that_give_up_now_and_then_never_share_a_turn() -> None:
     assert lock.acquire(timeout=0)
 
 
-def test_a_thread_that_writes_without_a_pause_keeps_nobody_out(tmp_path: Path) -> None:
+def test_a_thread_that_writes_without_a_pause_keeps_no_other_out(tmp_path: Path) -> None:
     begun, leave = threading.Event(), threading.Event()
     with open_store(str(tmp_path / "radio.db"), wait=SECONDS) as store:
 
@@ -373,9 +373,7 @@ def test_a_limit_does_not_outlast_its_block(store: Store, monkeypatch: pytest.Mo
                 connection.execute(select(SCAN))
 
 
-def test_unless_told_otherwise_a_look_has_30_seconds(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_has_30_seconds_by_default(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     began = time.monotonic()
     late = pytest.raises(StoreError, match="must be read within 30 s at a time")
     with late, store.reading() as connection:
@@ -386,7 +384,7 @@ def test_unless_told_otherwise_a_look_has_30_seconds(
         connection.execute(select(SCAN))
 
 
-def test_other_problems_are_told_as_they_are(store: Store) -> None:
+def test_other_problems_stay_as_they_are(store: Store) -> None:
     with pytest.raises(StoreError, match="nowhere"), store.reading() as connection:
         connection.execute(text("SELECT * FROM nowhere"))
     with pytest.raises(KeyError), store.reading():
@@ -410,9 +408,7 @@ def test_the_log_shrinks_when_a_slow_reader_has_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_log_stays_below_256_megabytes_after_a_reader_of_a_hundred_thousand_writes(
-    tmp_path: Path,
-) -> None:
+def test_the_log_stays_below_256_megabytes_after_a_hundred_thousand_writes(tmp_path: Path) -> None:
     log = tmp_path / "radio.db-wal"
     with open_store(str(tmp_path / "radio.db")) as store:
         with store.reading(limit=None) as reader:

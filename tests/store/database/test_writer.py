@@ -26,7 +26,7 @@ from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
 from bandstand.store.songs import scans
 from tests.fixtures.store.lock_process import held_elsewhere
-from tests.fixtures.store.sample_log import NOBODY, account_and_songs, adding, rating
+from tests.fixtures.store.sample_log import UNKNOWN, account_and_songs, adding, rating
 from tests.store.database.test_transactions import number_of_scans
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def test_what_waits_together_is_done_in_order(store: Store) -> None:
 
 
 class _OwnError(Exception):
-    """Something that nobody expects."""
+    """An unexpected error."""
 
 
 def wrong_works(account: str, song: str) -> list[tuple[Callable[[Connection], Any], type]]:
@@ -150,12 +150,9 @@ def wrong_works(account: str, song: str) -> list[tuple[Callable[[Connection], An
 
     no_digest = "INSERT INTO log_end (account_id, seq, at) VALUES ('x', 0, 0)"
     return [
-        (writes_and(adding(rating(NOBODY, song))), NotFoundError),
-        (writes_and(adding(rating(account, NOBODY))), NotFoundError),
-        (
-            writes_and(adding(rating(account, song, "used", 1))),
-            KeyReusedError,
-        ),
+        (writes_and(adding(rating(UNKNOWN, song))), NotFoundError),
+        (writes_and(adding(rating(account, UNKNOWN))), NotFoundError),
+        (writes_and(adding(rating(account, song, "used", 1))), KeyReusedError),
         (writes_and(lambda to: to.execute(text("SELECT * FROM nowhere"))), StoreError),
         (writes_and(lambda to: to.execute(text(no_digest))), StoreError),
         (writes_and(raises(_OwnError())), _OwnError),
@@ -178,9 +175,8 @@ def test_one_that_goes_wrong_harms_no_other_and_leaves_nothing(store: Store) -> 
                 new = rating(account, songs[0], str(number))
                 good.append(group.submit(adding(new)))
                 bad.append(group.submit(work))
-        assert [future.result(SECONDS).event.seq for future in good] == list(
-            range(2, len(wrong) + 2)
-        )
+        numbers = [future.result(SECONDS).event.seq for future in good]
+        assert numbers == list(range(2, len(wrong) + 2))
         for future, (_, expected) in zip(bad, wrong, strict=True):
             assert type(future.exception(SECONDS)) is expected
         assert group.failure is None
@@ -220,7 +216,7 @@ def test_what_was_called_off_in_time_is_not_done(store: Store) -> None:
     assert number_of_scans(store) == 3
 
 
-def test_what_was_called_off_before_a_lock_was_given_up_harms_nobody(tmp_path: Path) -> None:
+def test_what_was_called_off_before_a_lock_was_given_up_does_no_harm(tmp_path: Path) -> None:
     place = str(tmp_path / "radio.db")
     with open_store(place, wait=0.3) as store, GroupWriter(store) as group:
         with busy_outside(group) as leave, held_elsewhere(place, 60):
@@ -269,7 +265,7 @@ def test_too_many_that_wait_are_refused_at_once(
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_writer_that_dies_leaves_nobody_without_an_answer(store: Store) -> None:
+def test_a_writer_that_dies_answers_all(store: Store) -> None:
     def leave(_future: object) -> None:
         raise SystemExit  # which ends the thread that tells of the answer
 
@@ -300,7 +296,7 @@ def test_all_wait_for_a_short_lock(place: str) -> None:
             assert [future.result(SECONDS).event.seq for future in futures] == list(range(1, 51))
 
 
-def test_all_that_wait_for_a_long_lock_are_told_together(place: str) -> None:
+def test_all_that_wait_for_a_long_lock_are_refused_together(place: str) -> None:
     with open_store(place, wait=0.5) as store:
         account, songs = account_and_songs(store)
         with GroupWriter(store) as group:
@@ -321,7 +317,7 @@ def test_all_that_wait_for_a_long_lock_are_told_together(place: str) -> None:
             assert again.result(SECONDS).event.seq == 1
 
 
-def test_a_full_disk_is_told_and_forgotten_once_there_is_room(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "radio.db")) as store:
         account, songs = account_and_songs(store)
 

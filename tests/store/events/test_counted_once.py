@@ -121,7 +121,7 @@ def send_at_once(
 
 
 def check_one_order(store: Store, account: str, answers: list[list[Appended]], count: int) -> None:
-    """Check that a log holds every event once, and that all were told the same of it."""
+    """Check that a log holds every event once, and that all answers agree."""
     with store.reading() as connection:
         log = list(events.after(connection, account))
         assert events.check_chain(connection, account) == []

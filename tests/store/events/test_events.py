@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.errors import (
-    ConflictError,
-    InvalidInputError,
-    KeyReusedError,
-    NotFoundError,
-)
+from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
 from bandstand.store import accounts
 from bandstand.store.events import append as appending
 from bandstand.store.events import events
@@ -31,8 +26,8 @@ from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.examples import text as texts
 from tests.fixtures.store.sample_log import (
     MINUTE,
-    NOBODY,
     NOW,
+    UNKNOWN,
     account_and_songs,
     add,
     every_kind,
@@ -93,10 +88,8 @@ def test_any_clean_text_comes_back_as_it_was(
     with discarded(shared) as connection:
         account = new_account(connection)
         for key, target in zip(keys, targets, strict=False):
-            add(
-                connection,
-                NewEvent(account=account, key=key, kind="ban", scope="genre", target=target),
-            )
+            new = NewEvent(account=account, key=key, kind="ban", scope="genre", target=target)
+            add(connection, new)
         stored = [(it.key, it.target) for it in events.after(connection, account)]
         assert stored == list(zip(keys, targets, strict=False))
         assert events.check_chain(connection, account) == []
@@ -107,28 +100,20 @@ def test_any_clean_text_comes_back_as_it_was(
 
 def good() -> dict[str, dict[str, Any]]:
     """Return the least that an event of each kind needs."""
-    base = {"account": NOBODY, "key": "k"}
+    base = {"account": UNKNOWN, "key": "k"}
     rules = {"scope": "artist", "target": "x"}
     return {
-        "rating": {**base, "kind": "rating", "song": NOBODY, "stars": 3},
-        "skip": {**base, "kind": "skip", "song": NOBODY, "played_ms": 1},
-        "listen": {**base, "kind": "listen", "song": NOBODY},
+        "rating": {**base, "kind": "rating", "song": UNKNOWN, "stars": 3},
+        "skip": {**base, "kind": "skip", "song": UNKNOWN, "played_ms": 1},
+        "listen": {**base, "kind": "listen", "song": UNKNOWN},
         "ban": {**base, "kind": "ban", **rules},
         "snooze": {**base, "kind": "snooze", **rules, "until": NOW + 1},
         "retract": {**base, "kind": "retract", "retracts": 1},
     }
 
 
-EXTRA = {
-    "song": NOBODY,
-    "stars": 3,
-    "played_ms": 5,
-    "scope": "genre",
-    "target": "x",
-    "until": NOW + 1,
-    "for_ms": 1,
-    "retracts": 1,
-}
+EXTRA = {"song": UNKNOWN, "stars": 3, "played_ms": 5, "scope": "genre", "target": "x"}
+EXTRA |= {"until": NOW + 1, "for_ms": 1, "retracts": 1}
 OPTIONAL = {("rating", "played_ms"), ("listen", "played_ms")}
 UNCLEAN = ["a\0b", "\0", "\ud800", "a\udfff", 5, True, math.nan, b"x", ["x"], {}]
 NOT_INTEGERS = [True, 1.0, 1.5, math.nan, math.inf, -math.inf, "1", 2**63, -(2**63) - 1, 10**5000]
@@ -151,7 +136,7 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("rating", "key", [*UNCLEAN, None, "", "x" * 201]),
     ("rating", "account", [*UNCLEAN, None, "", "ABCDEF0123456789", "\u0660" * 16]),
     ("rating", "kind", [*UNCLEAN, None, "", "Rating", "rating ", "love"]),
-    ("listen", "song", [*UNCLEAN, "", "g" * 16, NOBODY + "\n", "1" * 15]),
+    ("listen", "song", [*UNCLEAN, "", "g" * 16, UNKNOWN + "\n", "1" * 15]),
     ("rating", "stars", [*NOT_INTEGERS, 0, 6, -1]),
     ("skip", "played_ms", [*NOT_INTEGERS, -1, TEN_YEARS_MS + 1]),
     ("ban", "scope", [*UNCLEAN, "", "songs", "Song"]),
@@ -175,7 +160,7 @@ def test_what_no_database_should_see_is_refused(kind: str, name: str, values: li
 
 def test_a_song_is_banned_by_its_id() -> None:
     with pytest.raises(InvalidInputError, match="target must be an id"):
-        NewEvent(account=NOBODY, key="k", kind="ban", scope="song", target="Stairway")
+        NewEvent(account=UNKNOWN, key="k", kind="ban", scope="song", target="Stairway")
 
 
 def test_a_time_that_is_none_is_refused(connection: Connection) -> None:
@@ -193,30 +178,30 @@ def test_a_time_that_is_none_is_refused(connection: Connection) -> None:
 def refused(store: Store, new: NewEvent, *, now: int = NOW) -> Exception:
     """Return why an event is refused, which must change nothing."""
     with store.writing() as connection:
-        before = events.end(connection, new.account) if new.account != NOBODY else None
+        before = events.end(connection, new.account) if new.account != UNKNOWN else None
         with pytest.raises(InvalidInputError) as caught:
             append(connection, new, now=now)
-        after = events.end(connection, new.account) if new.account != NOBODY else None
+        after = events.end(connection, new.account) if new.account != UNKNOWN else None
         assert before == after
     return caught.value
 
 
 def test_an_unknown_account_is_not_found(store: Store) -> None:
     _, songs = account_and_songs(store)
-    assert type(refused(store, rating(NOBODY, songs[0]))) is NotFoundError
+    assert type(refused(store, rating(UNKNOWN, songs[0]))) is NotFoundError
     with store.reading() as connection:
-        assert list(events.after(connection, NOBODY)) == []
+        assert list(events.after(connection, UNKNOWN)) == []
         with pytest.raises(NotFoundError):
-            events.end(connection, NOBODY)
-        assert events.check_chain(connection, NOBODY) == [
-            f"account {NOBODY}: the log must have a note of where it ends, got none"
+            events.end(connection, UNKNOWN)
+        assert events.check_chain(connection, UNKNOWN) == [
+            f"account {UNKNOWN}: the log must have a note of where it ends, got none"
         ]
 
 
 def test_an_unknown_song_is_not_found(store: Store) -> None:
     account, _ = account_and_songs(store)
-    banned = NewEvent(account=account, key="k", kind="ban", scope="song", target=NOBODY)
-    assert type(refused(store, rating(account, NOBODY))) is NotFoundError
+    banned = NewEvent(account=account, key="k", kind="ban", scope="song", target=UNKNOWN)
+    assert type(refused(store, rating(account, UNKNOWN))) is NotFoundError
     assert type(refused(store, banned)) is NotFoundError
 
 
@@ -263,15 +248,8 @@ def test_the_same_key_with_the_same_content_is_the_same_event(store: Store) -> N
     assert not any(appended.is_new for appended in again)
 
 
-CHANGES: dict[str, Any] = {
-    "stars": 2,
-    "played_ms": 77,
-    "scope": "album",
-    "target": "another",
-    "until": NOW + 5,
-    "for_ms": 5,
-    "retracts": 1,
-}
+CHANGES: dict[str, Any] = {"stars": 2, "played_ms": 77, "scope": "album", "target": "another"}
+CHANGES |= {"until": NOW + 5, "for_ms": 5, "retracts": 1}
 
 
 def test_the_same_key_with_another_content_is_refused(store: Store) -> None:
@@ -306,7 +284,7 @@ def test_the_key_of_another_account_is_free(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("one", "two"), [("a", "A"), ("é", "e\u0301"), ("a", "a "), ("ß", "ss")])
-def test_keys_are_told_apart_by_every_letter(connection: Connection, one: str, two: str) -> None:
+def test_keys_differ_by_every_letter(connection: Connection, one: str, two: str) -> None:
     account, (song,) = new_account(connection), new_songs(connection, 1)
     assert add(connection, rating(account, song, one)).seq == 1
     assert add(connection, rating(account, song, two)).seq == 2
@@ -367,7 +345,7 @@ def test_a_page_shows_the_newest_first(store: Store) -> None:
         assert page(before=1) == []
         assert page(song=songs[1], limit=100) == [it for it in newest if it.song == songs[1]]
         assert page(song=songs[1], before=5) == [log[1]]
-        assert page(song=NOBODY) == []
+        assert page(song=UNKNOWN) == []
         for limit in (0, -1, 1_001, True, 2**63):
             with pytest.raises(InvalidInputError):
                 page(limit=limit)
@@ -381,7 +359,7 @@ def test_no_part_of_a_long_log_is_walked_to_append_to_it(store: Store) -> None:
         return
     with store.reading() as connection:
         find = appending._STATEMENTS["sqlite"].find
-        sought = {"account": NOBODY, "key": "k", "song": NOBODY}
+        sought = {"account": UNKNOWN, "key": "k", "song": UNKNOWN}
         steps = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {find}", sought).scalars("detail")
         plan = [step for step in steps.all() if step.startswith(("SEARCH", "SCAN"))]
     assert len(plan) == 7
@@ -478,8 +456,8 @@ def test_no_event_comes_before_the_one_that_is_there(store: Store) -> None:
     assert late.at == NOW
 
 
-def test_a_play_that_is_told_late_is_one_play(store: Store) -> None:
-    """Rated after two minutes and heard to its end after four, all of it told half an hour later.
+def test_a_play_that_comes_late_is_one_play(store: Store) -> None:
+    """Rated after two minutes and heard to its end after four, all of it sent half an hour later.
 
     A song heard ten minutes before that play was heard ten minutes before it, not forty.
     """
@@ -489,29 +467,13 @@ def test_a_play_that_is_told_late_is_one_play(store: Store) -> None:
         before = NewEvent(account=account, key="before", kind="listen", song=songs[0])
         add(connection, before, now=NOW)
         began = 10 * MINUTE
-        rated = add(
-            connection,
-            rating(
-                account,
-                songs[0],
-                "rated",
-                played_ms=2 * MINUTE,
-                age_ms=60 * MINUTE - began - 2 * MINUTE,
-            ),
-            now=now,
+        early, late = (
+            dict[str, Any](played_ms=played, age_ms=60 * MINUTE - began - played)
+            for played in (2 * MINUTE, 4 * MINUTE)
         )
-        ended = add(
-            connection,
-            NewEvent(
-                account=account,
-                key="ended",
-                kind="listen",
-                song=songs[0],
-                played_ms=4 * MINUTE,
-                age_ms=60 * MINUTE - began - 4 * MINUTE,
-            ),
-            now=now,
-        )
+        rated = add(connection, rating(account, songs[0], "rated", **early), now=now)
+        end = NewEvent(account=account, key="ended", kind="listen", song=songs[0], **late)
+        ended = add(connection, end, now=now)
     assert rated.since_heard_ms == ended.since_heard_ms == began
     assert (rated.at, ended.at) == (NOW + 12 * MINUTE, NOW + 14 * MINUTE)
 
@@ -540,15 +502,15 @@ def test_an_age_that_is_none_is_refused(age: object) -> None:
     )
 )
 def test_however_late_events_come_the_log_is_whole(
-    shared: Store, told: Sequence[tuple[int, int, int]]
+    shared: Store, sent: Sequence[tuple[int, int, int]]
 ) -> None:
     with discarded(shared) as connection:
         account, songs = new_account(connection), new_songs(connection)
-        for number, (now, age, song) in enumerate(told):
+        for number, (now, age, song) in enumerate(sent):
             new = rating(account, songs[song], str(number), age_ms=age)
             add(connection, new, now=now)
         log = list(events.after(connection, account))
         assert events.check_chain(connection, account) == []
     assert all(one.at <= two.at for one, two in pairwise(log))
-    assert all(event.at <= max(it[0] for it in told) for event in log)
+    assert all(event.at <= max(it[0] for it in sent) for event in log)
     assert all(event.since_heard_ms is None or event.since_heard_ms >= 0 for event in log)

@@ -1,4 +1,4 @@
-"""The log only grows, and it shows when somebody changed it all the same."""
+"""The log only grows, and a change that was made all the same shows."""
 
 # ruff: noqa: S608  # the statements are put together from our own words
 

@@ -8,7 +8,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
 from bandstand.store.events import snapshots
 from bandstand.store.events.snapshots import Snapshot
-from tests.fixtures.store.sample_log import NOBODY, account_and_songs, add, rating
+from tests.fixtures.store.sample_log import UNKNOWN, account_and_songs, add, rating
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
@@ -47,15 +47,15 @@ def test_a_snapshot_only_goes_forward(store: Store) -> None:
     assert save(store, account, 5, b"five")
     assert not save(store, account, 4, b"four")
     assert got(store, account) == Snapshot(seq=5, content=b"five")
-    assert save(store, account, 5, b"five anew", version=2)
+    assert save(store, account, 5, b"five again", version=2)
     assert got(store, account) is None  # of the version before
-    assert got(store, account, version=2) == Snapshot(seq=5, content=b"five anew")
+    assert got(store, account, version=2) == Snapshot(seq=5, content=b"five again")
 
 
 def test_a_snapshot_is_never_ahead_of_the_log(store: Store) -> None:
     account = with_events(store)
     assert not save(store, account, 10, b"ten")
-    assert not save(store, NOBODY, 0, b"nobody's")
+    assert not save(store, UNKNOWN, 0, b"unknown")
     assert got(store, account) is None
 
 
@@ -93,6 +93,6 @@ def test_all_snapshots_can_be_forgotten(store: Store) -> None:
     ],
 )
 def test_what_is_no_snapshot_is_refused(store: Store, wrong: dict[str, Any]) -> None:
-    fields = {"account": NOBODY, "seq": 1, "version": 1, "content": b"", **wrong}
+    fields = {"account": UNKNOWN, "seq": 1, "version": 1, "content": b"", **wrong}
     with store.writing() as connection, pytest.raises(InvalidInputError):
         snapshots.save(connection, fields.pop("account"), **fields)

@@ -34,7 +34,7 @@ DESCRIPTORS = np.random.default_rng(1).normal(size=(PLACES, 159))
 
 
 class Follower:
-    """Somebody who reads all songs once, and then only what has changed."""
+    """A reader that reads all songs once, and then only what has changed."""
 
     def __init__(self, connection: Connection) -> None:
         self.known = _all(connection)
@@ -120,7 +120,7 @@ def test_only_what_has_changed_is_told(connection: Connection) -> None:
     assert count_changed(connection, since_count(before)) == 0
     new = record_analysis(connection, path(7), analysis(7), scan=1, now=1)
     assert changed(connection, since_count(before)) == [new.song_id]
-    # A new name is told, although what a catalogue is made from has not changed.
+    # A new name is noted, although what a catalogue is made from has not changed.
     after = identity(connection).song_changes
     again = record_analysis(connection, path(7), analysis(7, title="Another"), scan=1, now=1)
     assert again.outcome == "changed"

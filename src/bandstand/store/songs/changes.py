@@ -39,8 +39,7 @@ class Identity:
 
 def identity(connection: Connection) -> Identity:
     """Return the identity of the store."""
-    row = connection.execute(select(STORE)).one()
-    return Identity(id=row.id, created_at=row.created_at, song_changes=row.song_changes)
+    return Identity(**connection.execute(select(STORE)).mappings().one())
 
 
 def claim(connection: Connection) -> None:

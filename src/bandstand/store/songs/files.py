@@ -166,11 +166,7 @@ def is_present(row: Mapping[Any, Any]) -> bool:
 def place(path: bytes) -> dict[str, Any]:
     """Return the columns of a file that follow from its path."""
     folder, name = os.path.split(checked_path(path))
-    return {
-        "path": path,
-        "folder": folder,
-        "folded_name": folded(name.decode(errors="replace")),
-    }
+    return {"path": path, "folder": folder, "folded_name": folded(name.decode(errors="replace"))}
 
 
 def _at_or_below(root: bytes) -> ColumnElement[bool]:

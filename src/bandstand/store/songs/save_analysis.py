@@ -173,22 +173,19 @@ def _revision(file: dict[str, Any], song: dict[str, Any], before: RowMapping) ->
 
 def _write(connection: Connection, changes: Sequence[_Change]) -> None:
     """Write songs before the files that refer to them, each kind in one statement."""
-    new_songs = [change.song for change in changes if change.outcome == "added"]
-    new_files = [change.file for change in changes if not change.is_known_path]
-    old_songs = [
-        {**change.song, "at": change.song_id} for change in changes if change.outcome == "changed"
-    ]
-    old_files = [
-        {**change.file, "at": change.file["path"]} for change in changes if change.is_known_path
-    ]
-    if new_songs:
-        connection.execute(insert(SONG), new_songs)
-    if old_songs:
-        connection.execute(update(SONG).where(SONG.c.id == bindparam("at")), old_songs)
-    if new_files:
-        connection.execute(insert(FILE), new_files)
-    if old_files:
-        connection.execute(update(FILE).where(FILE.c.path == bindparam("at")), old_files)
+    changed_songs = update(SONG).where(SONG.c.id == bindparam("at"))
+    changed_files = update(FILE).where(FILE.c.path == bindparam("at"))
+    for statement, rows in (
+        (insert(SONG), [it.song for it in changes if it.outcome == "added"]),
+        (
+            changed_songs,
+            [it.song | {"at": it.song_id} for it in changes if it.outcome == "changed"],
+        ),
+        (insert(FILE), [it.file for it in changes if not it.is_known_path]),
+        (changed_files, [it.file | {"at": it.file["path"]} for it in changes if it.is_known_path]),
+    ):
+        if rows:
+            connection.execute(statement, rows)
 
 
 def _known(connection: Connection, paths: Sequence[bytes]) -> dict[bytes, RowMapping]:
@@ -215,13 +212,7 @@ def _exists(connection: Connection, song_id: str) -> bool:
 
 
 def _file_columns(
-    path: bytes,
-    *,
-    size: int,
-    modified_ns: int,
-    version: int,
-    scan: int,
-    problem: str | None = None,
+    path: bytes, *, size: int, modified_ns: int, version: int, scan: int, problem: str | None = None
 ) -> dict[str, Any]:
     return {
         **place(path),
@@ -281,10 +272,7 @@ def relocate(
         raise InvalidInputError(msg)
 
     connection.execute(delete(FILE).where(FILE.c.path == new_path))
-    file |= {
-        "analysis_version": moved["descriptor_version"],
-        "seen": max(scan, moved["seen"]),
-    }
+    file |= {"analysis_version": moved["descriptor_version"], "seen": max(scan, moved["seen"])}
     connection.execute(update(FILE).where(FILE.c.path == old_path).values(file))
     if displaced is not None and displaced["song_id"] is not None:
         kept = {name: value for name, value in displaced.items() if name in FILE.c}

@@ -67,9 +67,6 @@ def latest(connection: Connection) -> ScanRecord | None:
     row = connection.execute(last).mappings().one_or_none()
     if row is None:
         return None
-    return ScanRecord(
-        number=row["number"],
-        started_at=row["started_at"],
-        finished_at=row["finished_at"],
-        counts=ScanCounts(**{name: row[name] for name in _COUNTS}),
-    )
+    counts = ScanCounts(**{name: row[name] for name in _COUNTS})
+    times = {name: row[name] for name in ("number", "started_at", "finished_at")}
+    return ScanRecord(**times, counts=counts)

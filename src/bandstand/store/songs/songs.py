@@ -25,7 +25,7 @@ from bandstand.types import Tags
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from bandstand.types import Vector
 
@@ -54,11 +54,8 @@ class SongRecord:
 _TAGS: Final = tuple(field.name for field in fields(Tags))
 _OTHERS: Final = tuple(field.name for field in fields(SongRecord) if field.name != "tags")
 _FILE_COLUMNS: Final = (FILE.c.path, FILE.c.size, FILE.c.missing, FILE.c.problem)
-_SONG_COLUMNS: Final = [
-    column
-    for column in SONG.columns
-    if column.name not in {"content_size", "descriptors", "folded_name"}
-]
+_NOT_SHOWN: Final = {"content_size", "descriptors", "folded_name"}
+_SONG_COLUMNS: Final = [column for column in SONG.c if column.name not in _NOT_SHOWN]
 # All that a `SongRecord` says; to be narrowed, and read by `record_of`.
 SELECT: Final = select(*_SONG_COLUMNS, *_FILE_COLUMNS).join(FILE, FILE.c.song_id == SONG.c.id)
 # Longer than any name; SQLite refuses patterns of more than 50,000 bytes.
@@ -73,13 +70,16 @@ def record_of(row: Mapping[Any, Any]) -> SongRecord:
 
 def get(connection: Connection, song_id: str) -> SongRecord | None:
     """Return a song, also one that is not present; None where there is no such id."""
-    row = connection.execute(SELECT.where(SONG.c.id == song_id)).mappings().one_or_none()
-    return None if row is None else record_of(row)
+    return _one(connection, SONG.c.id == song_id)
 
 
 def at_path(connection: Connection, path: bytes) -> SongRecord | None:
     """Return the song of a file, also one that is not present; None where there is none."""
-    row = connection.execute(SELECT.where(FILE.c.path == path)).mappings().one_or_none()
+    return _one(connection, FILE.c.path == path)
+
+
+def _one(connection: Connection, which: ColumnElement[bool]) -> SongRecord | None:
+    row = connection.execute(SELECT.where(which)).mappings().one_or_none()
     return None if row is None else record_of(row)
 
 
@@ -164,18 +164,9 @@ def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
     return at_path(connection, path)
 
 
+_Text: TypeAlias = str | None
 # id, title, artist, album artist, album, genre, year, MusicBrainz recording, duration in seconds
-Facts: TypeAlias = tuple[
-    str,
-    str | None,
-    str | None,
-    str | None,
-    str | None,
-    str | None,
-    int | None,
-    str | None,
-    float,
-]
+Facts: TypeAlias = tuple[str, _Text, _Text, _Text, _Text, _Text, int | None, _Text, float]
 
 _FACT_TAGS: Final = ("title", "artist", "album_artist", "album", "genre", "year", "recording_mbid")
 _FACTS: Final = (SONG.c.id, *(SONG.c[name] for name in _FACT_TAGS), SONG.c.duration)
