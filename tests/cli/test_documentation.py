@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-PAGE = (DOCS / "recommend.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "recommend.md").read_text(encoding="utf-8").split("\n## From Python")[0]
 COMMANDS_PAGE = (DOCS / "commands.md").read_text(encoding="utf-8")
 
 

@@ -15,7 +15,11 @@ from bandstand_lab.cli.history import history
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 from tests.fixtures.lab import history_exports as exports
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "history.md").read_text(encoding="utf-8")
+PAGE = (
+    (Path(__file__).parents[2] / "docs" / "research" / "own-data.md")
+    .read_text(encoding="utf-8")
+    .split("\n## ")[1]
+)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_interrupted_it_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(reproduce, "STUDIES", (study_of_jobs(*jobs),))
     code, _, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
     assert code == 130
-    assert errors.strip() == "Interrupted; the same command goes on where this one was."
+    assert errors.strip() == "Interrupted; the same command continues it."
     assert [path.name for path in (tmp_path / "work" / "jobs").iterdir()] == ["a.json"]
 
 
@@ -121,7 +121,7 @@ def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) ->
 
 
 def test_every_study_is_on_the_page() -> None:
-    page = (DOCS / "reproduce.md").read_text(encoding="utf-8")
+    page = (DOCS / "research" / "reproduce.md").read_text(encoding="utf-8")
     section = page.split("## Studies\n")[1].split("\n## ")[0]
     told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert told == [study.name for study in reproduce.STUDIES]

@@ -262,7 +262,9 @@ def test_a_library_without_songs_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_example_prints_what_the_page_says() -> None:
-    page = (Path(__file__).parent.parent.parent / "docs" / "simulate.md").read_text("utf-8")
+    page = (Path(__file__).parent.parent.parent / "docs" / "research" / "simulate.md").read_text(
+        "utf-8"
+    )
     (session,) = re.findall(r"^```console\n\$ bandstand (.*?)^```$", page, re.MULTILINE | re.DOTALL)
     command, expected = session.split("\n", maxsplit=1)
     code, out, err = run(*shlex.split(command), *HERE)

@@ -1,7 +1,7 @@
 """The named algorithms: pairs of an engine, which believes, and a policy, which chooses.
 
 To add one, write its policy or engine in a file of its own and add one line to the table below
-(docs/add-a-policy.md walks through it).
+(docs/architecture.md walks through it).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`bandstand content`: how well features explain ratings, by cross-validation.
 
-docs/content.md shows the files and what comes out.
+docs/research/own-data.md shows the files and what comes out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`bandstand simulate`: the regret of algorithms for simulated listeners (docs/simulate.md)."""
+"""`bandstand simulate`: the regret of algorithms for simulated listeners."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_rest_after_a_play_is_found_and_an_order_by_chance_has_none() -> None:
 @pytest.mark.long
 @pytest.mark.statistical
 def test_recovery_times_are_right_for_an_hour_and_too_short_for_longer_ones() -> None:
-    """docs/history.md says by how much; plays in between make a long rest look shorter."""
+    """The page says by how much; plays in between make a long rest look shorter."""
     for truth, least, most in ((30, 0.75, 1.1), (60, 0.7, 1.1), (240, 0.5, 0.9)):
         times = []
         for seed in range(6):

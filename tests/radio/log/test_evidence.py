@@ -1,4 +1,4 @@
-"""What counts as evidence, rule by rule (docs/evidence.md)."""
+"""What counts as evidence, rule by rule (docs/listening.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.fixtures.radio.logs import SONGS, Log
 if TYPE_CHECKING:
     from bandstand.store.events.events import Event
 
-PAGE = Path(__file__).parents[3] / "docs" / "evidence.md"
+PAGE = Path(__file__).parents[3] / "docs" / "listening.md"
 
 played = st.integers(0, 10**9)
 idle = st.none() | st.integers(-(10**9), 10**12)

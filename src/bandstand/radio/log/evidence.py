@@ -10,7 +10,7 @@ a skip that opens a session          as above, half the weight
 less than 2 seconds of it played     nothing
 
 A weight is an inverse relative variance (docs/model.md), so four skips within 30 seconds count as
-one rating. docs/evidence.md says why these numbers.
+one rating. docs/listening.md says why these numbers.
 
 All of it follows from the event log alone. The length of a song is left out on purpose: a file
 that is analysed again may get another, and an old play must never come to mean something else.

@@ -17,7 +17,7 @@ import { SentEvents } from "./sent_events.js";
 import { Wishes } from "./wishes.js";
 
 // A song that is left in its last seconds, or the last tenth of a short one, counts as heard if half
-// of it was played: docs/evidence.md.
+// of it was played: docs/listening.md.
 const LAST_SECONDS = 10;
 const LAST_SHARE = 0.1;
 const HALF = 0.5;
