@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.browser.visit import PHONE, visit
+from tests.fixtures.browser.visit import DESK, PHONE, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Locator
+    from playwright.sync_api import Browser, Locator, Page, Route
 
     from tests.fixtures.browser.visit import Watched
     from tests.fixtures.web.servers import Server
@@ -160,3 +162,220 @@ def test_who_has_told_nothing_is_told_what_will_be_here(chromium: Browser, serve
 
 
 NOTHING: dict[str, Any] = {"events": [], "next_before": None}
+
+
+# A long history: what comes while it is shown, forgetting much of it, hours that come twice.
+
+
+FIRST = 60
+AT_ONCE = 50
+
+
+@pytest.fixture
+def listener(chromium: Browser, quiet_server: Server) -> Iterator[Watched]:
+    with visit(chromium, quiet_server, "ben") as watched:
+        yield watched
+
+
+def tell(server: Server, count: int, name: str, *, who: str = "ben") -> None:
+    """Tell some ratings, whoever listens meanwhile."""
+    client = server.client(who)
+    songs = [song["id"] for song in client.get("/api/songs?limit=200").json()["songs"]]
+    for number in range(count):
+        song = songs[number % len(songs)]
+        event = {"key": f"{name} {number}", "kind": "rating", "song": song, "stars": 3}
+        assert client.post("/api/events", json=event).status_code == 201
+
+
+def in_the_log(server: Server, who: str = "ben") -> list[int]:
+    """Return the numbers of all events, the newest first."""
+    client = server.client(who)
+    found: list[int] = []
+    before = ""
+    while True:
+        answer = client.get(f"/api/history?limit=500{before}").json()
+        found += [event["seq"] for event in answer["events"]]
+        if answer["next_before"] is None:
+            return found
+        before = f"&before={answer['next_before']}"
+
+
+def shown(page: Page) -> list[int]:
+    """Return the numbers of the events in the list; how a song ended stands below its rating."""
+    numbers = "[...document.querySelectorAll('li.event')].map((row) => Number(row.dataset.seq))"
+    return sorted(page.evaluate(numbers), reverse=True)
+
+
+def module(page: Page, path: str, run: str, given: Any = None) -> Any:
+    """Return what a line makes of a module of the page."""
+    return page.evaluate(
+        f"""async ([path, given]) => {{
+          const root = document.querySelector("script[type=module]").src.replace("app/main.js", "");
+          const it = await import(root + path);
+          return {run};
+        }}""",
+        [path, given],
+    )
+
+
+def show_all(page: Page) -> None:
+    more = page.get_by_role("button", name="Show more")
+    rows = page.locator("li.event")
+    expect(rows.first).to_be_attached()  # whether there is more comes with the first of them
+    while more.count():
+        count = rows.count()
+        more.press("Enter")  # a message may be above it
+        expect(rows.nth(count)).to_be_attached()
+
+
+def test_what_came_meanwhile_joins_what_is_shown(listener: Watched, quiet_server: Server) -> None:
+    """More than a page of it, above more than a page."""
+    tell(quiet_server, FIRST, "first")
+    page = listener.open("history")
+    expect(page.locator("li.event")).to_have_count(AT_ONCE)
+    show_all(page)
+    assert shown(page) == in_the_log(quiet_server)
+    tell(quiet_server, FIRST, "meanwhile")
+    module(page, "player/radio.js", "it.radio.dispatchEvent(new Event('upcoming'))")
+    expect(page.locator("li.event")).to_have_count(len(in_the_log(quiet_server)))
+    assert shown(page) == in_the_log(quiet_server)
+
+
+def test_after_much_was_forgotten_the_list_has_no_hole(
+    chromium: Browser, quiet_server: Server
+) -> None:
+    tell(quiet_server, FIRST, "to forget", who="ann")
+    with visit(chromium, quiet_server, "ann") as watched:
+        page = watched.open("history")
+        rows = page.locator("li.event")
+        show_all(page)
+        expect(rows).to_have_count(FIRST)
+        page.get_by_role("button", name="Forget a period").click()
+        page.get_by_role("dialog").get_by_role("button", name="Forget it").click()
+        expect(page.get_by_role("status")).to_contain_text("Forgotten: ")
+        expect(rows.first).to_contain_text("Undone: ")
+        expect(rows).to_have_count(AT_ONCE)
+        show_all(page)
+        assert shown(page) == in_the_log(quiet_server, "ann")
+        ratings = page.locator("li.event[data-kind=rating]")
+        expect(ratings).to_have_count(FIRST)
+        expect(ratings.filter(has_text="Undone")).to_have_count(FIRST)
+
+
+def test_an_old_event_is_struck_before_the_server_has_answered(
+    listener: Watched, quiet_server: Server
+) -> None:
+    tell(quiet_server, 2, "to strike")
+    page = listener.open("history?show=ratings")
+    row = page.locator("li.event").nth(1)
+    held: list[Route] = []
+    page.route("**/api/events", lambda route: held.append(route))  # noqa: PLW0108
+    row.get_by_role("button", name="Undo").click()
+    expect(row.locator("s")).to_be_visible()
+    expect(row).to_contain_text("Undone")
+    expect(row).to_be_focused()
+    listener.until_so(lambda: len(held) == 1, "tell what was taken back")
+    held[0].continue_()
+    expect(page.get_by_role("status")).to_contain_text("Undone: 3 stars for ")
+    expect(row.locator("s")).to_be_visible()
+
+
+def test_counts_that_overlap_count_nothing_twice(listener: Watched, quiet_server: Server) -> None:
+    tell(quiet_server, 30, "to count")
+    heard = "/api/history?kind=rating&kind=skip&kind=listen&limit=500"
+    page = listener.open("history")
+    page.get_by_role("button", name="Forget a period").wait_for()
+    standing = [one for one in listener.ask(heard)["events"] if not one["is_retracted"]]
+    held: list[Route] = []
+    page.route("**/api/history?kind=*", lambda route: held.append(route))  # noqa: PLW0108
+    page.get_by_role("button", name="Forget a period").click()
+    dialog = page.get_by_role("dialog", name="Forget a period")
+    for name in ("This week", "Today", "Last hour"):
+        dialog.get_by_role("button", name=name).click()
+    expect(dialog).to_contain_text("Counting")
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/history?kind=*")
+    expect(dialog).to_contain_text(f"In this period: {len(standing)} ratings, skips and listens.")
+    dialog.get_by_role("button", name="Cancel").click()
+
+
+# ── Where the clocks are changed ─────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def berlin(chromium: Browser, quiet_server: Server) -> Iterator[Page]:
+    with visit(chromium, quiet_server, "ben", timezone_id="Europe/Berlin") as watched:
+        yield watched.page
+
+
+def milliseconds(text: str) -> int:
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
+
+
+def test_the_last_hour_is_an_hour_in_the_hour_that_comes_twice(
+    berlin: Page, quiet_server: Server
+) -> None:
+    """On 25 October 2026 it is 02:30 in Berlin at 00:30 and at 01:30 UTC."""
+    asked: list[dict[str, int]] = []
+
+    def answer(route: Route) -> None:
+        asked.append(json.loads(route.request.post_data or ""))
+        route.fulfill(json={"forgotten": 0})
+
+    berlin.clock.set_fixed_time(milliseconds("2026-10-25T01:30:20") / 1_000)
+    berlin.route("**/api/history/forget", answer)
+    berlin.goto(f"{quiet_server.address}/#/history")
+    berlin.get_by_role("button", name="Forget a period").click()
+    dialog = berlin.get_by_role("dialog", name="Forget a period")
+    dialog.get_by_role("button", name="Last hour").click()
+    expect(dialog.get_by_label("From")).to_have_value("2026-10-25T02:30")
+    expect(dialog.get_by_label("To")).to_have_value("2026-10-25T02:31")
+    dialog.get_by_role("button", name="Forget it").click()
+    expect(berlin.get_by_role("status")).to_contain_text("nothing to forget")
+    whole = {"from": milliseconds("2026-10-25T00:30"), "to": milliseconds("2026-10-25T01:31")}
+    assert asked == [whole]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "name"),
+    [
+        ("2026-03-29T10:00", "2026-03-29T22:30", "Yesterday"),  # a day of 23 hours
+        ("2026-03-28T11:00", "2026-03-29T22:30", "Saturday 28 March"),
+        ("2026-10-24T10:00", "2026-10-25T22:30", "Yesterday"),  # one of 25
+        ("2026-10-25T00:30", "2026-10-25T22:30", "Today"),
+        ("2025-12-31T22:30", "2026-01-01T10:00", "Yesterday"),
+        ("2025-12-30T22:30", "2026-01-01T10:00", "30 December 2025"),
+    ],
+)
+def test_yesterday_is_the_day_before_by_the_calendar(
+    berlin: Page, quiet_server: Server, then: str, now: str, name: str
+) -> None:
+    berlin.goto(f"{quiet_server.address}/")
+    moments = [milliseconds(then), milliseconds(now)]
+    assert module(berlin, "history/words.js", "it.dayName(...given)", moments) == name
+
+
+def test_a_skip_of_no_time_is_at_once(listener: Watched) -> None:
+    page = listener.open()
+    assert module(page, "app/words.js", "given.map(it.skipped)", [0, 0.4, 32.4]) == [
+        "Skipped at once",
+        "Skipped at once",
+        "Skipped after 0:32",
+    ]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK])
+def test_the_fields_of_a_period_are_inside_of_their_dialog(
+    chromium: Browser, quiet_server: Server, size: dict[str, int]
+) -> None:
+    with visit(chromium, quiet_server, "ben", size=size, locale="en-US") as watched:
+        page = watched.open("history")
+        page.get_by_role("button", name="Forget a period").click()
+        dialog = page.get_by_role("dialog", name="Forget a period")
+        for name in ("From", "To"):
+            field, around = dialog.get_by_label(name).bounding_box(), dialog.bounding_box()
+            assert field is not None
+            assert around is not None
+            assert around["x"] < field["x"]
+            assert field["x"] + field["width"] < around["x"] + around["width"]

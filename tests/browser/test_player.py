@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.browser.player import PLAYING, choose, hurry, listen, next_up, title, toast
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import PHONE, visit
 from tests.fixtures.web.servers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser, Locator, Page, Route
 
     from tests.fixtures.browser.visit import Watched
     from tests.fixtures.web.servers import Server
@@ -198,3 +200,319 @@ def test_other_pages_have_a_small_player(ben: Watched) -> None:
     bar.get_by_role("link").click()
     expect(title(page)).to_be_visible()
     expect(page.get_by_role("button", name="3 stars")).to_have_attribute("aria-pressed", "true")
+
+
+# Shortcuts of the keyboard, and what a lock screen is told.
+
+
+def test_keys_rate_pause_and_go_on(ben: Watched) -> None:
+    page, before = listen(ben), ben.last_event()
+    page.keyboard.press("2")
+    event = ben.wait_for_event(before)
+    assert (event["kind"], event["stars"]) == ("rating", 2)
+    page.keyboard.press("Space")
+    ben.until(f"{PLAYING}.paused")
+    page.keyboard.press("k")
+    ben.until(f"!{PLAYING}.paused")
+    page.keyboard.press("Space")
+    heard = title(page).inner_text()
+    page.keyboard.press("n")
+    assert ben.wait_for_event(event)["kind"] == "skip"
+    expect(title(page)).not_to_have_text(heard)
+    ben.until_playing()
+
+
+def test_keys_seek_and_make_it_quiet(ben: Watched) -> None:
+    page = listen(ben)
+    page.keyboard.press("Space")
+    page.evaluate(f"{PLAYING}.currentTime = 0.5")
+    page.keyboard.press("ArrowRight")
+    ben.until(f"{PLAYING}.currentTime > 5")
+    page.keyboard.press("ArrowLeft")
+    ben.until(f"{PLAYING}.currentTime < 1")
+    page.keyboard.press("m")
+    ben.until(f"{PLAYING}.muted")
+    page.keyboard.press("m")
+    ben.until(f"!{PLAYING}.muted")
+    page.keyboard.press("ArrowDown")
+    ben.until(f"{PLAYING}.volume < 1")
+    expect(page.get_by_role("slider", name="Volume")).to_have_attribute("aria-valuetext", "95 %")
+    page.keyboard.press("ArrowUp")
+    ben.until(f"{PLAYING}.volume === 1")
+
+
+def test_a_key_that_a_control_uses_is_left_to_it(ben: Watched) -> None:
+    page, before = listen(ben), ben.last_event()
+    page.get_by_role("button", name="3 stars").focus()
+    page.keyboard.press("Space")
+    event = ben.wait_for_event(before)
+    assert event["stars"] == 3
+    assert page.evaluate(f"!{PLAYING}.paused")
+    page.keyboard.press("Control+2")
+    page.get_by_role("link", name="Library").click()
+    page.get_by_role("searchbox").fill("1")
+    page.keyboard.press("2")
+    page.keyboard.press("n")
+    expect(page.get_by_role("searchbox")).to_have_value("12n")
+    assert ben.last_event() == event
+
+
+def test_keys_undo_search_and_show_themselves(ben: Watched) -> None:
+    page, before = listen(ben), ben.last_event()
+    page.keyboard.press("4")
+    event = ben.wait_for_event(before)
+    page.keyboard.press("u")
+    expect(toast(page)).to_contain_text("Undone: 4 stars")
+    assert ben.wait_for_event(event)["kind"] == "retract"
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Mute")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Library").click()
+    page.keyboard.press("q")
+    expect(page.get_by_role("heading", name="Coming up")).to_be_focused()
+
+
+def test_the_seek_bar_says_where_it_is_in_words(ben: Watched) -> None:
+    page = listen(ben)
+    page.keyboard.press("Space")
+    slider = page.get_by_role("slider", name="Position")
+    slider.fill("500")
+    ben.until(f"{PLAYING}.currentTime > 2.9")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^0:0[34] of 0:0[67]$"))
+
+
+def test_a_lock_screen_shows_what_plays(ben: Watched) -> None:
+    page = listen(ben)
+    shown = page.evaluate(
+        "({title: navigator.mediaSession.metadata.title,"
+        " artist: navigator.mediaSession.metadata.artist,"
+        " state: navigator.mediaSession.playbackState})"
+    )
+    artist = page.locator(".player-artist").inner_text()
+    assert shown == {"title": title(page).inner_text(), "artist": artist, "state": "playing"}
+    assert page.title() == f"{shown['title']} – {artist}"
+    page.keyboard.press("Space")
+    ben.until("navigator.mediaSession.playbackState === 'paused'")
+
+
+# The player on a phone and in narrow windows: what matters is seen at once, whatever it says.
+
+
+GAP = 4  # pixels
+LONG = {
+    "title": "The Unanswered Question and Other Pieces for Small Orchestra",
+    "artist": "The Academy of St. Example and Friends",
+    "album": "The Complete Recordings, Volume 17: Late Works, Fragments and Sketches (Remastered)",
+}
+
+
+def with_long_names(route: Route) -> None:
+    """Answer with a song whose names are longer than a phone is wide."""
+    answer = route.fetch().json()
+    sentence = "You heard it two days ago and it is nearly fresh again; " * 3
+    route.fulfill(
+        json={**answer, "song": {**answer["song"], **LONG}, "note": sentence, "why": None}
+    )
+
+
+def is_above(place: Locator, foot: Locator) -> bool:
+    """Return whether something is in the window, above what stands at its foot."""
+    box, end = place.bounding_box(), foot.bounding_box()
+    assert box is not None
+    assert end is not None
+    return box["y"] >= 0 and box["y"] + box["height"] + GAP <= end["y"]
+
+
+def important(page: Page) -> list[Locator]:
+    """Return what must be seen without scrolling."""
+    return [
+        page.locator(".player-cover"),
+        title(page),
+        page.get_by_role("button", name="5 stars"),
+        page.get_by_role("slider", name="Position"),
+        page.get_by_role("button", name="Pause"),
+        page.get_by_role("button", name="Next", exact=True),
+        page.locator(".player-actions"),
+    ]
+
+
+@pytest.mark.parametrize("has_mouse", [False, True])
+@pytest.mark.parametrize("is_long", [False, True])
+def test_everything_important_is_seen_at_once(
+    chromium: Browser, server: Server, *, has_mouse: bool, is_long: bool
+) -> None:
+    options: dict[str, Any] = {} if has_mouse else {"is_mobile": True, "has_touch": True}
+    with visit(chromium, server, size=PHONE, **options) as watched:
+        if is_long:
+            watched.page.route("**/api/next*", with_long_names)
+        page = listen(watched)
+        if is_long:
+            expect(title(page)).to_have_text(LONG["title"])
+        foot = page.locator("#foot")
+        assert [one for one in important(page) if not is_above(one, foot)] == []
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        assert watched.complaints == []
+
+
+def test_an_album_has_one_line_and_its_whole_name(chromium: Browser, server: Server) -> None:
+    with visit(chromium, server, size=PHONE) as watched:
+        watched.page.route("**/api/next*", with_long_names)
+        line = listen(watched).locator(".player-album")
+        assert line.evaluate("(line) => line.getClientRects().length") == 1
+        assert line.evaluate("(line) => line.offsetHeight") < 30
+        expect(line).to_have_attribute("title", LONG["album"] + " · " + line.inner_text()[-4:])
+
+
+# What comes: queued by hand, removed, kept as a playlist or as a file.
+
+
+COUNT = 8  # songs that are shown
+RANDOM = {"why": None, "mode": "random", "note": "Chosen at random."}
+
+
+def hushed(watched: Watched) -> Page:
+    """Return the player with its whole list of what comes, and no song that ends meanwhile."""
+    page = listen(watched)
+    page.keyboard.press("k")
+    expect(page.locator(".coming > li")).to_have_count(COUNT)
+    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
+    return page
+
+
+def names_shown(page: Page) -> list[str]:
+    """Return the titles of what comes."""
+    return page.locator(".coming-title").all_inner_texts()
+
+
+def queue_by_menu(page: Page, song: str, item: str) -> None:
+    """Use the menu of a song in the library."""
+    page.get_by_role("button", name=f"More for “{song}”").click()
+    page.get_by_role("menuitem", name=item, exact=True).click()
+
+
+def test_what_comes_can_be_played_dropped_and_saved(ben: Watched) -> None:
+    page = hushed(ben)
+    rows = page.locator(".coming > li")
+    first = next_up(page).inner_text()
+    rows.nth(0).get_by_role("button", name="Remove").click()
+    expect(next_up(page)).not_to_have_text(first)
+    expect(rows).to_have_count(COUNT)
+    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
+    names = names_shown(page)
+    choose(page, "Keep this list", "Save as playlist")
+    page.get_by_label("Name").fill("Sunday")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(toast(page)).to_contain_text("Saved as “Sunday”.")
+    saved = ben.ask("/api/playlists")["playlists"][0]
+    songs = ben.ask(f"/api/playlists/{saved['id']}")["songs"]
+    assert [song["title"] for song in songs] == names
+    rows.nth(2).get_by_role("button", name="Play now").click()
+    expect(title(page)).to_have_text(names[2])
+
+
+def test_the_exported_list_is_the_one_that_is_shown(ben: Watched) -> None:
+    """Also where a song was queued by hand."""
+    page = listen(ben)
+    page.get_by_role("link", name="Library").click()
+    queue_by_menu(page, "Song 7", "Add to queue")
+    page.get_by_role("link", name="Radio").click()
+    page = hushed_again(page)
+    names = names_shown(page)
+    assert names[0] == "Song 7"
+    choose(page, "Keep this list", "Save and export")
+    page.get_by_label("Name").fill("Monday")
+    page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_download() as found:
+        page.get_by_role("link", name=re.compile("^M3U8")).click()
+    text = found.value.path().read_text(encoding="utf-8")
+    assert re.findall(r"#EXTINF:[^,]*,.* - (.*)", text) == names
+
+
+def hushed_again(page: Page) -> Page:
+    """Pause, and wait for the list as it is then."""
+    page.keyboard.press("k")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    expect(page.locator(".coming > li")).to_have_count(COUNT + 1)
+    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
+    return page
+
+
+def test_spaces_alone_are_no_name(ben: Watched) -> None:
+    page = hushed(ben)
+    before = len(ben.ask("/api/playlists")["playlists"])
+    choose(page, "Keep this list", "Save as playlist")
+    field = page.get_by_label("Name")
+    field.fill("   ")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(field).to_be_visible()
+    assert field.evaluate("(field) => field.validationMessage") == "Give it a name."
+    page.keyboard.press("Escape")
+    assert len(ben.ask("/api/playlists")["playlists"]) == before
+
+
+def test_play_next_goes_before_what_was_queued(ben: Watched) -> None:
+    page = listen(ben)
+    page.keyboard.press("k")  # the song is short, and all this takes its time
+    page.get_by_role("link", name="Library").click()
+    for song in ("Song 1", "Song 2"):
+        queue_by_menu(page, song, "Add to queue")
+    for song in ("Song 3", "Song 4", "Song 1"):
+        queue_by_menu(page, song, "Play next")
+        expect(toast(page)).to_contain_text(f"Next: {song}")
+    page.get_by_role("link", name="Radio").click()
+    order = ["Song 1", "Song 4", "Song 3", "Song 2"]
+    expect(page.locator(".coming-title").nth(3)).to_have_text(order[3])
+    shown = names_shown(page)
+    assert shown[:4] == order
+    assert len(set(shown)) == len(shown)
+    page.keyboard.press("n")
+    expect(title(page)).to_have_text("Song 1")
+    page.keyboard.press("n")
+    expect(title(page)).to_have_text("Song 4")
+
+
+def as_surprises(route: Route) -> None:
+    """Answer that everything was chosen at random."""
+    answer = route.fetch().json()
+    if "songs" in answer:
+        answer["songs"] = [{**offer, **RANDOM} for offer in answer["songs"]]
+    route.fulfill(json={**answer, **({} if "songs" in answer else RANDOM)})
+
+
+def test_that_all_are_surprises_is_said_once(ben: Watched) -> None:
+    for address in ("**/api/next*", "**/api/playlist?*"):
+        ben.page.route(address, as_surprises)
+    page = hushed(ben)
+    assert page.locator(".coming .reason").all_inner_texts() == ["a surprise", *[""] * 7]
+    expect(page.locator(".coming .expected")).to_have_count(0)
+    ben.page.unroute_all(behavior="ignoreErrors")
+
+
+def test_stars_are_shown_where_they_are_known(ben: Watched) -> None:
+    found = ben.open().evaluate(
+        """async () => {
+          const root = document.querySelector("script[type=module]").src.replace("app/main.js", "");
+          const { expectedStars } = await import(`${root}player/reasons.js`);
+          const why = (standard_deviation) => ({ why: { expected: 4.2, standard_deviation } });
+          return [why(0.6), why(2), why(null), why(undefined), { why: null }].map(expectedStars);
+        }"""
+    )
+    assert found == [4.2, None, None, None, None]
+
+
+def test_a_list_that_is_being_renewed_is_dim(ben: Watched) -> None:
+    page = hushed(ben)
+    held: list[Route] = []
+    page.route("**/api/next*", lambda route: held.append(route))  # noqa: PLW0108  # it is marked
+    page.get_by_role("slider", name="From familiar to discover").fill("-0.5")
+    cover = page.locator(".coming .cover").first
+    expect(page.locator(".coming")).to_have_attribute("aria-busy", "true")
+    expect(cover).to_have_css("opacity", "0.5")
+    expect(page.locator(".coming")).to_have_css("opacity", "1")  # words stay readable
+    ben.until_so(lambda: len(held) > 0, "ask what comes")
+    page.unroute("**/api/next*")  # which lets them go
+    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
+    expect(cover).to_have_css("opacity", "1")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -59,11 +60,19 @@ def events(text: str) -> list[dict[str, Any]]:
 # ── Scans ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_progress_tells_what_was_found_and_the_problems_why_not(
+def test_a_scan_is_followed_to_its_end_and_says_what_failed_and_why(
     scanning_world: World, music: Path
 ) -> None:
     admin = scanning_world.admin()
+    answer = admin.ask("GET", "/api/admin/scan/progress")
+    assert answer.status == 200
+    assert answer.header("content-type") == "text/event-stream; charset=utf-8"
+    assert answer.header("cache-control") == "no-store"
+    followed = events(answer.body.decode())
+    changes = [progress["change"] for progress in followed]
+    assert changes == sorted(set(changes))
     progress = rested(admin)
+    assert followed[-1]["state"] == progress["state"] == "idle"
     assert progress["counts"]["added"] == progress["counts"]["failed"] == 1
     assert progress["songs"] == SONGS + 1
     assert progress["problem"] is None
@@ -74,26 +83,26 @@ def test_the_progress_tells_what_was_found_and_the_problems_why_not(
     assert found["problems"][0]["reason"]
 
 
-def test_the_progress_can_be_followed_until_the_scan_is_over(scanning_world: World) -> None:
-    answer = scanning_world.admin().ask("GET", "/api/admin/scan/progress")
-    assert answer.status == 200
-    assert answer.header("content-type") == "text/event-stream; charset=utf-8"
-    assert answer.header("cache-control") == "no-store"
-    told = events(answer.body.decode())
-    assert told[-1]["state"] == "idle"
-    assert told[-1]["counts"]["added"] == 1
-    changes = [progress["change"] for progress in told]
-    assert changes == sorted(set(changes))
-
-
-def test_an_admin_begins_a_scan_and_a_second_one_joins_it(scanning_world: World) -> None:
+def test_a_second_scan_joins_the_first_and_problems_come_in_pages(
+    scanning_world: World, music: Path
+) -> None:
     admin = scanning_world.admin()
     rested(admin)
+    for number in range(5):
+        (music / f"{number}.mp3").write_bytes(b"x" * number)
     first = admin.ask("POST", "/api/admin/scan", json={"retry": True})
     second = admin.ask("POST", "/api/admin/scan", json={})
     assert (first.status, second.status) == (202, 202)
     assert (first.json()["started"], second.json()["started"]) == (True, False)
-    assert rested(admin)["counts"]["failed"] == 1
+    assert rested(admin)["counts"]["failed"] == 6
+    pages = [
+        admin.ask("GET", f"/api/admin/problems?offset={offset}&limit=4").json()
+        for offset in (0, 4, 8)
+    ]
+    assert [len(page["problems"]) for page in pages] == [4, 2, 0]
+    assert {page["total"] for page in pages} == {6}
+    paths = [problem["path"] for page in pages for problem in page["problems"]]
+    assert paths == sorted(set(paths))
 
 
 def test_the_stream_ends_when_the_server_stops(scanning_world: World) -> None:
@@ -111,14 +120,13 @@ def test_the_stream_ends_when_the_admin_is_shown_the_door(
         looks.append(1)
         return True
 
+    monkeypatch.setattr("bandstand.web.routes.admin._HEARTBEAT_SECONDS", 0.0)
     # A scan that never ends: otherwise the stream would end with it.
     monkeypatch.setattr(type(scanning_world.context.scanner), "is_busy", property(is_busy))
     account = scanning_world.account("Ann", "admin")
     scanning_world.admin()  # somebody who can still log in
 
     async def demoted() -> bytes:
-        import asyncio
-
         client = scanning_world.member(account)
         stream = asyncio.ensure_future(client.asking("GET", "/api/admin/scan/progress"))
         async with asyncio.timeout(PATIENCE):
@@ -128,7 +136,9 @@ def test_the_stream_ends_when_the_admin_is_shown_the_door(
             accounts.set_disabled(connection, account.id, disabled=True)
         return (await stream).body
 
-    assert events(scanning_world.runner.run(demoted()).decode())
+    body = scanning_world.runner.run(demoted()).decode()
+    assert events(body)
+    assert "\n: still here\n" in body  # nothing has changed at the second look
 
 
 def test_without_folders_there_is_nothing_to_scan(world: World) -> None:
@@ -144,23 +154,6 @@ def test_a_request_for_a_scan_is_read_strictly(world: World, body: Any) -> None:
 
 
 # ── Problems, status ─────────────────────────────────────────────────────────────────────
-
-
-def test_problems_come_in_pages(scanning_world: World, music: Path) -> None:
-    for number in range(5):
-        (music / f"{number}.mp3").write_bytes(b"x" * number)
-    admin = scanning_world.admin()
-    rested(admin)
-    admin.ask("POST", "/api/admin/scan", json={})
-    rested(admin)
-    pages = [
-        admin.ask("GET", f"/api/admin/problems?offset={offset}&limit=4").json()
-        for offset in (0, 4, 8)
-    ]
-    assert [len(page["problems"]) for page in pages] == [4, 2, 0]
-    assert {page["total"] for page in pages} == {6}
-    paths = [problem["path"] for page in pages for problem in page["problems"]]
-    assert paths == sorted(set(paths))
 
 
 @pytest.mark.parametrize("query", ["offset=-1", "limit=0", "limit=1001", "limit=x", "offset=1e3"])

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import text
 
+from bandstand.core.recommender import Recommender
+from bandstand.store import accounts, studies
+from bandstand.store.database import secure_erase
+from bandstand.store.transfer.jsonl import export_lines
+from bandstand.web.app import create_app
+from bandstand.web.requests.context import make_context
+from bandstand.web.security.browser_sessions import NAME
+from tests.fixtures.web.requests import Client
 from tests.fixtures.web.studies import (
     HOUR,
     SECOND,
@@ -16,8 +29,12 @@ from tests.fixtures.web.studies import (
     invited,
     participant,
 )
+from tests.fixtures.web.worlds import PASSWORD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from tests.fixtures.web.requests import Answer
     from tests.fixtures.web.worlds import World
 
@@ -356,3 +373,358 @@ def test_what_is_not_as_documented_is_refused(
     answer = ann.client.ask(method, path.format(arm=arm), json=body)
     assert (answer.status, answer.code) == (422, "invalid")
     assert ann.rows() == before
+
+
+# A study that cannot be read says so, and the radio goes on.
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "catalogue = X'00'",
+        "design = '{\"seed\": -1.5}'",
+        "design = '{\"title\": 3}'",
+        "design = 'no JSON'",
+    ],
+)
+def test_a_study_that_cannot_be_read_is_said_to_be(world: World, damage: str) -> None:
+    study = begin_study(world)
+    with world.store.writing() as connection:
+        changed = text(f"UPDATE study SET {damage} WHERE id = :id")  # noqa: S608
+        connection.execute(changed, {"id": study.id})
+    ann = participant(world)
+    answer = ann.client.ask("GET", "/api/study")
+    assert (answer.status, answer.code) == (503, "study_unreadable")
+    message = answer.json()["error"]["message"]
+    assert message == "the study cannot be read; the server's operator has to repair it"
+    assert ann.ask_to_join().code == "study_unreadable"
+    assert ann.client.ask("GET", "/api/session").status == 200
+    assert ann.client.ask("GET", "/api/next").status == 200
+
+
+# Interrupted, gone on elsewhere, asked twice at once: nothing is lost and nothing doubled.
+
+
+@pytest.fixture
+def choosing(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """An algorithm that says when it begins to choose, and ends when it is told to."""
+    begun, may_end = threading.Event(), threading.Event()
+    quick = Recommender.recommend
+
+    def recommend(self: Recommender, *given: Any, **named: Any) -> Any:
+        begun.set()
+        assert may_end.wait(60)
+        return quick(self, *given, **named)
+
+    monkeypatch.setattr(Recommender, "recommend", recommend)
+    yield begun, may_end
+    may_end.set()
+
+
+def songs(person: Participant, arm: str) -> list[studies.SongRow]:
+    with person.world.store.reading() as connection:
+        return studies.songs_of(connection, arm)
+
+
+def wait_for_a_song(person: Participant, arm: str) -> None:
+    while not songs(person, arm):
+        time.sleep(0.01)
+
+
+def test_the_song_that_waits_is_the_same_on_every_device(ann: Participant) -> None:
+    arm = ann.begin()
+    offer = ann.offered(arm)
+    phone = ann.elsewhere()
+    assert phone.status()["pending"] == {"arm": arm, **offer}
+    assert phone.offered(arm) == offer
+    ann.wait(30)
+    assert phone.ask_to_rate(arm, 1, 5, played_seconds=30.0).status == 200
+    assert ann.status() == phone.status()
+    # The first device did not hear of it, and sends what it has.
+    assert ann.ask_to_rate(arm, 1, 5, played_seconds=30.0).status == 200
+    assert ann.ask_to_rate(arm, 1, 1, played_seconds=30.0).code == "already_rated"
+    assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5)]
+
+
+def test_begun_here_and_finished_there(ann: Participant) -> None:
+    arm = ann.begin()
+    for stars in (5, 1, 3):
+        ann.rate(arm, stars)
+        ann = ann.elsewhere()
+    assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5), (2, 1), (3, 3)]
+    assert ann.arm_status(arm)["state"] == "done"
+
+
+def test_another_process_knows_what_this_one_was_told(world: World, ann: Participant) -> None:
+    arm = ann.begin()
+    ann.rate(arm, 5)
+    offer = ann.offered(arm)
+    other = make_context(
+        world.store, world.context.radio, clock=world.clock, settings=world.context.settings
+    )
+    try:
+        there = Client(create_app(other), world.runner)
+        there.cookies = dict(ann.client.cookies)
+        person = Participant(world, ann.account, there)
+        assert person.offered(arm) == offer
+        ann.wait(30)
+        assert person.ask_to_rate(arm, 2, 1, played_seconds=30.0).status == 200
+    finally:
+        other.close()
+    assert ann.ask_to_rate(arm, 2, 1, played_seconds=30.0).status == 200
+    ann.rate(arm, 3)
+    assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5), (2, 1), (3, 3)]
+
+
+def test_many_questions_at_once_get_one_song(world: World, ann: Participant) -> None:
+    arm = ann.begin()
+    phone = ann.elsewhere()
+
+    async def ask() -> list[Any]:
+        path = f"/api/study/arms/{arm}/next"
+        asked = [one.client.asking("POST", path) for one in (ann, phone) for _ in range(4)]
+        return [answer.json() for answer in await asyncio.gather(*asked)]
+
+    answers = world.runner.run(ask())
+    assert all(answer == answers[0] for answer in answers)
+    assert len(songs(ann, arm)) == 1
+
+
+def test_many_ratings_at_once_count_once(world: World, ann: Participant) -> None:
+    arm = ann.begin()
+    ann.offered(arm)
+
+    async def tell() -> list[int]:
+        path = f"/api/study/arms/{arm}/ratings"
+        told = [
+            ann.client.asking("POST", path, json={"number": 1, "stars": stars, "known": True})
+            for stars in (4, 4, 4, 2, 2)
+        ]
+        return [answer.status for answer in await asyncio.gather(*told)]
+
+    statuses = world.runner.run(tell())
+    kept = songs(ann, arm)
+    assert len(kept) == 1
+    counts = {4: (3, 2), 2: (2, 3)}[kept[0].stars or 0]
+    assert (statuses.count(200), statuses.count(409)) == counts
+
+
+def test_who_hangs_up_does_not_lose_the_song(
+    world: World, ann: Participant, choosing: tuple[threading.Event, threading.Event]
+) -> None:
+    begun, may_end = choosing
+    arm = ann.begin()
+
+    async def hang_up() -> None:
+        asking = asyncio.create_task(ann.client.asking("POST", f"/api/study/arms/{arm}/next"))
+        assert await asyncio.to_thread(begun.wait, 60)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    world.runner.run(hang_up())
+    assert ann.status()["pending"] is None
+    may_end.set()
+    offer = ann.offered(arm)
+    assert offer["number"] == 1
+    assert [row.song for row in songs(ann, arm)] == [offer["song"]["id"]]
+
+
+def test_while_a_song_is_chosen_nothing_tells_when_it_is(
+    world: World, choosing: tuple[threading.Event, threading.Event]
+) -> None:
+    """Whoever asks all the time where they stand sees the song no sooner than its answer."""
+    begun, may_end = choosing
+    begin_study(world, answer_seconds=1.0)
+    ann = participant(world).join()
+    arm = ann.begin()
+
+    async def look() -> tuple[Any, Any, Any]:
+        asking = asyncio.create_task(ann.client.asking("POST", f"/api/study/arms/{arm}/next"))
+        assert await asyncio.to_thread(begun.wait, 60)
+        during = await ann.client.asking("GET", "/api/study")  # and it does not wait either
+        may_end.set()
+        await asyncio.to_thread(wait_for_a_song, ann, arm)
+        chosen = await ann.client.asking("GET", "/api/study")
+        return during.json()["study"], chosen.json()["study"], (await asking).json()
+
+    during, chosen, offer = world.runner.run(look())
+    assert during["pending"] is None
+    assert chosen == during
+    # Nor by a rating that is sent again and again until it is taken.
+    assert ann.ask_to_rate(arm, 1, known=True).code == "not_offered"
+    ann.wait(1.0)
+    assert ann.status()["pending"] == {"arm": arm, **offer, "may_rate_in": 30.0}
+    assert ann.ask_to_rate(arm, 1, known=True).status == 200
+
+
+# Whoever withdraws leaves nothing behind: searched for byte by byte, in the store and beyond.
+
+
+def listened(person: Participant) -> list[str]:
+    """Let somebody take part for a while; return all ids that stand for what they did."""
+    person.join()
+    arm = person.begin()
+    for stars in (5, 1, 4):
+        person.rate(arm, stars)
+    person.wait(6 * 3_600)
+    person.rate(person.begin(2))
+    person.offered(person.arm(2))  # and one that waits
+    return [row.id for row in person.rows()]
+
+
+def found_in_files(folder: Path, words: list[str]) -> list[str]:
+    """Return which words are anywhere in the files of a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    assert any(path.name == "radio.db" for path in files)
+    return [
+        f"{path.name}: {word}"
+        for path in files
+        for content in [path.read_bytes()]
+        for word in words
+        if word.encode() in content or word.encode("utf-16-le") in content
+    ]
+
+
+def exported(world: World) -> str:
+    """Return all lines of the whole store's export."""
+    return "\n".join(export_lines(world.store))
+
+
+def in_memory(*, but: list[Recommender]) -> list[Recommender]:
+    """Return the recommenders that this process has, but for those that others made before."""
+    gc.collect()
+    known = {id(one) for one in but}  # they are held by the list, so no other has their number
+    return [one for one in gc.get_objects() if type(one) is Recommender and id(one) not in known]
+
+
+@pytest.mark.parametrize("when", ["open", "closed"])
+def test_an_account_that_was_made_for_the_study_is_gone_altogether(
+    world: World, tmp_path: Path, when: str
+) -> None:
+    study = begin_study(world)
+    ann, bob = invited(world, study, "Withdrawn Ann"), invited(world, study, "Staying Bob")
+    words = [*listened(ann), ann.account.id, "Withdrawn Ann"]
+    kept = listened(bob)
+    phone = ann.elsewhere()
+    if when == "closed":
+        close_study(world, study)
+    before = len(found_in_files(tmp_path, words))
+    assert before >= len(words)  # the search finds what is there
+    assert "Withdrawn Ann" in exported(world)
+
+    answer = ann.ask_to_withdraw()
+
+    assert answer.status == 204
+    assert "max-age=0" in (answer.header("set-cookie") or "").lower()
+    assert NAME not in ann.client.cookies
+    assert found_in_files(tmp_path, words) == []
+    assert [word for word in words if word in exported(world)] == []
+    assert phone.client.ask("GET", "/api/session").status == 401
+    zoe = world.admin()
+    shown = [
+        zoe.ask("GET", path).body.decode() for path in ("/api/admin/study", "/api/admin/users")
+    ]
+    assert not any(word in text for word in words for text in shown)
+    login = {"name": "Withdrawn Ann", "password": PASSWORD}
+    assert world.stranger().ask("POST", "/api/session", json=login).status == 401
+    # Nobody else lost anything.
+    assert all(f"radio.db: {word}" in found_in_files(tmp_path, kept) for word in kept)
+    if when == "open":
+        assert [row.rated for row in bob.rows()] == [3, 1, 0]
+        assert zoe.ask("GET", "/api/admin/study").json()["study"]["participants"] == [
+            {
+                "number": 2,
+                "joined_at": joined_at(bob, study.id),
+                "parts_done": 1,
+                "ratings": 4,
+                "last_at": bob.rows()[1].last_rated_at,
+            }
+        ]
+
+
+def joined_at(person: Participant, study: str) -> int | None:
+    with person.world.store.reading() as connection:
+        row = studies.participant(connection, study, person.account.id)
+    assert row is not None
+    return row.joined_at
+
+
+def test_an_account_of_ones_own_stays_without_the_study(world: World, tmp_path: Path) -> None:
+    begin_study(world)
+    ann = participant(world)
+    event = {"key": "1", "kind": "rating", "song": world.songs[0], "stars": 5}
+    assert ann.client.ask("POST", "/api/events", json=event).status == 201
+    words = listened(ann)
+    assert found_in_files(tmp_path, words)
+    answer = ann.ask_to_withdraw()
+    assert (answer.status, answer.header("set-cookie")) == (204, None)
+    assert found_in_files(tmp_path, words) == []
+    found = ann.status()
+    assert (found["state"], found["joined"], found["arms"]) == ("consent", False, [])
+    own = ann.client.ask("GET", "/api/history/export").body.decode()
+    assert [word for word in words if word in own] == []
+    assert world.log_length(ann.account) == 1
+    assert ann.ask_next(words[0]).code == "no_consent"
+    assert ann.ask_to_withdraw().code == "no_consent"
+    # Whoever comes back begins anew.
+    assert [arm["rated"] for arm in ann.join().status()["arms"]] == [0, 0, 0]
+    assert not set(words) & {arm["id"] for arm in ann.status()["arms"]}
+
+
+def test_a_withdrawal_that_overwrites_nothing_is_found_out(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: rows that are only deleted are still in the file or its log."""
+    monkeypatch.setattr(secure_erase.SecureEraser, "after_transaction", lambda *_, **__: None)
+    begin_study(world)
+    ann = participant(world)
+    words = listened(ann)
+    assert ann.ask_to_withdraw().status == 204
+    assert ann.status()["arms"] == []
+    assert found_in_files(tmp_path, words) != []
+
+
+@pytest.mark.parametrize("way", ["withdrawal", "removal", "leaving"])
+def test_nothing_of_them_stays_in_memory(world: World, way: str) -> None:
+    before = in_memory(but=[])
+    begin_study(world)
+    ann, zoe = participant(world), world.admin()
+    listened(ann)
+    assert in_memory(but=before)
+    if way == "withdrawal":
+        assert ann.ask_to_withdraw().status == 204
+    elif way == "removal":
+        assert zoe.ask("DELETE", f"/api/admin/users/{ann.account.id}").status == 204
+    else:
+        body = {"password": PASSWORD}
+        assert ann.client.ask("DELETE", "/api/settings/account", json=body).status == 204
+    assert in_memory(but=before) == []
+
+
+def test_removing_an_account_removes_its_part_in_the_study(world: World, tmp_path: Path) -> None:
+    begin_study(world)
+    ann = participant(world)
+    words = [*listened(ann), ann.account.id]
+    assert world.admin().ask("DELETE", f"/api/admin/users/{ann.account.id}").status == 204
+    assert found_in_files(tmp_path, words) == []
+
+
+def test_the_last_administrator_withdraws_and_stays(world: World) -> None:
+    study = begin_study(world)
+    zoe = participant(world, "Zoe", "admin")
+    with world.store.writing() as connection:
+        studies.invite(
+            connection, study.id, zoe.account.id, made_for_study=True, number=1, now=world.clock()
+        )
+    zoe.join()
+    answer = zoe.ask_to_withdraw()
+    assert (answer.status, answer.header("set-cookie")) == (204, None)
+    assert zoe.status()["state"] == "consent"
+
+
+def test_who_was_only_invited_may_go_too(world: World) -> None:
+    person = invited(world, begin_study(world))
+    assert person.ask_to_withdraw().status == 204
+    with world.store.reading() as connection:
+        assert accounts.get(connection, person.account.id) is None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from bandstand.web.http.files import Entity, plan, wanted_part
+from bandstand.web.http.files import Entity, disposition, plan, safe_name, wanted_part
 from tests.fixtures.web.range_cases import seeded, wrong_answers
 
 if TYPE_CHECKING:
@@ -135,3 +140,39 @@ def test_who_means_another_version_is_told_so() -> None:
 def test_a_file_of_a_far_future_has_a_date_that_a_header_can_hold() -> None:
     late = replace(SONG, modified=2**62)
     assert plan(late, "GET", {}, now=0).headers["Last-Modified"] == "Fri, 31 Dec 9999 23:59:59 GMT"
+
+
+# Names of files in a header: whatever a song or a playlist is called, it is one name.
+
+
+_ONE_NAME = re.compile(
+    r"attachment; filename=\"([^\"\\/:*?<>|\x00-\x1f\x7f]+)\.m3u8\""
+    r"(; filename\*=UTF-8''([\w.%~-]+))?",
+    re.ASCII,
+)
+# Wide forms of quotes, slashes and dots, which turn into the plain ones.
+INJECTED = "x＂; filename=evil.html; y=＂ ．．／．．／etc＼passwd"
+
+
+@given(st.text())
+@example(INJECTED)
+@example("\ud800")
+@example("")
+@example("...")
+def test_any_text_is_one_name_of_a_file(text: str) -> None:
+    found = _ONE_NAME.fullmatch(disposition("attachment", text, ".m3u8"))
+    assert found is not None
+    assert not found[1].startswith((".", " "))
+    if found[3] is not None:
+        assert unquote(found[3]) == f"{safe_name(text)}.m3u8"
+
+
+def test_a_name_that_is_made_plain_last_is_found_out() -> None:
+    """The twin: quotes come back where wide forms are made plain after the cleaning."""
+    plain = unicodedata.normalize("NFKD", safe_name(INJECTED)).encode("ascii", "ignore").decode()
+    assert _ONE_NAME.fullmatch(f'attachment; filename="{plain}.m3u8"') is None
+
+
+@pytest.mark.parametrize("text", ["東京", "\u0301", "＂＂"])
+def test_what_has_no_plain_letters_is_called_a_song(text: str) -> None:
+    assert disposition("inline", text, ".mp3").startswith('inline; filename="song.mp3"; filename*=')

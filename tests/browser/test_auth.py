@@ -153,7 +153,7 @@ def refused_in_words(page: Page, token: str) -> None:
     expect(alert).to_contain_text("not the token")
     page.get_by_label("Token").fill(token)
     create.click()
-    expect(alert).to_contain_text("one of the first that somebody would")
+    expect(alert).to_contain_text("one of the first that an attacker would")
 
 
 def until_all_is_read(watched: Watched) -> None:
