@@ -1,4 +1,4 @@
-"""Ratings of several people for the same items, each item once."""
+"""Ratings of the same items by several people, of a file or simulated; each item once."""
 
 from __future__ import annotations
 
@@ -160,8 +160,7 @@ def _rater(name: str, by_row: Mapping[int, _Said]) -> Rater:
     )
 
 
-# Simulated raters whose taste is known, in the design of the paper: 400 songs, 1 to 5 stars.
-#
+# ── Simulated raters, in the design of the paper: 400 songs, 1 to 5 stars ────────────────
 # A rater's feeling about an unheard song is 3 + a·(d'x) + noise, where d is a direction of taste,
 # and the answer is the nearest number of stars. How much of the feeling's variance comes from the
 # features is the `share`, which is not known beforehand for real people. The

@@ -1,4 +1,4 @@
-"""The content model, and the predictors that it is compared with.
+"""The content model and its rivals, cross-validated with the same folds for each.
 
 name             prediction
 `random`         a rating drawn from the training ratings: right in distribution, blind otherwise
@@ -180,7 +180,7 @@ LABELS: Final = {
 }
 
 
-# Cross-validated errors of one rater, with the same folds for every predictor.
+# ── Cross-validation ─────────────────────────────────────────────────────────────────────
 
 
 class Fold(NamedTuple):

@@ -1,4 +1,4 @@
-"""Skips: how often a play was cut short, by the time since the song was last heard."""
+"""Findings of listening histories: repeats, gaps, skips, and the recovery of novelty."""
 
 from __future__ import annotations
 
@@ -91,17 +91,15 @@ def _rate(name: str, skips: Vector) -> SkipRate:
     return SkipRate(after=name, plays=len(skips), share=float(skips.mean()) if len(skips) else None)
 
 
-# The recovery time of novelty, estimated from the gaps between plays.
-#
+# ── The recovery time of novelty, from the gaps between plays ────────────────────────────
 # Of all pairs of a listener's plays that are a time t apart, a share is of one and the same song.
 # Under chance (the same plays in any order) that share would not depend on t. Their ratio,
 #
 #     g(t) = P(same song | t apart) / P(same song | any two plays)
 #
 # does not depend on when and how much a person listens, since both plays of a pair were made. It
-# falls
-# over days and weeks, as songs go out of rotation, and, if novelty recovers as the paper says,
-# it is low just after a play and rises:
+# falls over days and weeks, as songs go out of rotation, and, if novelty recovers as the paper
+# says, it is low just after a play and rises:
 #
 #     log g(t) ≈ a + b·l + c·l² + log(1 - exp(-t / s)),    l = log(1 + t / day)            (1)
 #
@@ -252,7 +250,7 @@ class _Fit:
         return np.asarray(weighted - (weighted @ self._basis) @ self._basis.T)
 
 
-# Findings of listening histories, listener by listener and for all together.
+# ── Listener by listener, and all together ───────────────────────────────────────────────
 
 
 LEVELS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -1,4 +1,4 @@
-"""Histories of listeners, and the sources they came from."""
+"""Plays: collected from all files, and merged into one history per listener."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Histories:
         return sum(len(history) for history in self.listeners)
 
 
-# Plays collected from all files, and merged into one history per listener.
+# ── Collecting and merging ───────────────────────────────────────────────────────────────
 
 
 UNNAMED: Final = "listener"  # the listener of exports without a name

@@ -1,4 +1,4 @@
-"""The findings of listening histories as JSON, with every number of the figure."""
+"""The findings of listening histories as JSON, and as text and tables on a screen."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def recovery_json(suggested: Recovery | None) -> dict[str, Any] | None:
     }
 
 
-# The findings of listening histories as text and tables on a screen.
+# ── Text and tables ──────────────────────────────────────────────────────────────────────
 
 
 _UNITS: Final = (("s", 1.0), ("min", 60.0), ("h", 3_600.0), ("days", 86_400.0))

@@ -1,4 +1,7 @@
-"""Times of plays: sessions of songs with pauses between them."""
+"""One radio and one listener, song by song: the clock, the randomness, the steps, their trace.
+
+Choices are judged by a truth that the radio never sees.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +59,7 @@ PAPER_CLOCK: Final = Clock()
 EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=24_000.0)
 
 
-# Randomness of experiments: one stream for every use, and no stream for two.
-#
+# ── Randomness: one stream for every use, and no stream for two ──────────────────────────
 # A stream is named by the experiment's seed, what it is for, and the numbers of the run and the
 # step. The radio's own choices are drawn from `default_rng([seed, step, purpose])` (see
 # `algorithms.randomness`), and short lists of numbers can name the same stream there: [7, 1, 0] is
@@ -91,7 +93,7 @@ def radio_seed(seed: int, run: int) -> int:
     return int(stream(seed, "radio", run).integers(_SEEDS))
 
 
-# One radio and one listener, song by song, judged by a truth that the radio never sees.
+# ── Steps ────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

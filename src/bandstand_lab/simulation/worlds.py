@@ -269,8 +269,7 @@ def _check_noise(noise_standard_deviation: float) -> None:
         raise InvalidInputError(msg)
 
 
-# CSV files for worlds: the features of real songs, and people's liking of genres.
-#
+# ── CSV files: features of real songs, and liking of genres ──────────────────────────────
 # An error names the file and the line.
 
 

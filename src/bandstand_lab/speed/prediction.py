@@ -1,6 +1,7 @@
-"""Quantiles of a product of two normals, by the paper's Monte Carlo and by adaptive quadrature.
+"""Prediction: finding the song to play among S, once all is learned; and quantiles two ways.
 
-The first is what the paper does: draw both factors of every song, multiply, and take the
+Quantiles of a product of two normals come by Monte Carlo and by adaptive quadrature. The first is
+what the paper does: draw both factors of every song, multiply, and take the
 empirical quantile. The second shares nothing with `model.product_normal` but the definition,
 so it can tell how accurate that is:
 
@@ -116,8 +117,7 @@ def _cdf(value: float, mean: Sequence[float], deviation: Sequence[float]) -> flo
     )
 
 
-# Prediction: finding the song to play among S, once all is learned; what is timed and how.
-#
+# ── What is timed ────────────────────────────────────────────────────────────────────────
 # Nothing is remembered from an earlier choice, except by `KEPT`, which is the exact engine as it
 # works in a radio: there it keeps bounds of all songs from one answer to the next, and brings them
 # up to date. Bayes-UCB needs a quantile of every song; three ways to the variational one are timed:

@@ -1,4 +1,4 @@
-"""The listeners and songs that speed is measured on.
+"""Training times from N ratings, on listeners and songs of two kinds.
 
 `PAPER`  features, taste and recovery time as in the paper's simulation, its prior; the noise,
          which the paper does not tell, has a standard deviation of 1
@@ -102,8 +102,7 @@ STARS: Final = SpeedWorld(
 )
 
 
-# The paper's efficiency study: training times from N ratings.
-#
+# ── Training times ───────────────────────────────────────────────────────────────────────
 # In every round a new simulated listener answers N times, and every method learns from the same
 # answers, one after the other. So each round gives one ratio for each pair of methods.
 #

@@ -207,7 +207,7 @@ def test_a_recovery_time_is_read_as_it_was_written() -> None:
 def test_real_histories_make_a_whole_chapter(shared_data: Path) -> None:
     files = tuple(sorted((shared_data / "history").glob("*.csv.gz")))
     plan = Plan(size="quick", histories=files)
-    results = {job.key: people(**job.arguments) for job in STUDY.jobs(plan)}
+    results = {job.key: people(**{**job.arguments, "shuffles": 1}) for job in STUDY.jobs(plan)}
     chapter = STUDY.chapter(plan, results)
     assert_whole(chapter)
     repeats, *_ = chapter.findings

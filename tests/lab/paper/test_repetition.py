@@ -381,8 +381,9 @@ def test_the_full_size_has_as_many_plays_and_songs_as_was_promised() -> None:
     assert WEEKS.days(3_000) > 14
 
 
-@pytest.mark.parametrize("size", ["quick", "full"])
-@pytest.mark.parametrize("histories", [(), (Path("a.csv"), Path("b.csv"))])
+@pytest.mark.parametrize(
+    ("size", "histories"), [("quick", ()), ("full", (Path("a.csv"), Path("b.csv")))]
+)
 def test_the_chapter_is_whole_with_and_without_histories(
     size: Any, histories: tuple[Path, ...]
 ) -> None:
