@@ -99,17 +99,17 @@ def test_tracks_of_an_album_share_a_picture_and_albums_do_not() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_a_library_is_made_once(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    paths = demo_library(tmp_path, progress=lambda done, total: told.append((done, total)))
-    assert told == [(done, FEW) for done in range(FEW + 1)]
+    reported: list[tuple[int, int]] = []
+    paths = demo_library(tmp_path, progress=lambda done, total: reported.append((done, total)))
+    assert reported == [(done, FEW) for done in range(FEW + 1)]
     for path, piece in zip(paths, PIECES[:FEW], strict=True):
         folder = tmp_path / piece.artist / piece.album
         assert path == folder / f"{piece.track:02} {piece.title}.opus"
         assert path.is_file()
     times = [path.stat().st_mtime_ns for path in paths]
-    told.clear()
-    assert demo_library(tmp_path, progress=lambda *now: told.append(now)) == paths
-    assert told == [(FEW, FEW)]
+    reported.clear()
+    assert demo_library(tmp_path, progress=lambda *now: reported.append(now)) == paths
+    assert reported == [(FEW, FEW)]
     assert [path.stat().st_mtime_ns for path in paths] == times
 
 
@@ -120,9 +120,9 @@ def test_what_is_missing_empty_or_half_written_is_made_again(tmp_path: Path) -> 
     paths[2].unlink()
     paths[5].write_bytes(b"")
     paths[0].with_name(f".{paths[0].name}.123{library.UNFINISHED}").write_bytes(b"half")
-    told: list[tuple[int, int]] = []
-    demo_library(tmp_path, progress=lambda *now: told.append(now))
-    assert told == [(6, FEW), (7, FEW), (8, FEW)]
+    reported: list[tuple[int, int]] = []
+    demo_library(tmp_path, progress=lambda *now: reported.append(now))
+    assert reported == [(6, FEW), (7, FEW), (8, FEW)]
     assert contents(tmp_path) == before
 
 

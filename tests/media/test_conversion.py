@@ -132,7 +132,7 @@ def test_no_more_than_two_are_converted_at_once(
     assert most == [2]
 
 
-def test_who_comes_when_too_many_wait_is_told_so(
+def test_who_comes_when_too_many_wait_is_refused(
     conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversion, "MAX_WAITING", 3)
@@ -243,7 +243,7 @@ def test_a_module_is_played_where_there_is_a_program_for_it(
         assert np.abs(sound(content(cache))).max() > 0.01
 
 
-def test_a_full_disk_is_told_as_such(
+def test_a_full_disk_is_reported_as_such(
     conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:

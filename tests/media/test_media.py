@@ -69,7 +69,7 @@ def test_a_file_that_was_not_finished_is_not_there(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_made_is_told_as_such(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported_as_such(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     cache = FileCache(tmp_path / "file" / "cache", limit=1_000)
     with pytest.raises(StoreError, match="data folder"):
@@ -169,7 +169,7 @@ def test_a_child_tells_the_codec(probes: ProbePool, tmp_path: Path) -> None:
         assert codec(probes, path)["codec"] == wanted
 
 
-def test_an_unreadable_file_is_told_with_the_reason(probes: ProbePool, tmp_path: Path) -> None:
+def test_an_unreadable_file_has_a_reason(probes: ProbePool, tmp_path: Path) -> None:
     (tmp_path / "a.m4a").write_bytes(b"nothing")
     with pytest.raises(UnreadableAudioError, match="expected audio"):
         codec(probes, tmp_path / "a.m4a")
@@ -182,7 +182,7 @@ def test_a_link_is_not_looked_into(probes: ProbePool, tmp_path: Path) -> None:
         codec(probes, tmp_path / "b.m4a")
 
 
-def test_children_that_nobody_needs_are_ended(probes: ProbePool, tmp_path: Path) -> None:
+def test_idle_children_are_ended(probes: ProbePool, tmp_path: Path) -> None:
     path = make(tmp_path / "a.m4a", seconds=0.5)
     codec(probes, path)
     until = time.monotonic() + 30

@@ -123,7 +123,7 @@ def test_a_jspf_is_json_whatever_the_tags_are(listed: list[SongRecord], title: s
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_song_is_told_with_its_names(form: str) -> None:
+def test_a_song_has_its_names(form: str) -> None:
     known = song(title="Für <Elise>", artist="L. & Co", album="Bagatelles", track=3)
     text = write(form, by_path([known]), title="Mine").decode()
     shown = {"xspf": ("Für &lt;Elise&gt;", "L. &amp; Co")}.get(form, ("Für <Elise>", "L. & Co"))

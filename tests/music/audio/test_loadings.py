@@ -122,7 +122,7 @@ def test_a_library_of_one_song_has_parts_but_no_characters() -> None:
     assert loadings.towards(projection) == {}
 
 
-def test_waves_of_many_descriptors_cannot_be_told_apart() -> None:
+def test_waves_of_many_descriptors_cannot_be_distinguished() -> None:
     table = library(1, 30)
     projection = fit(table, feature_map="fourier")
     features = projection.apply(table)[0]

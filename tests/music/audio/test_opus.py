@@ -83,7 +83,7 @@ def test_samples_that_are_no_numbers_do_no_harm() -> None:
     assert opus(wav(bad, kind=3, bits=32))
 
 
-def test_the_codec_is_told_without_decoding(tmp_path: Path) -> None:
+def test_the_codec_is_found_without_decoding(tmp_path: Path) -> None:
     content = make(tmp_path / "a.m4a", seconds=1, codec="alac").read_bytes()
     assert codec_of(BytesIO(content)) == ("mov", "alac")
 

@@ -92,7 +92,7 @@ def test_one_song_of_unthinkable_size_leaves_the_others_finite() -> None:
         projection = fit(table)
         features = projection.apply(table)
     assert np.isfinite(features).all()
-    # In population z-scores nobody is further out than √(S − 1).
+    # In population z-scores no song is further out than √(S − 1).
     assert np.linalg.norm(features, axis=1).max() < math.sqrt(
         39 * np.count_nonzero(projection.standard_deviation)
     )

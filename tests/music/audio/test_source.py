@@ -45,7 +45,7 @@ def test_places_that_are_nowhere_raise_nothing(offset: int, whence: int) -> None
     assert Source(io.BytesIO(b"abc")).seek(offset, whence) <= 0
 
 
-def test_an_error_of_the_disk_is_told_and_not_taken_for_damage(
+def test_an_error_of_the_disk_is_reported_and_not_taken_for_damage(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(UnreadableAudioError, match="could not be read: Input/output error"):

@@ -119,7 +119,7 @@ def test_other_files_are_no_modules_whatever_their_name(tmp_path: Path) -> None:
         assert read_bytes(content, extension=".it").duration == pytest.approx(1, abs=0.1)
 
 
-def test_a_module_that_needs_a_program_is_unreadable_to_whoever_does_not_know(
+def test_a_module_that_needs_a_program_is_unreadable_to_other_callers(
     module: Path,
 ) -> None:
     with pytest.raises(UnreadableAudioError):
@@ -173,7 +173,7 @@ def test_duration_title_and_samples_come_from_ffmpeg(
         found.samples[0] = 1
 
 
-def test_ffmpeg_is_never_told_a_name_and_sees_nothing_of_the_surroundings(
+def test_ffmpeg_never_gets_a_name_and_sees_nothing_of_the_surroundings(
     tmp_path: Path, fake: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FFREPORT", f"file={tmp_path}/report")

@@ -52,7 +52,7 @@ def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
         record_analyses(connection, found, scan=1, now=1)
 
 
-def test_an_empty_library_is_an_empty_shelf(music: Store) -> None:
+def test_an_empty_library_is_an_empty_catalogue(music: Store) -> None:
     empty = load_catalogue(music)
     assert len(empty) == 0
     assert empty.song_features is None
@@ -71,7 +71,7 @@ def test_songs_can_be_played_before_anything_is_projected(music: Store) -> None:
     assert found.rows_of("artist", "the  BAND").tolist() == list(range(10))
 
 
-def test_a_shelf_has_the_projected_features_and_a_column_of_ones(music: Store) -> None:
+def test_a_catalogue_has_the_projected_features_and_a_column_of_ones(music: Store) -> None:
     add(music, 0, 30)
     stored = refreshed(music, now=1)
     found = load_catalogue(music)
@@ -99,7 +99,7 @@ def test_songs_of_other_descriptors_are_playable_without_features(music: Store) 
     assert found.song_features.typical_distance == analysed.typical_distance
 
 
-def test_features_of_songs_that_are_gone_are_those_they_had_on_the_shelf(music: Store) -> None:
+def test_features_of_songs_that_are_gone_are_those_they_had_on_the_catalogue(music: Store) -> None:
     add(music, 0, 20)
     refreshed(music, now=1)
     found = load_catalogue(music)
@@ -233,7 +233,7 @@ def test_a_song_takes_few_bytes_besides_its_features() -> None:
 
 
 def state(found: Catalogue) -> list[object]:
-    """Return all that a shelf says, but for numbers that only tell names apart."""
+    """Return all that a catalogue says, but for numbers that only tell names apart."""
     rows = range(len(found))
     spelt = found.columns.names.artists
     artists = [spelt[code] for code in found.columns.artist.tolist()]
@@ -258,14 +258,16 @@ def state(found: Catalogue) -> list[object]:
 
 
 def _same(codes: AnyArray) -> list[list[bool]]:
-    """Return which songs have the same number; −1 is nobody's."""
+    """Return which songs have the same number; −1 is none."""
     equal: list[list[bool]] = ((codes[:, None] == codes) & (codes >= 0)).tolist()
     return equal
 
 
 @settings(max_examples=15)
 @given(st.lists(events, min_size=1, max_size=3))
-def test_a_shelf_that_follows_is_the_one_that_is_loaded_anew(life: list[list[Event]]) -> None:
+def test_a_catalogue_that_follows_is_the_one_that_is_loaded_from_scratch(
+    life: list[list[Event]],
+) -> None:
     with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
         add(store, 20, 40)
         refreshed(store, now=1)
@@ -279,14 +281,14 @@ def test_a_shelf_that_follows_is_the_one_that_is_loaded_anew(life: list[list[Eve
             assert state(found) == state(load_catalogue(store))
 
 
-def test_a_shelf_of_another_store_is_not_followed(music: Store, tmp_path: Path) -> None:
+def test_a_catalogue_of_another_store_is_not_followed(music: Store, tmp_path: Path) -> None:
     add(music, 0, 10)
     with open_store(str(tmp_path / "other.db")) as other:
         add(other, 5, 20)
         assert state(load_catalogue(other, load_catalogue(music))) == state(load_catalogue(other))
 
 
-def test_a_follower_who_is_told_of_no_change_is_noticed(
+def test_a_follower_that_sees_no_change_is_noticed(
     music: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(music, 0, 20)

@@ -70,10 +70,10 @@ def test_songs_can_be_added_to_what_is_mapped(tmp_path: Path) -> None:
     saved(tmp_path, known(20))
     found = opened(tmp_path)
     assert found is not None
-    new = facts_of(record(7, artist="Somebody new"))
+    new = facts_of(record(7, artist="A new artist"))
     after = found.changed([new[0]], [new])
     assert len(after) == 20
-    assert after.names.artists[int(after.artist[7])] == "Somebody new"
+    assert after.names.artists[int(after.artist[7])] == "A new artist"
 
 
 def _cut(path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_place_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
     assert opened(tmp_path / "nowhere") is None
 
 
-def test_a_shelf_is_loaded_beside_a_damaged_file(
+def test_a_catalogue_is_loaded_beside_a_damaged_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "_MIN_SAVED_SONGS", 1)
@@ -207,7 +207,9 @@ def test_two_who_write_at_once_do_not_remove_what_the_other_writes(
 
 @settings(max_examples=10)
 @given(events)
-def test_a_shelf_from_the_file_is_the_one_that_is_read_from_the_store(life: list[Event]) -> None:
+def test_a_catalogue_from_the_file_is_the_one_that_is_read_from_the_store(
+    life: list[Event],
+) -> None:
     with (
         pytest.MonkeyPatch.context() as patched,
         TemporaryDirectory() as folder,

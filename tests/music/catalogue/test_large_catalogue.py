@@ -31,35 +31,22 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "queued": {"after": [song_id(5), song_id(6)]},
     "years": {"station": Station(years=Years(first=1960, last=2000))},
 }
-RANGES: dict[str, tuple[Years, float]] = {
-    "half of them": (Years(first=1985), 0.0),
-    "a decade": (Years(first=1970, last=1979), -0.7),
-    "a year": (Years(first=1970, last=1970), 1.0),
-    "three songs": (Years(first=1901, last=1901), 0.0),
-    "one song": (Years(last=1900), 1.0),
-}
 
 
 @cache
-def large_shelf() -> Catalogue:
-    records = [record(row, year=year_of(row)) for row in range(SONGS)]
+def large_catalogue() -> Catalogue:
+    records = [record(row, year=1950 + row // 3 % 70) for row in range(SONGS)]
     return catalogue_of(records, matrix(features(SONGS, 12)))
 
 
-def year_of(row: int) -> int | None:
-    """Return the year of a song: of some it is not known, and two years have hardly any."""
-    rare = {12_000: 1900, 12_011: 1901, 12_101: 1901, 12_201: 1901}
-    return rare.get(row, None if row % 11 == 0 else 1950 + row // 3 % 70)
-
-
 def listener() -> tuple[RadioListener, Log]:
-    """Return somebody who has heard some songs, some again, and wants no jazz."""
+    """Return a listener who has heard some songs, some again, and wants no jazz."""
     rng = np.random.default_rng(4)
     rows = rng.integers(0, SONGS, 60)
     log = rated([*rows.tolist(), *rows[:30].tolist()], apart=7 * HOUR)
     log.add("ban", scope="genre", target="Jazz")
     log.add("ban", scope="artist", target="Artist 3")
-    return model(large_shelf(), log), log
+    return model(large_catalogue(), log), log
 
 
 def refused(*_: object) -> Any:
@@ -82,7 +69,7 @@ def test_no_choice_looks_at_every_song(name: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(SongsAt, dense, property(refused))
     planned = one.playlist(4, now=log.clock + MINUTE, **REQUESTS[name])
     assert len({each.song for each in planned}) == 4
-    newcomer = model(large_shelf(), Log())
+    newcomer = model(large_catalogue(), Log())
     assert newcomer.next(now=0).how == "random"
     with pytest.raises(pytest.fail.Exception):  # the guard itself
         CandidateSet.everything(SONGS).rows()
@@ -106,21 +93,6 @@ def test_the_choice_is_that_of_looking_at_every_song(dial: float) -> None:
     assert chosen.row == int(np.argmax(np.where(unbanned() & spaced(one), found, -np.inf)))
     assert chosen.score == pytest.approx(found[chosen.row], rel=1e-9)
     assert len(one.play_times.heard_rows) > 40
-
-
-@pytest.mark.parametrize("name", sorted(RANGES))
-def test_the_choice_of_some_years_is_that_of_looking_at_every_song(name: str) -> None:
-    one, log = listener()
-    years, dial = RANGES[name]
-    now = log.clock + DAY
-    chosen = one.next(now=now, dial=dial, station=Station(years=years))
-    found = scores(one, now, dial)
-    first, last = years.first or 0, years.last or 9_999
-    known = np.array([year_of(row) or -1 for row in range(SONGS)])
-    may = unbanned() & spaced(one) & (known >= first) & (known <= last)
-    assert chosen.row == int(np.argmax(np.where(may, found, -np.inf)))
-    assert chosen.score == pytest.approx(found[chosen.row], rel=1e-9)
-    assert chosen.how == "model"
 
 
 def unbanned() -> AnyArray:

@@ -31,7 +31,7 @@ def year_of(row: int) -> int | None:
     return {0: 1900, 1: 1900, 2: 123_456, 3: -5}.get(row, None if row % 7 == 0 else 1960 + row % 50)
 
 
-SHELF = catalogue_of(
+CATALOGUE = catalogue_of(
     [record(row, year=year_of(row)) for row in range(SONGS)], matrix(features(SONGS))
 )
 
@@ -57,7 +57,7 @@ def test_what_is_left_is_what_is_known_to_be_of_these_years(
     free = CandidateSet.everything(SONGS)
     if banned is not None:
         free = CandidateSet.marked(~np.isin(np.arange(SONGS), sorted(banned)))
-    found = years.among(SHELF.columns.year, free)
+    found = years.among(CATALOGUE.columns.year, free)
     expected = within(years) if years else set(range(SONGS))
     assert set(found.rows().tolist()) == expected - (banned or set())
 
@@ -77,7 +77,7 @@ def test_only_songs_of_these_years_are_played(
     dial: float,
     heard: list[int],
 ) -> None:
-    one = model(SHELF, rated(heard), algorithm=algorithm)
+    one = model(CATALOGUE, rated(heard), algorithm=algorithm)
     asked: dict[str, Any] = {"now": NOW, "dial": dial, "station": Station(**start, years=years)}
     if years and not within(years):
         with pytest.raises(NotFoundError, match="there must be songs of the years"):
@@ -95,11 +95,11 @@ def test_the_best_of_them_is_chosen(years: Years, dial: float, heard: list[int])
     may = sorted(within(years) if years else range(SONGS))
     if not may:
         return
-    one, now = model(SHELF, log), log.clock + 30 * DAY
+    one, now = model(CATALOGUE, log), log.clock + 30 * DAY
     chosen = one.next(now=now, dial=dial, station=Station(years=years))
     free = one.filter.eligible((), years)
     last = [int(song, 16) for song in one.ledger.recent]
-    left = free.spacing.left(SHELF, CandidateSet.only(may, SONGS), last).rows()
+    left = free.spacing.left(CATALOGUE, CandidateSet.only(may, SONGS), last).rows()
     found = scores(one, now, dial)[left]
     assert chosen.score == pytest.approx(found.max(), rel=1e-9)
     assert chosen.row == left[int(np.argmax(found))]
@@ -111,7 +111,7 @@ def test_a_genre_of_some_years_begins_with_itself() -> None:
     log = rated([1, 50])
     assert year_of(50) == 1960
     assert GENRES[50 % 4] == "Jazz; Rock"
-    first, *others = model(SHELF, log).playlist(
+    first, *others = model(CATALOGUE, log).playlist(
         20, now=log.clock + MINUTE, station=Station(genre="jazz", years=years)
     )
     jazz = {row for row in within(years) if row % 4 == 2}
@@ -124,11 +124,11 @@ def test_a_genre_of_some_years_begins_with_itself() -> None:
 
 def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
     years = Years(first=1980, last=1999)
-    assert SHELF.song_features is not None
+    assert CATALOGUE.song_features is not None
     rows = np.array(sorted(within(years)))
-    away = SHELF.song_features.distances(SHELF.song_features.features[50], rows)
+    away = CATALOGUE.song_features.distances(CATALOGUE.song_features.features[50], rows)
     near = set(rows[np.argsort(away)[: len(rows) // 6]].tolist())
-    found = model(SHELF, rated([1, 2])).playlist(
+    found = model(CATALOGUE, rated([1, 2])).playlist(
         5, now=NOW, station=Station(song=song_id(50), years=years)
     )
     assert {chosen.row for chosen in found} <= near
@@ -138,7 +138,7 @@ def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
 def test_few_songs_take_turns() -> None:
     """Gaps shrink to what there is to choose from, as in a small library."""
     years = Years(last=1900)
-    one = model(SHELF, rated([10, 20, 30]))
+    one = model(CATALOGUE, rated([10, 20, 30]))
     rows = [chosen.row for chosen in one.playlist(6, now=NOW, station=Station(years=years))]
     assert set(rows) == {0, 1}
     assert all(before != after for before, after in pairwise(rows))
@@ -147,10 +147,10 @@ def test_few_songs_take_turns() -> None:
     assert len(set(rows)) == 9
 
 
-def test_years_without_songs_and_years_that_are_banned_are_told_apart() -> None:
+def test_years_without_songs_and_years_that_are_banned_are_distinguished() -> None:
     log = Log()
     log.add("ban", scope="artist", target="Artist 0")
-    one = model(SHELF, log)
+    one = model(CATALOGUE, log)
     with pytest.raises(NotFoundError, match="years that are asked for, got 1700 to 1800"):
         one.next(now=NOW, station=Station(years=Years(first=1700, last=1800)))
     with pytest.raises(NotFoundError, match="every song of 1900 and earlier is banned"):
@@ -159,7 +159,7 @@ def test_years_without_songs_and_years_that_are_banned_are_told_apart() -> None:
     for artist in range(20):
         log.add("ban", scope="artist", target=f"Artist {artist}")
     with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
-        model(SHELF, log).next(now=NOW, station=Station(years=Years(last=1900)))
+        model(CATALOGUE, log).next(now=NOW, station=Station(years=Years(last=1900)))
 
 
 def test_a_mask_is_made_when_the_years_change(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,11 +171,11 @@ def test_a_mask_is_made_when_the_years_change(monkeypatch: pytest.MonkeyPatch) -
         return among(years, column, songs)
 
     monkeypatch.setattr(Years, "among", noted)
-    one, log = model(SHELF, rated([1, 2, 3])), rated([1, 2, 3, 4])
+    one, log = model(CATALOGUE, rated([1, 2, 3])), rated([1, 2, 3, 4])
     seventies, eighties = (Station(years=Years(first=at, last=at + 9)) for at in (1970, 1980))
     one.playlist(5, now=NOW, station=seventies)
     mask = one.filter.eligible((), seventies.years).songs.mask
-    later = one.follow(model(SHELF, log).ledger)
+    later = one.follow(model(CATALOGUE, log).ledger)
     later.next(now=NOW + DAY, station=Station(genre="rock", years=seventies.years))
     assert later.filter.eligible((), seventies.years).songs.mask is mask
     later.next(now=NOW + DAY, station=eighties)
@@ -200,7 +200,7 @@ def test_what_is_no_range_is_refused() -> None:
 def test_newcomers_and_libraries_without_sound_have_years_too() -> None:
     years = Years(first=1990, last=1991)
     plain = catalogue_of([record(row, year=year_of(row)) for row in range(SONGS)])
-    for on in (SHELF, plain):
+    for on in (CATALOGUE, plain):
         found = model(on).playlist(3, now=NOW, station=Station(years=years))
         assert {chosen.row for chosen in found} <= within(years)
         assert {chosen.how for chosen in found} == {"random"}

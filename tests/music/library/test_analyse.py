@@ -238,7 +238,7 @@ def test_modules_come_back_with_a_reason_where_there_is_no_program(
     assert all("found no ffmpeg" in str(reason) for reason in found.values())
 
 
-def test_how_children_are_confined_is_told_once_there_were_any(tmp_path: Path) -> None:
+def test_how_children_are_confined_is_described_once_there_were_any(tmp_path: Path) -> None:
     (tmp_path / "a.mp3").write_bytes(b"no sound")
     path = bytes(tmp_path / "a.mp3")
     with LocalAnalyser(workers=1) as analyser:

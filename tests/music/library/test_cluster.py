@@ -192,7 +192,7 @@ def test_workers_of_another_version_are_not_blamed_on_the_files(
 # ── A cluster that does not ──────────────────────────────────────────────────────────────
 
 
-def test_a_scheduler_without_workers_or_lost_on_the_way_is_told(library: Path) -> None:
+def test_a_scheduler_without_workers_or_lost_on_the_way_is_reported(library: Path) -> None:
     with lonely_scheduler() as (process, address):
         with pytest.raises(InvalidInputError, match="must have a worker, found none"):
             ClusterAnalyser(address, timeout_seconds=0.5)
@@ -207,7 +207,7 @@ def test_a_scheduler_without_workers_or_lost_on_the_way_is_told(library: Path) -
                 list(outcomes)
 
 
-def test_an_address_where_nobody_listens_is_refused() -> None:
+def test_an_address_without_a_listener_is_refused() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"

@@ -147,7 +147,7 @@ def test_a_look_marks_nothing_as_missing(library: Library) -> None:
     assert not any(record.missing for record in library.records().values())
 
 
-def test_what_was_recorded_is_told_as_it_comes(library: Library) -> None:
+def test_what_was_recorded_is_reported_as_it_comes(library: Library) -> None:
     fill(library, 22)
     reported: list[int] = []
     with open_store(str(library.store)) as store:

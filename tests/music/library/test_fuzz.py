@@ -58,11 +58,11 @@ def _assert_harmless(folder: Path, numbers: range) -> Counter[str]:
         assert not orphans(processes, patience=0)
     assert picture_of(library) == before
     found = contents(store)
-    _assert_told_all(found, library)
+    _assert_reported_all(found, library)
     return Counter({"songs": len(found.songs)}) + Counter(map(_kind, found.problems.values()))
 
 
-def _assert_told_all(found: Contents, library: Path) -> None:
+def _assert_reported_all(found: Contents, library: Path) -> None:
     """Check that each file is a song with finite numbers or has a reason in plain words."""
     there = {bytes(path) for path in library.iterdir()}
     assert found.songs.keys() | found.problems.keys() == there

@@ -162,7 +162,7 @@ def test_no_process_is_left(scan: Scanned) -> None:
     assert not scan.left
 
 
-def test_nothing_outside_was_read_and_nobody_was_called(scan: Scanned) -> None:
+def test_nothing_outside_was_read_and_no_server_was_called(scan: Scanned) -> None:
     with scan.hostile.outside.open("rb") as file:
         secret = fingerprint(file)
     assert secret not in {song.fingerprint for song in scan.contents.songs.values()}

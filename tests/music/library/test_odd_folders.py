@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # From prctl(2) and capabilities(7): what lets root read whatever it wants.
 _DROP, _READ_ALL, _ENTER_ALL = 24, 1, 2
-NOBODY = 65_534
+OTHER_USER = 65_534
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_root_reads_what_belongs_to_others(tmp_path: Path, library: Path) -> Non
     for path, mode in ((file, 0o600), (folder, 0o700)):
         path.chmod(mode)
         if os.getuid() == 0:
-            os.chown(path, NOBODY, NOBODY)
+            os.chown(path, OTHER_USER, OTHER_USER)
     report = scanned(library, store=tmp_path / "store.db")
     assert report["added"] == 2, report["failures"]
 

@@ -131,7 +131,7 @@ def test_what_is_gone_says_so(library: Path, path: str) -> None:
     assert str(refusal.value) in PASSING
 
 
-def test_a_pipe_is_refused_and_nobody_waits_for_it(library: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(library: Path) -> None:
     os.mkfifo(library / "pipe.mp3")
     with at_once():
         with pytest.raises(UnreadableAudioError, match="a file was expected"):

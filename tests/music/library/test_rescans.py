@@ -73,7 +73,7 @@ def test_a_file_with_new_tags_keeps_its_song(folder: ScannedFolder) -> None:
     assert after.contents.songs[path].tags.title == "After"
 
 
-def test_a_replaced_file_keeps_its_song_and_is_described_anew(folder: ScannedFolder) -> None:
+def test_a_replaced_file_keeps_its_song_and_gets_new_descriptors(folder: ScannedFolder) -> None:
     path = folder.put("a.wav", song(1))
     before = folder.scan()
     folder.put("a.wav", song(2))

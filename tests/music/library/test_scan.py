@@ -175,7 +175,7 @@ def test_a_touched_file_is_itself_although_an_equal_one_is_missing(library: Libr
     assert after.missing == set(of(before, library, "a.mp3"))
 
 
-def test_equal_copies_are_told_apart_by_their_names(library: Library) -> None:
+def test_equal_copies_are_distinguished_by_their_names(library: Library) -> None:
     for name in ("x", "y", "z"):
         library.put(f"old/{name}.mp3", 1)
     before = library.scan()

@@ -43,7 +43,7 @@ class Changes(RuleBasedStateMachine):
         self._place = TemporaryDirectory()
         self.folder = Path(self._place.name).resolve()
         self.library = Library(self.folder)
-        self._fresh = count(100)  # songs that nobody has heard before
+        self._fresh = count(100)  # songs that are new
         self._small_portions = pytest.MonkeyPatch()
         # So that what can be recorded too early is recorded too early.
         self._small_portions.setattr(scanning, "_MAX_BATCH", 1)

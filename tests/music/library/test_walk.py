@@ -54,7 +54,7 @@ def refused(*folders: Path) -> dict[bytes, str]:
 
 
 @pytest.mark.parametrize("ending", sorted(ending.decode() for ending in MUSIC))
-def test_music_is_told_by_its_ending_in_either_case(library: Path, ending: str) -> None:
+def test_music_is_recognised_by_its_ending_in_either_case(library: Path, ending: str) -> None:
     songs = [put(library / f"b{ending}"), put(library / f"a{ending.upper()}")]
     assert found(library) == sorted(songs)
 

@@ -94,7 +94,7 @@ def test_the_largest_file_is_limited_by_the_system_too(tmp_path: Path, *, filter
 
 
 def test_a_child_sees_little_of_its_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BANDSTAND_STORE", "postgresql://somebody:secret@host/base")
+    monkeypatch.setenv("BANDSTAND_STORE", "postgresql://user:secret@host/base")
     monkeypatch.setenv("PYTHONSTARTUP", "/tmp/x.py")  # noqa: S108
     seen = value(outcome("look_around", {}))
     assert set(seen["variables"]) <= {

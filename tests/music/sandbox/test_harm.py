@@ -36,7 +36,7 @@ WITH_PROGRAMS = Limits(may_start_programs=True, wall_seconds=2)
 
 
 @pytest.mark.parametrize("how", ["python", "system"])
-def test_a_task_that_wants_too_much_memory_is_told_so(how: str) -> None:
+def test_a_task_that_wants_too_much_memory_gets_that_reason(how: str) -> None:
     greedy = {"how": how, "bytes": FOUR_GIGABYTES}
     with pool("allocate", limits=SMALL) as made:
         too_much, enough = outcomes(made, [greedy, {"how": how, "bytes": 1000}])
@@ -57,7 +57,7 @@ def test_native_code_that_gives_up_says_why(complaint: str, kind: str) -> None:
     assert failure(outcome("misbehave", request))[0] == kind
 
 
-def test_processor_time_is_counted_for_each_request_anew() -> None:
+def test_processor_time_is_counted_for_each_request() -> None:
     # Together they use more than one of them may, in the same child.
     with pool("compute", limits=Limits(cpu_seconds=1)) as made:
         results = outcomes(made, [{"seconds": 0.7}] * 3)
@@ -86,7 +86,7 @@ def test_a_task_that_waits_for_ever_is_stopped() -> None:
     assert value(short) == {"seconds": 0}
 
 
-def test_a_child_stops_itself_while_nobody_looks_at_the_results() -> None:
+def test_a_child_stops_itself_while_the_caller_ignores_the_results() -> None:
     with pool("sleep", workers=2, limits=Limits(wall_seconds=2)) as made:
         run = made.run([(0, {"seconds": 0}), (1, {"seconds": 600})])
         next(run)
@@ -195,7 +195,7 @@ def test_whatever_arrives_instead_of_a_reply_is_a_failure(
 
 def test_a_second_reply_is_not_taken_for_that_to_the_next_request() -> None:
     # Each child replies twice to its first request. What comes second is seen before the next
-    # request and the child replaced, or after it and refused; but it is nobody's answer.
+    # request and the child replaced, or after it and refused; but it answers no request.
     forged = '{"number":1,"value":{"forged":true}}'
     with pool("write_raw") as made:
         results = outcomes(made, [{"text": forged, "n": number} for number in range(6)])
@@ -300,7 +300,7 @@ def test_a_child_that_was_not_waited_for_would_be_seen() -> None:
             children.append(os.posix_spawn("/bin/true", ["true"], {}))
             assert eventually(lambda: children[0] in zombies())
 
-    with pytest.raises(AssertionError, match="nobody waited"):
+    with pytest.raises(AssertionError, match="were not waited for"):
         neglect()
     os.waitpid(children[0], 0)
 

@@ -147,7 +147,7 @@ def test_threads_start_and_processes_do_not(machine: Machine) -> None:
 
 
 @given(machines, st.sampled_from([*NEW_NAMESPACES, 0x8000]), words, freedoms)
-def test_nobody_starts_outside_of_the_family(
+def test_no_process_starts_outside_of_the_group(
     machine: Machine, flag: int, others: int, free: Freedoms
 ) -> None:
     assert judged(machine, "clone", flag | others, **free) == REFUSE
@@ -212,7 +212,7 @@ def test_a_refused_call_says_that_it_is_not_permitted() -> None:
     assert UNKNOWN & 0xFFFF == errno.ENOSYS
 
 
-def test_a_machine_without_a_filter_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_filter_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "pdp11")
     assert this_machine() is None
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
