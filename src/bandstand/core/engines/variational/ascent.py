@@ -198,19 +198,22 @@ class Ascent:
 
     def bound(self, state: State) -> float:
         """Return the lower bound (22) at `state`."""
-        precision, log_precision = state.noise_precision, psi(state.shape) - math.log(state.rate)
-        noise, observations = self.model.noise, self.observations
-        total = noise.shape * math.log(noise.rate) - gammaln(noise.shape)
-        total += (noise.shape - 1) * log_precision - noise.rate * precision
+        shape, rate, noise = state.shape, state.rate, self.model.noise
+        precision, log_precision = state.noise_precision, float(psi(shape)) - math.log(rate)
+        constant = noise.shape * math.log(noise.rate) - float(gammaln(noise.shape))
+        prior = constant + (noise.shape - 1) * log_precision - noise.rate * precision
+        factors = 0.0
         for block, prior_root in zip(state.blocks, self.prior_roots, strict=True):
             # ±½d ln 2π of p and q cancel.
-            total += len(block.mean) * (1 + log_precision) / 2 - precision * block.penalty / 2
-            total += log_determinant(prior_root) / 2 - log_determinant(block.precision_root) / 2
-        squares = misfit(observations.ratings, [block.rows for block in state.blocks])
-        total += len(observations) * (log_precision - _LOG_TWO_PI) / 2 - precision * squares / 2
-        total += observations.log_weight / 2
-        entropy = gammaln(state.shape) + (1 - state.shape) * psi(state.shape)
-        return float(total + state.shape - math.log(state.rate) + entropy)
+            fit = len(block.mean) * (1 + log_precision) - precision * block.penalty
+            factors += 0.5 * (
+                fit + log_determinant(prior_root) - log_determinant(block.precision_root)
+            )
+        squares = misfit(self.observations.ratings, [block.rows for block in state.blocks])
+        fit = len(self.observations) * (log_precision - _LOG_TWO_PI) - precision * squares
+        ratings = 0.5 * (fit + self.observations.log_weight)
+        entropy = shape - math.log(rate) + float(gammaln(shape)) + (1 - shape) * float(psi(shape))
+        return prior + factors + ratings + entropy
 
     def _update(
         self, index: int, blocks: Sequence[Block], noise_precision: float
