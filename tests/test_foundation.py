@@ -247,3 +247,20 @@ def test_absent_reference_data_is_skipped_by_people_and_fails_in_ci(suite: Path)
     nowhere = str(suite / "nowhere")
     assert outcomes(suite, BANDSTAND_SHARED_DATA=nowhere).startswith("1 passed, 1 skipped")
     assert "1 error" in outcomes(suite, BANDSTAND_SHARED_DATA=nowhere, CI="true")
+
+
+def test_every_file_that_the_documents_name_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    named = re.compile(
+        r"`((?:src|tests|benchmarks)/[\w/.-]+|(?:core|music|store|radio|web)/[\w/]+\.py)`"
+    )
+    homes = (ROOT, ROOT / "src" / "bandstand")
+    absent = {
+        name
+        for page in pages
+        for name in named.findall(page.read_text(encoding="utf-8"))
+        if not any((home / name).exists() for home in homes)
+    }
+    # Examples of files to come.
+    examples = ("two_sigma.py", "STUDY.py", "STUDY.toml")
+    assert {name for name in absent if not name.endswith(examples)} == set()

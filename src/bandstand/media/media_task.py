@@ -1,4 +1,4 @@
-"""Tasks of limited children for players: the codec of a file, its cover, its sound as Opus.
+"""Tasks in a sandboxed process: the codec of a file, its cover (inside, then beside), Opus.
 
 All take and give what JSON can carry; `path` and `root` are as `library.analyse` sends them.
 """

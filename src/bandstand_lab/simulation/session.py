@@ -62,7 +62,7 @@ EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=
 # ── Randomness: one stream for every use, and no stream for two ──────────────────────────
 # A stream is named by the experiment's seed, what it is for, and the numbers of the run and the
 # step. The radio's own choices are drawn from `default_rng([seed, step, purpose])` (see
-# `algorithms.randomness`), and short lists of numbers can name the same stream there: [7, 1, 0] is
+# `core.listener_model`), and short lists of numbers can name the same stream there: [7, 1, 0] is
 # [7, 1]. Spawn keys are mixed in after a full block of entropy, so that what is named here
 # meets neither those streams nor another of its own.
 

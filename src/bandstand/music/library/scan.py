@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 # ── Songs in files that have moved ──────────────────────────────────────────────────────
 
 
-def former_place(
+def moved_from(
     connection: Connection, root: bytes, file: FoundFile, *, taken: Container[bytes]
 ) -> FileRecord | None:
-    """Return where the song was that a file holds, if it is not there any more; None if it is.
+    """Return the record of the vanished file whose content this file has: the same song, moved.
 
     `taken` are places whose songs have been recognised in other files already. Of several songs
     with equal content it is the one whose file had the same name, or else the first by path, so
@@ -177,7 +177,7 @@ class _Session:
                         are_some_left = True
                     else:
                         yield from self._ask_if_needed(folder, file, record)
-                elif (former := self._former_place(folder, file)) is not None:
+                elif (former := self._moved_from(folder, file)) is not None:
                     self._note_move(former, file)
                     are_some_left |= _is_outdated(former)
                     if record is not None:  # the song that was here has another place now
@@ -219,9 +219,9 @@ class _Session:
         with self._store.reading() as connection:
             return files.in_folder(connection, folder.path)
 
-    def _former_place(self, folder: Folder, file: FoundFile) -> FileRecord | None:
+    def _moved_from(self, folder: Folder, file: FoundFile) -> FileRecord | None:
         with self._store.reading() as connection:
-            return former_place(connection, folder.root, file, taken=self._moves)
+            return moved_from(connection, folder.root, file, taken=self._moves)
 
     def _ask(self, folder: Folder, file: FoundFile) -> Asked:
         self._asked[file.path] = file

@@ -1,1 +1,1 @@
-"""A listener's log as evidence: the ledger, its snapshots, and rebuilding all of them."""
+"""The events of one listener as evidence: weights of plays, the ledger and its snapshots."""

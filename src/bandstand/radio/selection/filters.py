@@ -150,12 +150,12 @@ class Spacing:
         Those in `once` are kept away whatever the gap, as long as there are others; then only
         the gaps hold. All of `some` come back where spacing would leave none.
         """
-        for left in self._degrees(catalogue, some, last, once):
+        for left in self._relaxations(catalogue, some, last, once):
             if is_any(left):
                 return left
         return some
 
-    def _degrees(
+    def _relaxations(
         self, catalogue: Catalogue, some: CandidateSet, last: Sequence[int], once: Sequence[int]
     ) -> Iterator[CandidateSet]:
         """Yield the songs left by all gaps, then by fewer and fewer."""

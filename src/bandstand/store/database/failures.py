@@ -1,4 +1,4 @@
-"""Errors of a database as one plain sentence."""
+"""Errors of a database by what they mean: disk full, locked, damaged, read-only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Saves what a scan found in a file: its analysis, its problem, or its move.
+"""Writes what a scan has decided about a file: its analysis, its problem, or its move.
 
-A path that is known keeps its song, whatever the file holds now. A new path gets a song whose id
+`music/library/scan.py` decides whether a file has moved. Otherwise a known path keeps its song. A new path gets a song whose id
 follows from the path and the content alone, so that a scan that was interrupted and resumed gives
 the same ids as one that was not, in whatever order the files were read.
 """

@@ -1,1 +1,1 @@
-"""Middleware, guards and the context that every request can reach."""
+"""Middleware, the guards of routes, and the context that every request can reach."""

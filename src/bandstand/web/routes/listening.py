@@ -146,7 +146,7 @@ class AnyEvent(RootModel[Rating | Skip | Listen | Ban | Snooze | Retract]):
     status_code=201,
     responses={200: {"description": "It was there already; or private mode, and not stored."}},
 )
-async def tell(
+async def append_event(
     context: ContextDep, me: Me, body: Annotated[AnyEvent, JsonBody(AnyEvent)]
 ) -> Response:
     """Put an event into the log; it is on the disk before the answer.

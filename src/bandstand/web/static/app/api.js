@@ -64,7 +64,7 @@ async function send(method, where, body, signal) {
 }
 
 // Whether trying again may help.
-export function isPassing(problem) {
+export function isTemporary(problem) {
   return (
     problem instanceof Unreachable ||
     (problem instanceof Refused && (problem.status >= 500 || [408, 429].includes(problem.status)))

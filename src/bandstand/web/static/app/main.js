@@ -4,7 +4,7 @@ import * as bar from "../player/bar.js";
 import { connection } from "../player/connection.js";
 import * as player from "../player/page.js";
 import { radio } from "../player/radio.js";
-import { call, isPassing, pause } from "./api.js";
+import { call, isTemporary, pause } from "./api.js";
 import { fill } from "./dom.js";
 import { isGone } from "./network.js";
 import { clearNotices, notice, problem } from "./notices.js";
@@ -95,7 +95,7 @@ async function enter() {
   } catch (error) {
     if (error.code === "login_required") return showDoor();
     fill(main, failed(error, enter));
-    if (!isPassing(error)) return;
+    if (!isTemporary(error)) return;
     await pause(TRY_AGAIN);
     if (person === null) enter();
   }

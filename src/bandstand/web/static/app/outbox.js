@@ -5,7 +5,7 @@
 // tab; and since the log takes a key once, it counts once however many tabs send it. A wish to take
 // it back lies in the same entry: it is not forgotten either.
 
-import { call, isPassing } from "./api.js";
+import { call, isTemporary } from "./api.js";
 import { isGone, worthTrying } from "./network.js";
 import * as storage from "./storage.js";
 
@@ -140,7 +140,7 @@ function bodyOf(entry) {
 
 function failed(entry, problem) {
   if (entry !== waiting[0]) return true; // another account is here now
-  if (isPassing(problem) || problem.status === 401) return false;
+  if (isTemporary(problem) || problem.status === 401) return false;
   if (problem.code === "another_account") {
     closeOutbox(); // it waits for its owner
     watchers.onStranger();

@@ -9,7 +9,7 @@ import { clock, stars } from "../app/words.js";
 import { coverOf } from "../player/cover.js";
 import { radio } from "../player/radio.js";
 import { starButtons } from "../player/stars.js";
-import { albumWay, artistWay } from "../player/ways.js";
+import { albumWay, artistWay } from "../player/song_links.js";
 import { expectedInWords, freshInWords, freshness, scale } from "./expected.js";
 import { rulesOf } from "./song_rules.js";
 import { historyNote } from "./history_note.js";

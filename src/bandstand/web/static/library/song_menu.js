@@ -2,7 +2,7 @@
 
 import { way } from "../app/router.js";
 import { MONTH_DAYS, radio } from "../player/radio.js";
-import { artistWay } from "../player/ways.js";
+import { artistWay } from "../player/song_links.js";
 import { addToPlaylist } from "./add_to_playlist.js";
 
 // The entries of a song's menu; a song whose file is gone cannot be played.

@@ -14,7 +14,7 @@ import { radio } from "./radio.js";
 import { sentence } from "./reasons.js";
 import { light, starButtons } from "./stars.js";
 import { seekBar, transport, volume } from "./transport.js";
-import { albumWay, artistWay } from "./ways.js";
+import { albumWay, artistWay } from "./song_links.js";
 import { showWhy } from "./why.js";
 import { askForYears, yearsName } from "./years.js";
 

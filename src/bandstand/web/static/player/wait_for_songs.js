@@ -1,6 +1,6 @@
 // Waiting until there is a song to play: a new library is still being read.
 
-import { Refused, call, isPassing, pause } from "../app/api.js";
+import { Refused, call, isTemporary, pause } from "../app/api.js";
 import { connection } from "./connection.js";
 
 const AGAIN = 2_000; // milliseconds
@@ -20,7 +20,7 @@ async function ask() {
   try {
     return await call("GET", "/api/library");
   } catch (problem) {
-    if (!isPassing(problem)) throw problem;
+    if (!isTemporary(problem)) throw problem;
     if (!(problem instanceof Refused)) connection.lose();
     await connection.back();
     return null;

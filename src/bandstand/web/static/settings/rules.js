@@ -1,4 +1,4 @@
-// What is kept away, and how to let it come again.
+// Bans and snoozes, and ending them.
 
 import { call } from "../app/api.js";
 import { fill, h, icon } from "../app/dom.js";

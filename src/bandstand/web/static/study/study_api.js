@@ -4,7 +4,7 @@
 // rating for a song, it counts once however often it is sent. So do the seconds that were heard of
 // a song: a reload does not have it heard again.
 
-import { call, isPassing } from "../app/api.js";
+import { call, isTemporary } from "../app/api.js";
 import { worthTrying } from "../app/network.js";
 import * as storage from "../app/storage.js";
 import { connection } from "../player/connection.js";
@@ -46,7 +46,7 @@ export async function rate(account, rating, { onDelay }) {
     try {
       return await deliver(account, rating);
     } catch (problem) {
-      if (!isPassing(problem)) throw problem;
+      if (!isTemporary(problem)) throw problem;
       if (problem.status === undefined) connection.lose();
       onDelay();
       await worthTrying(Math.max(delay, 1_000 * (problem.retryAfter ?? 0)));
@@ -85,7 +85,7 @@ function settle(account, { arm, number }) {
 }
 
 // Who is logged out comes back; for everything else that is refused, waiting is of no use.
-const isKept = (problem) => isPassing(problem) || problem.status === 401;
+const isKept = (problem) => isTemporary(problem) || problem.status === 401;
 
 // ── What was heard ──────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""Lengths of vectors in units in which any song's √(x'Fx) bounds their product with it.
+"""Cells of the posterior mixture, and the norm of F⁻¹ that bounds them for every song.
 
 F is the covariance Λ⁻¹ of one node of a belief, so that for every vector d
 

@@ -1,4 +1,4 @@
-// Where the songs that belong together with one are.
+// Links to a song's artist and album.
 
 import { way } from "../app/router.js";
 
