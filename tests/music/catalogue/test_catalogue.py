@@ -263,7 +263,7 @@ def _same(codes: AnyArray) -> list[list[bool]]:
     return equal
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.lists(events, min_size=1, max_size=3))
 def test_a_catalogue_that_follows_is_the_one_that_is_loaded_from_scratch(
     life: list[list[Event]],
