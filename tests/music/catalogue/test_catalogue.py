@@ -300,6 +300,7 @@ def test_a_follower_that_sees_no_change_is_noticed(
     assert state(load_catalogue(music, before)) != state(load_catalogue(music))
     monkeypatch.undo()
     assert state(load_catalogue(music, before)) == state(load_catalogue(music))
+    assert before.rows_of("artist", "X").tolist() == []  # a name that came later
 
 
 def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyPatch) -> None:
