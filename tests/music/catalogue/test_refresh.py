@@ -373,7 +373,7 @@ def built_again(store: Store) -> FeatureMatrix:
     return made(store)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.lists(events, min_size=1, max_size=3))
 def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[Event]]) -> None:
     with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:

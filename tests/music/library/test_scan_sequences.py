@@ -180,7 +180,7 @@ def _fingerprint(path: bytes) -> str:
 
 
 def test_after_any_changes_the_store_is_right_and_identity_follows_content() -> None:
-    run_state_machine_as_test(Changes, settings=settings(max_examples=16, stateful_step_count=15))
+    run_state_machine_as_test(Changes, settings=settings(max_examples=10, stateful_step_count=15))
 
 
 @pytest.mark.long

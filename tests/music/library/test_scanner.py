@@ -146,6 +146,16 @@ def test_songs_are_ready_to_be_played_after_the_first_look_and_all_at_the_end(
     assert "a process of its own" in (progress.isolation or "")
 
 
+def test_the_catalogue_is_refreshed_while_songs_come_in(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CatalogueRefresher, "is_time", lambda *_: True)
+    ready: list[int] = []
+    with scanning(store, music, on_refresh=lambda: ready.append(count(store))) as made:
+        rested(made)
+    assert ready == [4, 6, 6]  # after the first songs, after the look, at the end
+
+
 def test_what_a_first_look_has_found_is_the_same_as_what_a_scan_finds(
     store: Store, music: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,6 +293,20 @@ def test_a_store_that_another_program_holds_is_reported(
             patch.undo()
             made.request()
             assert rested(made).problem is None
+
+
+def test_trouble_while_it_stops_is_no_problem(
+    store: Store, music: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> None:
+        until(made._stopping.is_set)
+        msg = "the store is closed"
+        raise StoreLockedError(msg)
+
+    monkeypatch.setattr(scanner_module, "scan", closed)
+    with scanning(store, music) as made:
+        until(lambda: made.progress.state == "scanning")
+    assert made.progress.problem is None
 
 
 def test_a_mistake_of_ours_does_not_end_the_thread(store: Store, music: Path) -> None:
