@@ -61,28 +61,23 @@ _MONTHS: Final = (
 _WRITTEN: Final = re.compile(r"(\d{1,2}) (\w{3})\w* (\d{4}),? (\d{2}):(\d{2})(?::(\d{2}))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeRange:
+class TimeRange(NamedTuple):
     """The range of possible times; outside it a clock was wrong."""
 
     first: float
     last: float
 
-    def doubt(self, time: float) -> str:
-        """Return why a time is impossible."""
+    @classmethod
+    def until(cls, now: float, *, is_service: bool) -> TimeRange:
+        """Return the range of plays that a service recorded, or of all recorded music."""
+        return cls(_FIRST_SERVICE if is_service else _FIRST_RECORDING, now + _TOLERANCE)
+
+    def doubt(self, time: float) -> str | None:
+        """Return why a time is impossible; None where it is possible."""
         if time > self.last:
             return "in the future"
-        return f"before {datetime.fromtimestamp(self.first, tz=UTC).year}, when nothing recorded it"
-
-
-def service_times(now: float) -> TimeRange:
-    """Return the range in which music services have recorded plays."""
-    return TimeRange(first=_FIRST_SERVICE, last=now + _TOLERANCE)
-
-
-def recording_times(now: float) -> TimeRange:
-    """Return the range in which there was recorded music to play."""
-    return TimeRange(first=_FIRST_RECORDING, last=now + _TOLERANCE)
+        year = datetime.fromtimestamp(self.first, tz=UTC).year
+        return f"before {year}, when nothing recorded it" if time < self.first else None
 
 
 def seconds_of_text(text: str) -> float:
@@ -268,25 +263,26 @@ def columns_of_header(header: list[str]) -> TableColumns:
 
 def columns_without_header(fields: list[str], delimiter: str) -> TableColumns | None:
     """Return the columns of a table that begins with this row; None if it is a header."""
-    width = len(fields)
-    if delimiter == "\t" and width >= 6 and _is_moment(fields[1]) and not fields[1].isdecimal():
+    width, is_tsv = len(fields), delimiter == "\t"
+    if is_tsv and width >= 6 and _is_moment(fields[1]) and not fields[1].isdecimal():
         # userid, timestamp, artist's id, artist, song's id, song
-        columns = TableColumns(
-            kind=f"{_LASTFM} 1K", width=6, item=5, time=1, artist=3, listener=0, has_header=False
-        )
-    elif delimiter == "\t" and width >= 3 and _is_moment(fields[0]):
+        found: dict[str, Any] = {
+            "kind": "1K",
+            "width": 6,
+            "item": 5,
+            "time": 1,
+            "artist": 3,
+            "listener": 0,
+        }
+    elif is_tsv and width >= 3 and _is_moment(fields[0]):
         # moment, song, artist, album, ids
-        columns = TableColumns(
-            kind=f"{_LASTFM} TSV", width=width, item=1, time=0, artist=2, has_header=False
-        )
-    elif delimiter != "\t" and width == 4 and _is_moment(fields[3]):
+        found = {"kind": "TSV", "width": width, "item": 1, "time": 0, "artist": 2}
+    elif not is_tsv and width == 4 and _is_moment(fields[3]):
         # artist, album, song, moment
-        columns = TableColumns(
-            kind=f"{_LASTFM} CSV", width=4, item=2, time=3, artist=0, has_header=False
-        )
+        found = {"kind": "CSV", "width": 4, "item": 2, "time": 3, "artist": 0}
     else:
         return None
-    return columns
+    return TableColumns(**{**found, "kind": f"{_LASTFM} {found['kind']}"}, has_header=False)
 
 
 def _is_moment(text: str) -> bool:
@@ -339,7 +335,7 @@ def read_table(document: Document, collector: Collector, *, now: float) -> bool:
         return False
     columns, found = begun
     plays = collector.source(document.name, whose=columns.whose, is_dated=columns.is_dated)
-    possible = service_times(now) if columns.is_service else recording_times(now)
+    possible = TimeRange.until(now, is_service=columns.is_service)
     table = _Table(document.name, columns, possible, plays)
     for row in found:
         _take_row(table, row)
@@ -388,8 +384,8 @@ def _take_row(table: _Table, row: Row) -> None:
         plays.leave_out(NO_TIME, f"line {row.line}")
         return
     time = _row_time(table, row.line, time_text)
-    if columns.is_dated and not table.possible.first <= time <= table.possible.last:
-        plays.leave_out(table.possible.doubt(time), f"line {row.line}")
+    if columns.is_dated and (doubt := table.possible.doubt(time)):
+        plays.leave_out(doubt, f"line {row.line}")
         return
     plays.add(
         plays.listener(None if columns.listener is None else fields[columns.listener]),
@@ -649,11 +645,10 @@ def _take_spotify(
 
 
 def _is_possible(plays: SourcePlays, entry: JsonEntry, time: float, possible: TimeRange) -> bool:
-    """Return whether a time is possible; an entry with an impossible one is left out."""
-    if possible.first <= time <= possible.last:
-        return True
-    plays.leave_out(possible.doubt(time), entry.where)
-    return False
+    doubt = possible.doubt(time)
+    if doubt:
+        plays.leave_out(doubt, entry.where)
+    return not doubt
 
 
 def _was_skipped(entry: JsonEntry) -> float:
@@ -742,7 +737,7 @@ def read_entries(document: Document, collector: Collector, *, now: float) -> boo
     if kind is None:
         expected = "expected an entry of an export of Spotify or ListenBrainz"
         raise refusal(first.file, first.where, f"{expected}, got one with {_keys(first)}")
-    possible = service_times(now)
+    possible = TimeRange.until(now, is_service=True)
     for entry in chain([first], found):
         if not kind.keys <= entry.value.keys():
             expected = f"expected an entry of {kind.name}, as the first is"
