@@ -7,7 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
+from fastapi.routing import APIRoute
+
 from bandstand.study.protocol import Code
+from bandstand.web.app import find_routers
 from bandstand.web.http.problems import _HTTP_CODES, _KINDS
 from tests.conftest import ROOT
 from tests.fixtures.web.studies import begin_study
@@ -15,7 +18,7 @@ from tests.fixtures.web.walking import operations
 from tests.fixtures.web.worlds import PASSWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.fixtures.web.worlds import World
 
@@ -63,6 +66,19 @@ def test_every_route_is_documented_and_nothing_else() -> None:
 def test_a_route_without_a_word_is_found_out() -> None:
     """The twin: without one of the headings the check fails."""
     assert undocumented(TEXT.replace("### GET /api/next", "")) == ["GET /api/next"]
+
+
+def class_names(texts: Iterable[str]) -> list[str]:
+    """Return the texts that begin with the name of a class, as after a careless renaming."""
+    return [text for text in texts if re.match(r"[A-Z][a-z]+[A-Z]", text)]
+
+
+def test_every_route_is_described_in_words() -> None:
+    routes = [route for router in find_routers() for route in router.routes]
+    texts = [route.description for route in routes if isinstance(route, APIRoute)]
+    assert len(texts) > 40
+    assert class_names(texts) == []
+    assert class_names([*texts, "TagName the songs to play next."]) != []
 
 
 def test_every_block_is_an_example() -> None:

@@ -1,6 +1,6 @@
 """Formats of listening histories: tables (CSV, Last.fm) and JSON (Spotify, ListenBrainz).
 
-PlayColumns of tables are found by the header. Tables without a header are known by their shape: the
+Columns of tables are found by the header. Tables without a header are known by their shape: the
 Last.fm 1K data set, and what exporters of Last.fm's scrobbles write. A JSON format is known by the
 keys of its entries, and a file has entries of one format, as a list or one after the other.
 Podcasts and audiobooks are counted and left out.

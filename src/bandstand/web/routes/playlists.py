@@ -227,7 +227,7 @@ async def playlist(
     year_to: Year | None = None,
     paths: Paths = "false",
 ) -> Response:
-    """TagName the songs to play next, each as if those before it had been heard.
+    """Name the songs to play next, each as if those before it had been heard.
 
     As JSON with the reasons, or as a file for another player. The addresses in such a file need
     this browser's login; `paths=true`, for administrators, names the files instead, for a player

@@ -126,17 +126,19 @@ def assert_above(upper: AnyArray, quantiles: Vector) -> None:
     assert (upper >= quantiles - 1e-9 * np.abs(quantiles)).all()
 
 
-def listed(listener: Listener, level: float) -> tuple[Any, CandidateList] | None:
+def listed(
+    listener: Listener, level: float, noise: float = NOISE
+) -> tuple[Any, CandidateList] | None:
     cells = listener.cells()
     groups = Groups.of(cells, listener.features(), 1 - level)
     if groups is None:
         return None
-    screen = Screen.of(groups.knots, groups.reaches, cells.metric.form, Push.room(NOISE))
+    screen = Screen.of(groups.knots, groups.reaches, cells.metric.form, Push.room(noise))
     assert screen is not None
     cache = SearchCache(SongTable.of(listener.songs.features), listed_from=SONGS, list_size=LISTED)
     table = cache.table
     bounds, allowed = screen.bounds(table), CandidateSet.everything(SONGS)
-    push = Push.of(cells.metric, listener.features(), NOISE)
+    push = Push.of(cells.metric, listener.features(), noise)
     best = float(listener.quantiles(listener.never, level).max())
     made = CandidateList.of(cells, groups, screen, push, allowed, None, bounds, best, cache)
     return (screen, bounds, screen.bounds(table, closer=True)), made
@@ -166,10 +168,13 @@ def check_list(listener: Listener, level: float, answers: int, later_level: floa
     later = listener.after(answers, 1)
     if found is None or not found[1].metric.suits(later.belief):
         return
-    candidates = found[1]
-    drift = candidates.drift(later.cells(candidates.metric), 1 - later_level)
+    assert_list_holds(found[1], later, later_level)
+
+
+def assert_list_holds(candidates: CandidateList, later: Listener, level: float) -> None:
+    drift = candidates.drift(later.cells(candidates.metric), 1 - level)
     if drift.beyond < np.inf:
-        quantiles = later.quantiles(later.never, later_level)
+        quantiles = later.quantiles(later.never, level)
         assert_above(candidates.upper(drift), quantiles[candidates.rows])
         outside = np.delete(quantiles, candidates.rows)
         assert (outside <= candidates.outside(drift) + 1e-9 * np.abs(outside)).all()
@@ -216,6 +221,56 @@ def test_a_push_beyond_its_room_would_be_noticed(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(CandidateList, "drift", as_if_pushed)
     with pytest.raises(AssertionError):
         check_single_answers()
+
+
+def check_pushed_lists() -> None:
+    """Compare lists with beliefs that the next rating, of the best song, has pushed far."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(SONGS, 6))
+        # Of equal length: a short song outside would make the certificate loose.
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        songs = Songs.of(features=features, elapsed=LONGEST)
+        heard = songs.take(rng.integers(SONGS, size=8)).features
+        ratings = heard @ rng.normal(size=6) + 0.3 * rng.normal(size=8)
+        engine = Exact(prior=paper_prior(6))
+        belief = engine.fit(History.of(features=heard, elapsed=LONGEST, ratings=ratings))
+        node = int(np.argmax(belief.weights))
+        before = Listener(engine=engine, belief=belief, songs=songs, typical=0, node=node)
+        hoped = before.quantiles(songs, 0.9)
+        best = int(np.argmax(hoped))
+        found = listed(replace(before, typical=best), 0.9, noise=3.0)
+        assert found is not None
+        answer = float(hoped[best]) - 5
+        history = belief.history.append(features=features[best], elapsed=LONGEST, rating=answer)
+        after = replace(before, belief=engine.update(belief, history))
+        assert_list_holds(found[1], after, 0.9)
+
+
+def test_lists_hold_after_a_rating_that_pushes_them_far() -> None:
+    check_pushed_lists()
+
+
+def test_margins_without_room_for_the_push_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = candidate_list._margins
+
+    def without_room(bounds: Any, along: Any, screen: Screen, push: Push, reference: float) -> Any:
+        return honest(bounds, along, screen, push._replace(low=0.0, high=0.0), reference)
+
+    monkeypatch.setattr(candidate_list, "_margins", without_room)
+    with pytest.raises(AssertionError):
+        check_pushed_lists()
+
+
+def test_listed_songs_that_are_not_pushed_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = CandidateList.upper
+    monkeypatch.setattr(
+        CandidateList, "upper", lambda self, drift: honest(self, Drift(drift.beyond, 0.0, 0.0))
+    )
+    with pytest.raises(AssertionError):
+        check_pushed_lists()
 
 
 def test_lengths_of_another_metric_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from tests.fixtures.search_walks import Walk, check
 from tests.fixtures.simulated_listeners import MONTH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bandstand.types import Indices
 
 WALKS = 10  # each of them makes up to 22 choices
@@ -138,6 +141,86 @@ def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatc
         check_walks(40)
 
 
+# -- lists that say nothing --------------------------------------------------------------------
+
+
+def check_a_second_question(spoil: Callable[[CandidateList], CandidateList]) -> list[float]:
+    """Ask for a level that the list was not made for; return how far the lists drift by it."""
+    drifts = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(400, 3))
+        rated = rng.integers(400, size=4)
+        history = History.of(
+            features=features[rated], elapsed=[MONTH, MONTH, 30.0, 5.0], ratings=rng.normal(size=4)
+        )
+        engine, songs = Exact(prior=paper_prior(3)), Songs.of(features=features, elapsed=MONTH)
+        belief, memory, everything = (
+            engine.fit(history),
+            small_cache(features),
+            CandidateSet.everything(400),
+        )
+        engine.predict(belief, songs, memory=memory).best_by_quantile(0.3, 1, everything)
+        assert memory.candidates is not None
+        memory.candidates = spoil(memory.candidates)
+        cells = MixtureCells(belief, songs.longest, memory.candidates.metric)
+        drifts.append(memory.candidates.drift(cells, 1e-4).beyond)
+        prediction = engine.predict(belief, songs, memory=memory)
+        found = prediction.best_by_quantile(0.9999, 3, everything)
+        check(found, prediction.quantile(0.9999), 3, np.arange(400), songs)
+    return drifts
+
+
+def test_a_list_with_an_infinite_drift_says_nothing() -> None:
+    assert np.inf in check_a_second_question(lambda made: made)
+
+
+def test_an_infinite_drift_that_is_taken_for_none_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = CandidateList.outside
+
+    def careless(self: CandidateList, drift: Drift) -> float:
+        return honest(self, drift if drift.beyond < np.inf else drift._replace(beyond=0.0))
+
+    monkeypatch.setattr(CandidateList, "outside", careless)
+    with pytest.raises(AssertionError):
+        check_a_second_question(lambda made: made)
+
+
+def without_limit(made: CandidateList) -> CandidateList:
+    """Return a list of a few songs with no number for the others."""
+    some = slice(0, 5)
+    return replace(
+        made,
+        rows=made.rows[some],
+        bounds=made.bounds.at(np.arange(5)),
+        along=made.along[some],
+        limit=np.nan,
+    )
+
+
+def test_a_list_without_a_limit_says_nothing() -> None:
+    check_a_second_question(without_limit)
+
+
+def test_a_missing_limit_that_is_taken_for_an_infinite_one_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CandidateList, "outside", lambda *_: -np.inf)
+    with pytest.raises(AssertionError):
+        check_a_second_question(without_limit)
+
+
+def test_margins_that_overflow_leave_the_choice_right() -> None:
+    """Most songs have no features, so that the margins of others are beyond all numbers."""
+    rng = np.random.default_rng(1)
+    for share in (0.5, 0.8, 0.9, 0.97):
+        features = rng.uniform(-9e5, 9e5, size=(400, 3))
+        features[rng.random(400) < share] = 0.0
+        _best(features, 3, questions=3)
+
+
 # -- rounding ----------------------------------------------------------------------------------
 
 
@@ -210,7 +293,9 @@ def test_favourites_come_back_when_they_have_recovered() -> None:
 # -- edges -------------------------------------------------------------------------------------
 
 
-def _best(features: Any, count: int, *, rated: int = 5, allowed: Any = None) -> Indices:
+def _best(
+    features: Any, count: int, *, rated: int = 5, allowed: Any = None, questions: int = 1
+) -> Indices:
     features = np.asarray(features, dtype=np.float64)
     engine = Exact(prior=radio_prior(features.shape[1]))
     history = History.of(
@@ -220,9 +305,9 @@ def _best(features: Any, count: int, *, rated: int = 5, allowed: Any = None) -> 
     memory = small_cache(songs.features)
     prediction = engine.predict(engine.fit(history), songs, memory=memory)
     some = CandidateSet.everything(len(features)) if allowed is None else allowed
-    found = prediction.best_by_quantile(0.9, count, some)
-    values = prediction.quantile(0.9)
-    check(found, values, count, some.rows(), songs)
+    for _ in range(questions):
+        found = prediction.best_by_quantile(0.9, count, some)
+        check(found, prediction.quantile(0.9), count, some.rows(), songs)
     return found
 
 
@@ -279,6 +364,30 @@ def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
     assert memory.passes <= 3
     assert memory.evaluated < 20 * 10
     assert 0 < memory.nbytes < 100_000
+
+
+class Vanishing(SearchCache):
+    """A cache whose list is dropped, by another thread as it were, once it was read."""
+
+    @property  # type: ignore[override]
+    def candidates(self) -> CandidateList | None:
+        found, self._kept = self._kept, None
+        return found
+
+    @candidates.setter
+    def candidates(self, made: CandidateList | None) -> None:
+        self._kept = made
+
+
+def test_a_list_may_be_dropped_while_it_is_counted() -> None:
+    features = np.random.default_rng(0).normal(size=(300, 3))
+    engine, songs = Exact(prior=paper_prior(3)), Songs.of(features=features, elapsed=MONTH)
+    memory = Vanishing(SongTable.of(features), listed_from=50, list_size=40)
+    history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
+    prediction = engine.predict(engine.fit(history), songs, memory=memory)
+    prediction.best_by_quantile(0.9, 1, CandidateSet.everything(300))
+    assert memory.nbytes > 0
+    assert memory.nbytes == 0
 
 
 def test_small_catalogues_have_no_list() -> None:

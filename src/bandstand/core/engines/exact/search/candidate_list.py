@@ -256,7 +256,8 @@ class SearchCache:
     @property
     def nbytes(self) -> int:
         """The size of what is kept for this listener alone."""
-        return 0 if self.candidates is None else self.candidates.nbytes
+        kept = self.candidates  # read once: a thread that searches may drop it meanwhile
+        return 0 if kept is None else kept.nbytes
 
 
 def _margins(
