@@ -1,8 +1,9 @@
 """Writes what a scan has decided about a file: its analysis, its problem, or its move.
 
-`music/library/scan.py` decides whether a file has moved. Otherwise a known path keeps its song. A new path gets a song whose id
-follows from the path and the content alone, so that a scan that was interrupted and resumed gives
-the same ids as one that was not, in whatever order the files were read.
+`music/library/scan.py` decides whether a file has moved. Otherwise a known path keeps its song. A
+new path gets a song whose id follows from the path and the content alone, so that a scan that was
+interrupted and resumed gives the same ids as one that was not, in whatever order the files were
+read.
 """
 
 from __future__ import annotations
