@@ -369,7 +369,9 @@ def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
 class Vanishing(SearchCache):
     """A cache whose list is dropped, by another thread as it were, once it was read."""
 
-    @property  # type: ignore[override]
+    _kept: CandidateList | None
+
+    @property
     def candidates(self) -> CandidateList | None:
         found, self._kept = self._kept, None
         return found
