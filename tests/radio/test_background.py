@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from bandstand.radio.background import MAX_WAITING, BackgroundWorker
@@ -66,6 +68,26 @@ def test_not_everybody_waits_for_ever() -> None:
     preparing.wait()
     preparing.close()
     assert MAX_WAITING <= len(done) <= MAX_WAITING + 1
+
+
+def test_who_waits_while_it_is_closed_goes_on() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work(_: str) -> None:
+        begun.set()
+        assert go.wait(30)
+
+    preparing = BackgroundWorker(work)
+    preparing.submit("ann")
+    assert begun.wait(30)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(preparing.wait)
+        while preparing._thread._work_queue.empty() and not waiting.done():
+            time.sleep(0.001)
+        pool.submit(preparing.close)
+        problem = waiting.exception(30)
+        go.set()
+    assert problem is None
 
 
 def test_a_prepared_model_believes_and_plays_the_same() -> None:

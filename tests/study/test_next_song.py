@@ -13,7 +13,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import PAPER_ALGORITHMS
-from bandstand.study.next_song import ArmCache
+from bandstand.study.next_song import ArmCache, CachedArm
 from bandstand.study.records import from_bytes
 from bandstand.study.service import StudyService
 from tests.fixtures.study.participants import HOUR, Person, Study, add_songs, served, short_design
@@ -175,6 +175,27 @@ def test_the_cache_is_bounded(full: Store) -> None:
         assert len(cache) == 2
         cache.drop(rows[-1].account)
         assert len(cache) == 0
+
+
+class Learning(CachedArm):
+    """An arm that begins to learn, in another thread as it were, once it was read."""
+
+    _kept: Recommender | None
+
+    @property
+    def recommender(self) -> Recommender | None:
+        found, self._kept = self._kept, None
+        return found
+
+    @recommender.setter
+    def recommender(self, made: Recommender | None) -> None:
+        self._kept = made
+
+
+def test_an_arm_may_learn_while_the_cache_is_counted() -> None:
+    arm = Learning("arm", "account", recommender=Recommender(features=[[0.0], [1.0]]))
+    assert arm.nbytes > 0
+    assert arm.nbytes == 0
 
 
 def test_a_store_that_was_restored_counts(full: Store) -> None:

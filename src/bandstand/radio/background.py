@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -59,7 +59,7 @@ class BackgroundWorker:
 
     def wait(self) -> None:
         """Return when all submitted work is done."""
-        if not self._is_closed:
+        with suppress(RuntimeError, CancelledError):  # it is closed, and does no more
             self._thread.submit(int).result()
 
     def close(self) -> None:

@@ -146,7 +146,8 @@ class CachedListener:
 
     def is_rebuilt(self, listener: RadioListener) -> bool:
         """Return whether a listener has been rebuilt."""
-        return self.rebuilt is not None and self.rebuilt[0] is listener
+        rebuilt = self.rebuilt  # read once: the worker asks without the lock
+        return rebuilt is not None and rebuilt[0] is listener
 
 
 def _follow(

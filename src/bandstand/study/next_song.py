@@ -72,11 +72,12 @@ class CachedArm:
     @property
     def nbytes(self) -> int:
         """About how much memory belongs to this arm alone."""
-        if self.recommender is None:
+        known = self.recommender  # read once: the thread that holds the lock may change it
+        if known is None:
             return 0
         # The engine streams through a copy of the features in half as many bytes.
-        copied = self.recommender.model.song_features.features.nbytes // 2
-        return int(copied) + self.recommender.model.nbytes
+        copied = known.model.song_features.features.nbytes // 2
+        return int(copied) + known.model.nbytes
 
 
 class ArmCache:

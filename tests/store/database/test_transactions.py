@@ -288,6 +288,20 @@ def test_who_gave_up_is_passed_over() -> None:
     assert lock.acquire(timeout=0)
 
 
+def test_who_is_interrupted_while_waiting_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = FairLock()
+    assert lock.acquire(timeout=0)
+
+    def interrupted(_: float) -> bool:
+        raise InterruptedError
+
+    monkeypatch.setattr(lock._changed, "wait", interrupted)
+    with pytest.raises(InterruptedError):
+        lock.acquire(timeout=SECONDS)
+    lock.release()
+    assert lock.acquire(timeout=0)
+
+
 def test_many_threads_that_give_up_now_and_then_never_share_a_turn() -> None:
     lock = FairLock()
     inside: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -366,6 +367,38 @@ def test_a_slow_algorithm_that_is_taken_for_a_quick_one_is_found_out(
 ) -> None:
     gate = Blocking(monkeypatch, is_quick=True)
     assert not is_answered(world, gate, "/api/next", "/api/next", within=SHORT)
+
+
+def test_settings_that_change_while_a_question_waits_count(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two listeners choose a slow algorithm behind their own questions, and keep nobody waiting."""
+    gate, hold, context = Blocking(monkeypatch, is_quick=False), threading.Event(), world.context
+    accounts = [world.account(name, password=False) for name in ("ann", "cy")]
+    clients, ben = [world.member(one) for one in accounts], somebody(world, "ben", DEFAULT)
+
+    def wait_for_questions() -> None:
+        while any(context.queue.waiting[one.id].length < 2 for one in accounts):
+            time.sleep(0.001)
+
+    async def ask() -> bool:
+        held = [context.queue.run(one.id, hold.wait, PATIENCE) for one in accounts]
+        before = [asyncio.create_task(one) for one in held]
+        await asyncio.sleep(0)
+        theirs = [asyncio.create_task(one.asking("GET", "/api/next")) for one in clients]
+        await asyncio.to_thread(wait_for_questions)
+        for one in accounts:
+            slow = context.radio.change_settings(one.id, {"algorithm": SLOW})
+            await asyncio.wrap_future(slow)
+        hold.set()
+        await gate.is_reached_by(2)
+        his = asyncio.create_task(ben.asking("GET", "/api/next"))
+        done, _ = await asyncio.wait([his], timeout=PATIENCE)
+        gate.is_open.set()
+        await asyncio.gather(*before, his, *theirs)
+        return bool(done)
+
+    assert world.runner.run(ask())
 
 
 def test_the_radio_says_at_once_whether_a_listener_has_a_slow_algorithm(world: World) -> None:

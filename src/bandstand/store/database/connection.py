@@ -86,13 +86,16 @@ class FairLock:
 
     def acquire(self, *, timeout: float) -> bool:
         """Wait for the lock for at most `timeout` seconds; return whether it was acquired."""
-        place = object()
+        place, is_acquired = object(), False
         with self._changed:
             self._queue.append(place)
-            if self._changed.wait_for(lambda: self._queue[0] is place, timeout):
-                return True
-            self._queue.remove(place)
-            return False
+            try:
+                is_acquired = self._changed.wait_for(lambda: self._queue[0] is place, timeout)
+            finally:  # also when the wait is interrupted: a place left behind would hold the lock
+                if not is_acquired:
+                    self._queue.remove(place)
+                    self._changed.notify_all()
+        return is_acquired
 
     def release(self) -> None:
         """Hand the lock to the thread that has waited longest, if there is one."""

@@ -72,9 +72,17 @@ class Context:
     async def ask(
         self, queue: ListenerQueue, account: str, work: Callable[..., T], *args: Any, **kwargs: Any
     ) -> T:
-        """Ask the radio on behalf of a listener; slow algorithms run in the slow pool."""
-        is_quick = await self.read_pool.run(self.radio.is_quick, account)
-        return await (queue if is_quick else self.slow_queue).run(account, work, *args, **kwargs)
+        """Ask the radio on behalf of a listener; slow algorithms run in the slow pool.
+
+        Settings may change while a question waits, so the algorithm is read when its turn comes.
+        """
+
+        def answer_if_quick() -> list[T]:
+            return [work(*args, **kwargs)] if self.radio.is_quick(account) else []
+
+        for answer in await queue.run(account, answer_if_quick):
+            return answer
+        return await self.slow_queue.run(account, work, *args, **kwargs)
 
     def forget_account(self, account: str) -> None:
         """Drop all that is cached of an account that is gone."""
