@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.core.model.history import Songs, checked_table
+from bandstand.core.model.history import Songs, checked_groups, checked_table
 from bandstand.types import MONTH, Minutes, frozen, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bandstand.core.model.history import Rows
+    from bandstand.core.model.song_groups import SongGroups
     from bandstand.types import Features, Indices, Matrix, Vector
 
 # The listener's last songs that a new one is compared with.
@@ -37,7 +38,8 @@ class PlayTimes:
     heard_rows: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     heard_at: Vector = field(default_factory=lambda: np.empty(0))
     recent: tuple[int, ...] = ()
-    longest: Minutes = MONTH  # no elapsed time counts as longer; never heard counts as this
+    # No elapsed time counts as longer, and never heard counts as this; ∞ is a bound for none.
+    longest: Minutes = MONTH
 
     @classmethod
     def nothing(cls, songs: int, *, longest: Minutes = MONTH) -> PlayTimes:
@@ -83,9 +85,10 @@ class SongFeatures:
     features: Features
     squared_norms: Vector
     typical_distance: float
+    groups: SongGroups | None = None  # without any, no song has to do with another
 
     @classmethod
-    def of(cls, features: ArrayLike) -> SongFeatures:
+    def of(cls, features: ArrayLike, *, groups: SongGroups | None = None) -> SongFeatures:
         """Return a checked catalogue with one row of features per song.
 
         Features in single precision are used as they are: nothing of their size is copied.
@@ -96,6 +99,7 @@ class SongFeatures:
             features=read_only(table),
             squared_norms=frozen(norms),
             typical_distance=_typical_distance(table),
+            groups=checked_groups(groups, len(table)),
         )
 
     @classmethod
@@ -127,6 +131,7 @@ class SongsAt(Songs):
 
     def __init__(self, catalogue: SongFeatures, play_times: PlayTimes, now: Minutes) -> None:
         object.__setattr__(self, "features", catalogue.features)
+        object.__setattr__(self, "groups", catalogue.groups)
         self.__dict__.update(_catalogue=catalogue, _play_times=play_times, _now=now)
 
     _catalogue: SongFeatures
