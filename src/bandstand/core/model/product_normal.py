@@ -82,16 +82,6 @@ def quantile(level: float, means: Matrix, deviations: Matrix) -> Vector:
         return _products(means, deviations).quantile(level)
 
 
-def quantile_bounds(level: float, means: Matrix, deviations: Matrix) -> Vector:
-    """Return a value that the quantile cannot exceed, sooner: (S,).
-
-    It is Chernoff's bound of two factors, Cantelli's of more.
-    """
-    _check(level, means, deviations)
-    with np.errstate(under="ignore", over="ignore"):
-        return _products(means, deviations).quantile_bounds(level)
-
-
 def largest_quantiles(
     level: float, count: int, means: Matrix, deviations: Matrix
 ) -> tuple[Indices, Vector]:
