@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 import numpy as np
 
 from bandstand.core.engines.engine import BeliefT
-from bandstand.core.model.history import History
-from bandstand.core.play_times import PlayTimes
+from bandstand.core.model.history import History, PlayTimes
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine, EngineCache
     from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import Rows, Songs
+    from bandstand.core.model.history import Rows, SongFeatures, Songs
     from bandstand.core.model.prediction import Prediction
-    from bandstand.core.play_times import SongFeatures
     from bandstand.core.policies.policy import ScorePolicy
     from bandstand.types import Indices, Vector
 

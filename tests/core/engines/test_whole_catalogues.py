@@ -18,9 +18,8 @@ from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History, Songs
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.play_times import PlayTimes, SongFeatures
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.play_times import SongsAt
+from bandstand.core.model.history import SongsAt
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.music.catalogue.years import Years
 from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with

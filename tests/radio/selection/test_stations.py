@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.play_times import SongFeatures
+from bandstand.core.model.history import SongFeatures
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection import stations

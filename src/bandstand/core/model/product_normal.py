@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstand._util.blocks import blocks
 from bandstand.core.model.candidates import best_rows
 from bandstand.core.model.product_normal_pair import PairProducts, solve_quantile
 from bandstand.errors import InvalidInputError
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

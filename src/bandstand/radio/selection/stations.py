@@ -18,7 +18,7 @@ from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.years import ALL_YEARS, Years
 
 if TYPE_CHECKING:
-    from bandstand.core.play_times import PlayTimes, SongFeatures
+    from bandstand.core.model.history import PlayTimes, SongFeatures
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.types import Indices, Minutes, Vector
 

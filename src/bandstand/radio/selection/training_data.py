@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.model.history import History
+from bandstand.core.model.history import RECENT, History, PlayTimes, SongFeatures
 from bandstand.core.model.piecewise_linear import RADIO_BASIS
-from bandstand.core.play_times import RECENT, PlayTimes, SongFeatures
 from bandstand.types import Minutes, Vector, frozen
 
 if TYPE_CHECKING:

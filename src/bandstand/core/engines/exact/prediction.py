@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand._util.blocks import blocks, row_blocks
 from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
-from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
-from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.candidates import allowed_of, best_of
 from bandstand.core.model.novelty import novelty
+from bandstand.types import blocks, row_blocks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief

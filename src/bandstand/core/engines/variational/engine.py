@@ -38,7 +38,7 @@ from bandstand.types import frozen
 if TYPE_CHECKING:
     from bandstand.core.model.factors import FactorModel
     from bandstand.core.model.history import History, Songs
-    from bandstand.types import Features, Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # The bound is settled when it changes by less than this, relative to its size.
 _BOUND_TOLERANCE: Final = 1e-9

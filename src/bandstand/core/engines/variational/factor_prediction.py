@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.core.engines.variational.equations import triangular_inverse
 from bandstand.core.model import product_normal
 from bandstand.core.model.candidates import allowed_of
 from bandstand.core.model.history import SONGS_PER_BLOCK
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

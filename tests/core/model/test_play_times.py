@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.play_times import PlayTimes, SongFeatures
+from bandstand.core.model.history import PlayTimes, SongFeatures
 from bandstand.types import Minutes
 
 seeds = st.integers(0, 2**32)
