@@ -25,7 +25,7 @@ from bandstand.radio.background import BackgroundWorker
 from bandstand.radio.explain.why import explain, only
 from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
-from bandstand.radio.selection.stations import ANY_SONG
+from bandstand.radio.selection.filters import ANY_SONG
 from bandstand.store import accounts
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from bandstand.radio.explain.why import Why
     from bandstand.radio.listener_cache import CachedListener
     from bandstand.radio.log.fold import Ledger
+    from bandstand.radio.selection.filters import Station
     from bandstand.radio.selection.select import RadioListener, Selection
-    from bandstand.radio.selection.stations import Station
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Appended, NewEvent
     from bandstand.store.songs.songs import SongRecord

@@ -14,8 +14,8 @@ from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import minutes_at
-from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import (
     expected,
     features,

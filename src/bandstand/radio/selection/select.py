@@ -40,14 +40,15 @@ from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.radio.selection.filters import (
+    ANY_SONG,
     LONGEST_GAP,
     ListenerFilter,
+    Station,
     drawn,
     is_any,
     sample,
     unbanned,
 )
-from bandstand.radio.selection.stations import ANY_SONG, Station
 from bandstand.radio.selection.training_data import (
     LONGEST,
     PlayReader,

@@ -26,7 +26,7 @@ from pydantic import (
 )
 from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
 
-from bandstand.music.catalogue.years import FIRST_YEAR, LAST_YEAR
+from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
 from bandstand.store.database.values import is_unicode
 from bandstand.web.http.problems import Problem, invalid_fields
 
