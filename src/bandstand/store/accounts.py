@@ -20,14 +20,16 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
-from bandstand.store.database.secure_erase import request_erase
-from bandstand.store.database.values import (
+from bandstand.store.database.schema import (
+    ACCOUNT,
+    LOG_END,
+    SESSION,
     checked_integer,
     checked_text,
     folded,
     json_to_text,
 )
+from bandstand.store.database.secure_erase import request_erase
 from bandstand.store.events.values import FIRST_DIGEST
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from bandstand.types import Minutes, Vector, frozen
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
     from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.play_table import PlayTable
+    from bandstand.radio.log.fold import PlayTable
     from bandstand.types import AnyArray, Indices, Matrix
 
 # Features by song, without the constant; songs of unknown sound are left out.

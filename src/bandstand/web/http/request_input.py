@@ -27,7 +27,7 @@ from pydantic import (
 from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
 
 from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
-from bandstand.store.database.values import is_unicode
+from bandstand.store.database.schema import is_unicode
 from bandstand.web.http.problems import Problem, invalid_fields
 
 if TYPE_CHECKING:
