@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 import numpy as np
 
 from bandstand.core.engines.engine import BeliefT
-from bandstand.core.model.history import History, PlayTimes
+from bandstand.core.model.history import History, PlayTimes, SongsAt
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ListenerModel(Generic[BeliefT]):
     def _recorded(
         self, history: History, times: PlayTimes, answer: RatedRow
     ) -> tuple[History, PlayTimes]:
-        song = self.song_features.songs(times, answer.time).take([answer.row])
+        song = SongsAt(self.song_features, times, answer.time).take([answer.row])
         longer = history.append(
             features=song.features[0],
             elapsed=float(song.elapsed[0]),
@@ -173,7 +173,7 @@ class ListenerModel(Generic[BeliefT]):
 
     def songs(self, now: Minutes) -> Songs:
         """Return the catalogue as the model sees it at that moment."""
-        return self.song_features.songs(self.play_times, now)
+        return SongsAt(self.song_features, self.play_times, now)
 
     def predict(self, now: Minutes, rows: Rows | None = None) -> Prediction:
         """Return the prediction of every song at that moment, or of those in `rows`."""

@@ -13,18 +13,16 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import NotFoundError
-from bandstand.radio.listener_settings import ListenerSettings, settings_from
+from bandstand.radio.listener_settings import ListenerSettings, settings_of
 from bandstand.radio.log import snapshots
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from sqlalchemy import Connection
 
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.log.fold import Ledger
@@ -64,17 +62,15 @@ class CachedListener:
             listener += self.rebuilt[1].nbytes
         return listener + _BYTES_PER_PLAY * plays + _BYTES_PER_POINT * len(self.known)
 
-    def load_state(
-        self, store: Store, write: Callable[[Callable[[Connection], Any], str], object]
-    ) -> Ledger:
-        """Read settings, seed and the end of the log; `write` is for snapshots."""
+    def load_state(self, store: Store, write: Callable[..., object]) -> Ledger:
+        """Read settings, seed and the end of the log; `write` is that of the radio."""
         with store.reading() as connection:
             account = accounts.get(connection, self.account)
             if account is None:
                 msg = "there must be an account with that id, got one that is gone"
                 raise NotFoundError(msg)
             self.seed = account.seed
-            self.settings = settings_from(accounts.settings(connection, self.account))
+            self.settings = settings_of(connection, self.account)
             if self.ledger is None:
                 ledger, self.saved = snapshots.load(connection, self.account)
             else:
@@ -82,7 +78,7 @@ class CachedListener:
         self.ledger = ledger
         if ledger.seq - self.saved >= max(_SNAPSHOT_EVENTS, len(ledger.plays) // _SNAPSHOT_PART):
             self.saved = ledger.seq
-            write(lambda connection: snapshots.save(connection, account.id, ledger), account.id)
+            write(lambda to: snapshots.save(to, account.id, ledger), order=account.id)
         return ledger
 
     def follow(self, ledger: Ledger, catalogue: Catalogue) -> RadioListener:

@@ -464,10 +464,6 @@ class SongFeatures:
     def __len__(self) -> int:
         return len(self.features)
 
-    def songs(self, play_times: PlayTimes, now: Minutes) -> Songs:
-        """Return all songs as the model sees them at that moment."""
-        return SongsAt(self, play_times, now)
-
     def distances(self, centre: Vector, rows: Rows = slice(None)) -> Vector:
         """Return how far each song is from `centre`, in units of the typical distance."""
         # |x − c|² = |x|² − 2x'c + |c|²: one product with the catalogue instead of a copy of it.
@@ -512,6 +508,10 @@ class SongsAt(Songs):
         rows = self._play_times.heard_rows
         return rows[self._play_times.elapsed_of(self._now, rows) < self.longest]
 
+    def take(self, rows: Rows) -> Songs:
+        """Return only the songs in `rows`."""
+        return _SomeSongsAt(self, rows)
+
     def elapsed_of(self, rows: Rows) -> Vector:
         """Return the minutes since each of the songs in `rows` was heard: (n,)."""
         return self._play_times.elapsed_of(self._now, rows)
@@ -525,6 +525,23 @@ class SongsAt(Songs):
     @cached_property
     def _recent_centre(self) -> Vector:
         return np.asarray(self.features_of(list(self._play_times.recent)).mean(axis=0))
+
+
+class _SomeSongsAt(Songs):
+    """Some songs of a catalogue at one moment; most engines never ask for their diversity."""
+
+    def __init__(self, songs: SongsAt, rows: Rows) -> None:
+        self.__dict__.update(
+            features=songs.features_of(rows), elapsed=songs.elapsed_of(rows), _all=songs, _rows=rows
+        )
+
+    _all: SongsAt
+    _rows: Rows
+
+    @cached_property
+    def diversity(self) -> Vector:
+        """The distance of each song to the last ones: (n,)."""
+        return self._all.diversity_of(self._rows)
 
 
 def _by_blocks(table: Features, value: Any) -> Vector:

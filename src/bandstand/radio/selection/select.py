@@ -506,7 +506,7 @@ def level(step: int, dial: float) -> float | None:
 
 def policy_with(policy: ScorePolicy, *, step: int, dial: float) -> ScorePolicy:
     """Return the policy as the dial wants it for song number `step`."""
-    if not isinstance(policy, BayesUcb) or policy.level is not None:
+    if dial == 0 or not isinstance(policy, BayesUcb) or policy.level is not None:
         return policy
     wanted = level(step, dial)
-    return policy if wanted is None or dial == 0 else BayesUcb(level=wanted)
+    return policy if wanted is None else BayesUcb(level=wanted)

@@ -118,20 +118,11 @@ class Exact(Engine[ExactBelief]):
         same: bool = belief.learned.base is earlier.learned.base
         return same
 
-    def nbytes(self, belief: ExactBelief) -> int:
-        """Return the size of the matrices and means."""
-        return belief.nbytes
-
     def predict(
         self, belief: ExactBelief, songs: Songs, *, memory: SearchCache | None = None
     ) -> ExactPrediction:
         """Return the prediction of `songs`: mixtures of Student t distributions (13)."""
-        if songs.features.shape[1] != self.prior.preference.columns:
-            msg = (
-                f"songs must have {self.prior.preference.columns} features, "
-                f"got {songs.features.shape[1]}"
-            )
-            raise InvalidInputError(msg)
+        songs.require_columns(belief.means.shape[1])
         return ExactPrediction(belief=belief, songs=songs, memory=memory)
 
     def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
