@@ -213,8 +213,10 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
         return _as_sentence(note or _AT_RANDOM)
     first = "it is what you asked for" if how == "wish" else note
     total, sound = _sound_text(why, character)
-    said = _joined(_familiarity(why), sound, is_surprise=_is_surprise(why, total))
-    clauses = "; ".join(clause for clause in (first, said) if clause)
+    # A song that was never heard, and is known to be the right one.
+    is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
+    said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
+    clauses = "; ".join(filter(None, (first, said)))
     return _as_sentence(clauses + _outlook(why, total, character))
 
 
@@ -234,17 +236,6 @@ def _familiarity(why: Why) -> str:
     if novelty >= _STALE:
         return f"{heard} and it is nearly fresh again"
     return f"{heard}, so it is not fresh yet"
-
-
-def _is_surprise(why: Why, total: float) -> bool:
-    """Return whether a song that was never heard is known to be the right one."""
-    return why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
-
-
-def _joined(familiarity: str, sound: str, *, is_surprise: bool) -> str:
-    if not sound:
-        return familiarity
-    return f"{familiarity}{', but' if is_surprise else ';'} {sound}"
 
 
 def _sound_text(why: Why, character: Mapping[str, float]) -> tuple[float, str]:

@@ -50,6 +50,8 @@ _REBUILD_LENGTH: Final = 0.5
 # fresh grid is cheap.
 _MAX_UPDATES_OF_SMALL: Final = 6
 _REBUILD_UPDATES: Final = 1
+# Of so few songs all quantiles are computed sooner than they are searched.
+_COMPUTED_UP_TO: Final = 64
 # A grid that is off by this much tells nothing about where the posterior is.
 _MAX_KNOWN_ERROR: Final = 100.0
 # An answer that shrinks a variance by more than this factor loses too many digits online.
@@ -132,8 +134,12 @@ class Exact(Engine[ExactBelief]):
             PlannedPlay(features=features, elapsed=float(song.elapsed[0]))
         )
 
-    def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
-        """Return an empty cache for searches of one catalogue."""
+    def new_cache(
+        self, features: Features, *, table: SongTable | None = None
+    ) -> SearchCache | None:
+        """Return an empty cache for searches of one catalogue; None if it is too small for any."""
+        if len(features) <= _COMPUTED_UP_TO:
+            return None
         return SearchCache(table or SongTable.of(features))
 
     @_tiny_is_zero
