@@ -40,6 +40,7 @@ _PURPOSES: Final = ("choose", "learn")
 _MAX_UPDATES: Final = 64
 # Of a history, beside the features: elapsed time, diversity, rating and weight.
 _OTHER_COLUMNS: Final = 4
+_NUMBER_BYTES: Final = 8
 
 
 def randomness(seed: int, number: int, purpose: Purpose) -> np.random.Generator:
@@ -102,10 +103,10 @@ class ListenerModel(Generic[BeliefT]):
     def nbytes(self) -> int:
         """About how much memory belongs to this listener alone."""
         history, times = self.history, self.play_times
-        answers = history.features.nbytes + _OTHER_COLUMNS * history.ratings.nbytes
+        answers = _NUMBER_BYTES * len(history) * (history.columns + _OTHER_COLUMNS)
         heard = times.heard_rows.nbytes + times.heard_at.nbytes
         kept = 0 if self.cache is None else self.cache.nbytes
-        return self.engine.nbytes(self.belief) + int(answers) + int(heard) + kept
+        return self.engine.nbytes(self.belief) + answers + int(heard) + kept
 
     def randomness(self, step: int) -> np.random.Generator:
         """Return the randomness of a choice: from the seed and the step alone."""

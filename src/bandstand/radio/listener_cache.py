@@ -83,9 +83,12 @@ class CachedListener:
 
     def follow(self, ledger: Ledger, catalogue: Catalogue) -> RadioListener:
         """Return the listener as of this ledger, the settings and the songs."""
-        settings, found = self.settings, self._latest(ledger)
-        if found is not None:
-            found = _follow(found, ledger, settings, catalogue)
+        settings, known = self.settings, self._latest(ledger)
+        made_for = None if known is None else (known.algorithm, known.reader.intercept)
+        found = None
+        if known is not None and made_for == (settings.algorithm, settings.intercept):
+            is_same = known.catalogue is catalogue
+            found = known.follow(ledger) if is_same else known.migrated(catalogue, ledger)
         if found is None:
             found = RadioListener.load(
                 catalogue,
@@ -93,7 +96,6 @@ class CachedListener:
                 algorithm=settings.algorithm,
                 intercept=settings.intercept,
                 seed=self.seed,
-                features_of=catalogue.features_of,
             )
         self.keep(found)
         return found
@@ -125,7 +127,7 @@ class CachedListener:
             listener = self.listener
         if listener is None or listener.catalogue is catalogue:
             return
-        moved = listener.migrated(catalogue, listener.ledger, catalogue.features_of)
+        moved = listener.migrated(catalogue, listener.ledger)
         with self.lock:
             if self.listener is listener:
                 self.keep(moved)  # None where it is loaded again, at the next question
@@ -144,18 +146,6 @@ class CachedListener:
         """Return whether a listener has been rebuilt."""
         rebuilt = self.rebuilt  # read once: the worker asks without the lock
         return rebuilt is not None and rebuilt[0] is listener
-
-
-def _follow(
-    listener: RadioListener, ledger: Ledger, settings: ListenerSettings, catalogue: Catalogue
-) -> RadioListener | None:
-    """Return the same listener with ledger and songs of today; None where it does not fit."""
-    made_for = (listener.algorithm, listener.reader.intercept)
-    if made_for != (settings.algorithm, settings.intercept):
-        return None
-    if listener.catalogue is catalogue:
-        return listener.follow(ledger)
-    return listener.migrated(catalogue, ledger, catalogue.features_of)
 
 
 class ListenerCache:

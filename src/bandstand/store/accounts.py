@@ -279,7 +279,7 @@ _MAX_SETTINGS_CHARS: Final = 64 * 1024  # characters
 
 def settings(connection: Connection, account: str, *, is_to_change: bool = False) -> dict[str, Any]:
     """Return the settings of an account; NotFoundError where there is none."""
-    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
+    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == account)
     content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
     if content is None:
         raise NotFoundError(_NO_ACCOUNT)

@@ -290,8 +290,15 @@ class StudentTail:
 
     @classmethod
     def of(cls, freedom: float) -> StudentTail:
-        """Return the tail for these degrees of freedom."""
-        return _made(float(freedom))
+        """Return the tail for these degrees of freedom.
+
+        Every answer adds one degree of freedom, and many tails that differ by whole numbers take
+        together hardly longer than one.
+        """
+        if freedom < _TOGETHER:
+            return _tails(float(freedom))[0]
+        place = int(freedom) % _TOGETHER
+        return _tails(float(freedom - place), _TOGETHER)[place]
 
     def above(self, z: AnyArray) -> AnyArray:
         """Return P(Z > z)."""
@@ -331,15 +338,6 @@ class StudentTail:
         above: AnyArray = self.middles[piece]
         above *= np.exp(found, out=found)
         return np.where(z < 0, 1 - above, above)
-
-
-def _made(freedom: float) -> StudentTail:
-    """Return a tail, from among several whose degrees of freedom differ by whole numbers.
-
-    Every answer adds one degree of freedom, and many tails together take hardly longer than one.
-    """
-    place = int(freedom) % _TOGETHER
-    return _tails(freedom)[0] if freedom < _TOGETHER else _tails(freedom - place, _TOGETHER)[place]
 
 
 @lru_cache(maxsize=32)

@@ -133,7 +133,7 @@ def explained(
         why = _predicted(why, selection.prediction, features, preference, projection)
         why = _with_score(why, selection)
         if projection is not None and OTHER in why.groups:
-            character = loadings.character(projection, features[: projection.columns])
+            character = loadings.character(projection, features)
     text = sentence(why, how=selection.how, note=selection.note, character=character)
     return replace(why, sentence=text)
 
@@ -186,13 +186,16 @@ def _sound(
     features: Vector, preference: Vector, projection: Projection | None, liking: float
 ) -> tuple[float | None, dict[str, float]]:
     """Return the part of the intercept, and the parts of the sound by group."""
-    sound = -1 if projection is None else projection.columns
-    if projection is None or len(preference) not in {sound, sound + 1}:
-        return None, {SOUND: liking}  # the features of another projection, if of any
+    if projection is None:
+        return None, {SOUND: liking}
+    has_groups = loadings.has_groups(projection)
+    sound = len(projection.components) if has_groups else projection.columns
+    if len(preference) not in {sound, sound + 1}:
+        return None, {SOUND: liking}  # the features of another projection
     base = float(preference[sound:] @ features[sound:])
-    if not loadings.has_groups(projection):
+    if not has_groups:
         return base, {SOUND: liking - base}
-    groups = loadings.parts(projection, preference[:sound], features[:sound])
+    groups = loadings.parts(projection, preference, features)
     return base, {**groups, OTHER: liking - base - sum(groups.values())}
 
 

@@ -41,12 +41,6 @@ _EVIDENCE: Final = ("song", "rating", "weight", "since_heard_ms")
 _MAX_SINGLE_PLAYS: Final = 16
 
 
-def nothing_known(ids: Sequence[str]) -> Mapping[str, Vector]:
-    """Return no features: the sound of songs outside the catalogue is not known."""
-    del ids
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlayReader:
     """Reads plays as training data over one catalogue."""
@@ -59,7 +53,7 @@ class PlayReader:
 
     @classmethod
     def over(
-        cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf = nothing_known
+        cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf | None = None
     ) -> PlayReader:
         """Return a reader with or without the column of ones; no columns where no song has any."""
         found, table = catalogue.song_features, catalogue.table
@@ -70,7 +64,7 @@ class PlayReader:
             song_features=SongFeatures.unknown(len(catalogue)) if found is None else found,
             table=table,
             intercept=intercept,
-            features_of=features_of,
+            features_of=features_of or catalogue.features_of,
         )
 
     def history(

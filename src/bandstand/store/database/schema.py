@@ -361,23 +361,17 @@ def checked_text(value: Any, name: str) -> str:
         raise unfit(name, "be text", value)
     if "\0" in value:
         raise unfit(name, "be text without NUL", value)
-    if not is_unicode(value):
+    if not is_storable(value):
         raise unfit(name, "be valid Unicode", value)
     return value
 
 
-def is_unicode(text: str) -> bool:
-    """Return whether a text has no lone surrogates, which no encoding can write."""
+def is_storable(text: str) -> bool:
+    """Return whether a text has neither NUL nor lone surrogates, which no encoding can write."""
     try:
-        text.encode()
+        return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-    return True
-
-
-def is_storable(text: str) -> bool:
-    """Return whether a database can hold a text."""
-    return "\0" not in text and is_unicode(text)
 
 
 def checked_id(value: Any, name: str) -> str:
