@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand._util.blocks import blocks, row_blocks
 from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, song_mixtures
 from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
-from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
-from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.candidates import allowed_of, best_of
 from bandstand.core.model.novelty import novelty
+from bandstand.types import blocks, row_blocks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
@@ -32,7 +31,6 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 _FEW: Final = 64
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
-_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ class ExactPrediction:
             return None
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
-        means = self._product(share @ self.belief.means)
+        means = self.songs.content(share @ self.belief.means)
         for rows in row_blocks(self._other_rows, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
@@ -78,7 +76,7 @@ class ExactPrediction:
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        return self._quantiles(np.arange(len(self)), level)
+        return self.quantile_of(np.arange(len(self)), level)
 
     @_tiny_is_zero
     def quantile_of(self, rows: Indices, level: float) -> Vector | None:
@@ -89,7 +87,14 @@ class ExactPrediction:
         """
         if self.belief.freedom <= 1:
             return None
-        return song_mixtures.quantiles(self.belief, self._given(rows), level)
+        values = np.empty(len(rows))
+        for some in blocks(len(rows), _CHUNK):
+            given = Given.of(self.belief, self.songs, rows[some])
+            found = song_mixtures.quantiles(self.belief, given, level)
+            if found is None:
+                return None
+            values[some] = found
+        return values
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
@@ -113,7 +118,7 @@ class ExactPrediction:
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
             mean = share @ belief.means[nodes.start : nodes.stop]
             preference = mean + noise * (root @ rng.standard_normal(len(mean)))
-            liking = self._product(preference)
+            liking = self.songs.content(preference)
             if effects is not None:
                 liking += effects.drawn(rng, mean, preference, float(recovery_time), float(noise))
             draws[row] = liking * self._novelty(np.atleast_1d(recovery_time), np.ones(1))
@@ -128,7 +133,7 @@ class ExactPrediction:
         belief = self.belief
         parts: dict[str, Vector] = {}
         if belief.freedom > 1:
-            parts["content"] = self._product(belief.weights @ belief.means)
+            parts["content"] = self.songs.content(belief.weights @ belief.means)
             if belief.has_effects:
                 parts |= self._effects()
         parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
@@ -143,10 +148,10 @@ class ExactPrediction:
             if found is not None:
                 return found
         rows = some.rows()
-        scores = self._quantiles(rows, level)
+        scores = self.quantile_of(rows, level)
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
-        return best_of(self.songs, rows, scores[rows], count)
+        return best_of(self.songs, rows, scores, count)
 
     def _effects(self) -> dict[str, Vector]:
         """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""
@@ -167,23 +172,6 @@ class ExactPrediction:
         """The songs that are not like one that was never heard, of an artist without answers."""
         return np.union1d(self.songs.heard, self._answered_rows)
 
-    def _quantiles(self, rows: Indices, level: float) -> Vector | None:
-        """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
-        values = np.full(len(self), -np.inf)
-        for some in row_blocks(rows, _CHUNK):
-            found = self.quantile_of(some, level)
-            if found is None:
-                return None
-            values[some] = found
-        return values
-
-    def _product(self, preference: Vector) -> Vector:
-        """Return x'θ of each song, in double precision some songs at a time: (S,)."""
-        products = np.empty(len(self))
-        for some in blocks(len(self), _BLOCK):
-            products[some] = self.songs.features_of(some) @ preference
-        return products
-
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
         curves = np.full(len(self), float(novelty(self.songs.longest, recovery_times) @ weights))
@@ -199,7 +187,8 @@ class ExactPrediction:
         return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
-        base = song_mixtures.components(self.belief, self._given(rows))
+        given = Given.of(self.belief, self.songs, rows)
+        base = song_mixtures.components(self.belief, given)
         total = student_mixture.variance(
             base.locations, base.scales, base.weights, self.belief.freedom
         )
@@ -227,9 +216,6 @@ class ExactPrediction:
         away = locations - (locations @ belief.weights)[:, np.newaxis]
         within = np.einsum("sp,sp->s", features @ pooled, features)
         return np.asarray(np.sqrt(np.maximum(within, 0.0) + own + away**2 @ belief.weights))
-
-    def _given(self, rows: Indices) -> Given:
-        return Given.of(self.belief, self.songs, rows)
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""

@@ -219,7 +219,7 @@ def test_without_repeats_nothing_is_learned_of_the_recovery_time(seed: int, coun
         assert found.recovery_time_sd == pytest.approx(prior.recovery_time_sd, rel=1e-9)
         assert np.ptp(belief.log_determinants) == 0
         assert isinstance(belief.learned.base, Same)
-        assert belief.nbytes < 60_000
+        assert engine.nbytes(belief) < 60_000
 
 
 def test_without_effects_groups_do_not_matter() -> None:

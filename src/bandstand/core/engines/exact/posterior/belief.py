@@ -176,9 +176,3 @@ class ExactBelief:
             return self.spread.variances_of(rows[:, 0]) + variance
         along: Matrix = np.einsum("ngp,ngp->ng", self.spread.times_each(rows), rows)
         return np.asarray(np.maximum(along, 0.0) + variance)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what grows with the features; the history is not counted."""
-        planned = sum(each.features.nbytes for each in self.planned)
-        return self.learned.nbytes + self.means.nbytes + planned

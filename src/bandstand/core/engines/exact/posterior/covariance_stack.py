@@ -37,11 +37,6 @@ class WrittenOut:
         """The size of each matrix: p."""
         return int(self.matrices.shape[1])
 
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.matrices.nbytes)
-
     def at(self, nodes: Indices | slice) -> Stack:
         """Return the matrices of some nodes: (n, p, p)."""
         return self.matrices[nodes]
@@ -74,11 +69,6 @@ class Diagonal:
     def columns(self) -> int:
         """The size of each matrix: p."""
         return len(self.modes)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.modes.nbytes + self.levels.nbytes)
 
     def at(self, nodes: Indices | slice) -> Stack:
         """Return the matrices of some nodes: (n, p, p)."""
@@ -114,11 +104,6 @@ class Same:
     def columns(self) -> int:
         """The size of the matrix: p."""
         return len(self.matrix)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.matrix.nbytes)
 
     def at(self, nodes: Indices | slice) -> Stack:
         """Return the matrices of some nodes: (n, p, p)."""
@@ -185,11 +170,6 @@ class CovarianceStack:
         """Return the stack of one matrix for all nodes."""
         taken = frozen(np.empty((0, 1, len(covariance))))
         return cls(base=Same(matrix=frozen(covariance), nodes=nodes), taken=taken)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.base.nbytes + self.taken.nbytes)
 
     @property
     def _is_same(self) -> bool:
