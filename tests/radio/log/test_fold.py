@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log import play_table
+from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.evidence import (
     EARLY_SKIP,
     FULL_LISTEN,
@@ -232,7 +232,7 @@ def sitting_of(plays: Sequence[Sequence[Event]], number: int) -> Sitting:
 def test_plays_are_what_the_rules_say(log: Log) -> None:
     events = without_retracted(log.events)
     ledger = fold(events)
-    names = play_table.Play.__slots__
+    names = fold_module.Play.__slots__
     assert [{name: getattr(p, name) for name in names} for p in ledger.plays] == reference(events)
     heard = {play.song: play.at for play in ledger.plays}
     assert last_heard(ledger) == heard
