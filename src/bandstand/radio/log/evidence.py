@@ -35,7 +35,7 @@ LATE: Final = 120_000
 SESSION_GAP: Final = 30 * 60_000
 # A skip says less after skips; after this many it says no less.
 MAX_SKIPS: Final = 3
-# Songs heard to the end, one after the other, that a listener without any other sign may have heard.
+# Songs heard to the end in a row for which a person is thought to listen, without another sign.
 MAX_UNATTENDED: Final = 3
 
 
