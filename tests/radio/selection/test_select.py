@@ -17,7 +17,6 @@ from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection.select import minutes_at
 from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import (
-    expected,
     features,
     matrix,
     model,
@@ -149,22 +148,6 @@ def test_a_song_that_is_playing_or_queued_counts_as_heard() -> None:
         assert following.at == planned[count].at
 
 
-def test_a_song_that_was_rated_while_it_plays_is_not_counted_twice() -> None:
-    log = rated([1, 2, 3], apart=HOUR)
-    one = model(SHELF, log)
-    following = one.next(now=log.clock + 1_000, after=[song_id(3)])
-    assert following.step == 4
-    assert following.at == log.clock + 1_000 + 200_000
-    again = one.next(now=log.clock + 1_000, after=[song_id(3), song_id(3)])
-    assert again.step == 5
-
-
-def test_songs_that_have_left_the_library_may_still_be_playing() -> None:
-    one = model(SHELF, rated([1, 2, 3]))
-    chosen = one.next(now=NOW, after=["f" * 16])
-    assert (chosen.row, chosen.at) == (one.next(now=NOW).row, NOW)
-
-
 @settings(max_examples=25)
 @given(back=st.sampled_from([0, 1, HOUR, DAY, 365 * DAY, NOW]))
 def test_a_clock_that_was_set_back_never_gives_negative_times(back: int) -> None:
@@ -184,21 +167,6 @@ def test_a_playlist_has_a_sensible_length() -> None:
     for count in (0, -1, 1_001):
         with pytest.raises(InvalidInputError, match="between 1 and 1000 songs"):
             one.playlist(count, now=NOW)
-
-
-def test_a_playlist_may_be_longer_than_the_library() -> None:
-    small = shelf(7)
-    rows = [each.row for each in model(small, rated([1, 2])).playlist(20, now=NOW)]
-    assert sorted(set(rows)) == list(range(7))
-
-
-def test_what_was_just_rated_is_known_by_the_very_next_choice() -> None:
-    log = rated([1, 2, 3, 4, 5], [3, 3, 3, 3, 3])
-    loved, hated = (rated([1, 2, 3, 4, 5, 8], [3, 3, 3, 3, 3, stars]) for stars in (5, 1))
-    one = model(SHELF, log)
-    after = [one.follow(model(SHELF, each).ledger) for each in (loved, hated)]
-    more, less = (expected(each, song_id(8), now=NOW) or 0.0 for each in after)
-    assert more > less + 0.5
 
 
 def test_an_algorithm_must_be_known() -> None:

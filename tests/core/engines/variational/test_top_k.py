@@ -155,25 +155,16 @@ def agreements(cases: int, *, seed: int, length: int = 40, factors: int = 2) -> 
         yield from islice(some, length)
 
 
-def test_the_best_songs_are_those_of_brute_force() -> None:
-    assert all(agreements(120, seed=1))
-
-
-def test_the_best_songs_of_three_factors_are_those_of_brute_force() -> None:
-    assert all(agreements(8, seed=2, length=4, factors=3))
+@pytest.mark.parametrize(("factors", "cases"), [(2, 100), (3, 8)])
+def test_the_best_songs_are_those_of_brute_force(factors: int, cases: int) -> None:
+    assert all(agreements(cases, seed=factors - 1, length=cases // 2, factors=factors))
 
 
 @pytest.mark.long
-def test_the_best_songs_are_those_of_brute_force_in_ten_thousand_cases() -> None:
+@pytest.mark.parametrize(("factors", "cases"), [(2, 10_000), (3, 200)])
+def test_the_best_songs_are_those_of_brute_force_in_many_cases(factors: int, cases: int) -> None:
     seed = int(np.random.default_rng().integers(2**32))
-    found = list(agreements(10_000, seed=seed))
-    assert all(found), f"{found.count(False)} of {len(found)} cases differ, seed {seed}"
-
-
-@pytest.mark.long
-def test_the_best_songs_of_three_factors_are_those_of_brute_force_in_many_cases() -> None:
-    seed = int(np.random.default_rng().integers(2**32))
-    found = list(agreements(200, seed=seed, length=10, factors=3))
+    found = list(agreements(cases, seed=seed, factors=factors))
     assert all(found), f"{found.count(False)} of {len(found)} cases differ, seed {seed}"
 
 
@@ -283,16 +274,3 @@ def test_numbers_stay_in_range() -> None:
             )
         values = engine.predict(belief, songs).quantile(0.9)
         assert found.tolist() == best_rows(values, 3, np.arange(300)).tolist()
-
-
-def test_the_search_computes_the_best_first() -> None:
-    walk, _ = large_walk(songs=500, columns=3)
-    prediction = walk.engine.predict(walk.belief, walk.songs)
-    search = BestFirst(prediction, 0.9, 3)
-    rows = np.arange(500)
-    above = search.above(rows)
-    values = prediction.quantile(0.9)
-    assert (above >= values - 1e-12 * np.abs(values)).all()
-    search.add(rows, above)
-    assert search.rows.tolist() == best_rows(values, 3, rows).tolist()
-    assert search.evaluated < 200
