@@ -14,14 +14,15 @@ from bandstand.radio.log.evidence import evidence
 from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
 from bandstand.store.events.events import HEARD
 from bandstand.store.events.values import is_same_play
-from tests.fixtures.radio.comparisons import last_heard, same
 from tests.fixtures.radio.logs import (
     DAY,
     MINUTE,
     SONGS,
     Log,
+    last_heard,
     logs,
     no_log,
+    same,
     without_retracted,
 )
 

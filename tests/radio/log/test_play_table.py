@@ -12,8 +12,7 @@ from hypothesis import given
 from bandstand.radio.log import play_table
 from bandstand.radio.log.fold import Ledger, extend, fold
 from bandstand.radio.log.play_table import Play, PlayTable
-from tests.fixtures.radio.comparisons import same
-from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log
+from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log, same
 
 if TYPE_CHECKING:
     import pytest

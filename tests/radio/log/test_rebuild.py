@@ -17,9 +17,8 @@ from bandstand.radio.log.fold import fold
 from bandstand.radio.log.snapshots import check, rebuild, to_bytes
 from bandstand.store.events import events
 from bandstand.store.songs.save_analysis import record_analyses
-from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.listeners import set_snapshot, snapshot_of, stored
-from tests.fixtures.radio.logs import SONGS, Log
+from tests.fixtures.radio.logs import SONGS, Log, same
 from tests.fixtures.store.examples import analysis
 from tests.radio.log.test_fold_anywhere import calendar_log
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log.fold import _Folding, extend, fold
 from bandstand.radio.log.snapshots import from_bytes, to_bytes
-from tests.fixtures.radio.comparisons import same
-from tests.fixtures.radio.logs import SONGS, Log, logs, no_log
+from tests.fixtures.radio.logs import SONGS, Log, logs, no_log, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
