@@ -58,7 +58,7 @@ def test_the_sampler_leaves_the_joint_law_as_it_is() -> None:
 
 @pytest.mark.statistical
 def test_the_ranks_of_the_truth_are_uniform() -> None:
-    p_values = calibration(WORLD, simulations=100, rng=np.random.default_rng(SEED))
+    p_values = calibration(WORLD, simulations=60, rng=np.random.default_rng(SEED))
     assert passes(p_values), p_values
 
 
@@ -91,17 +91,18 @@ def is_seen(
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_planted_error_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any(is_seen(name, check, 1.0, monkeypatch) for check in CHECKS)
-
-
-@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "check", "effort"),
-    [("variance for sd", "Geweke", 0.5), ("shape and rate swapped", "calibration", 0.4)],
+    [
+        ("missing prior term", "joint", 1.0),
+        ("wrong sign", "joint", 1.0),
+        ("time not transformed", "joint", 1.0),
+        ("variance for sd", "Geweke", 0.5),
+        ("stale cache", "Geweke", 0.5),
+        ("shape and rate swapped", "calibration", 0.4),
+    ],
 )
-def test_each_statistical_check_sees_an_error(
+def test_a_planted_error_is_seen(
     name: str, check: str, effort: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert is_seen(name, check, effort, monkeypatch)

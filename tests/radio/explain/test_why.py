@@ -149,16 +149,16 @@ def explanations(
         return [explain(listener, chosen, projection) for chosen in playlist]
 
 
-def test_the_parts_add_up_for_a_thousand_choices() -> None:
+def test_the_parts_add_up_for_hundreds_of_choices() -> None:
     runs = [("bayes-ucb-cn-x", dial) for dial in (-1.0, 0.0, 1.0)]
     runs += [(name, 0.0) for name in EXACT if name != "bayes-ucb-cn-x"]
     found = [
         why
         for name, dial in runs
-        for plays in (2, 20, 50, 120)
+        for plays in (2, 60)
         for why in explanations(plays, algorithm=name, count=40, dial=dial)
     ]
-    assert len(found) >= 1_000
+    assert len(found) >= 500
     for why in found:
         check_sums(why)
         assert why.liking is not None
@@ -166,7 +166,7 @@ def test_the_parts_add_up_for_a_thousand_choices() -> None:
         assert 0 <= why.novelty <= 1
         assert abs(why.groups[OTHER]) < 1e-9
         assert why.sentence.endswith(".")
-    assert sum(why.minutes_since_heard is not None for why in found) > 300
+    assert sum(why.minutes_since_heard is not None for why in found) > 150
     assert any(why.mainly_to_learn for why in found)
 
 

@@ -239,7 +239,10 @@ def odd_shelves() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("algorithm", QUICK)
+@pytest.mark.parametrize(
+    "algorithm",
+    ["bayes-ucb-cn-x", "bayes-ucb-cnd-v", "linucb-cn", "greedy-cn", "greedy-cn-map", "random"],
+)
 @pytest.mark.parametrize("name", sorted(odd_shelves()))
 def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -> None:
     with np.errstate(all="raise"):
@@ -254,7 +257,7 @@ def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -
                 assert chosen.score is None or np.isfinite(chosen.score)
 
 
-@pytest.mark.parametrize("algorithm", QUICK)
+@pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "random"])
 def test_an_empty_library_says_that_nothing_may_be_played(algorithm: str) -> None:
     with pytest.raises(NotFoundError, match=r"nothing may be played.*there are no songs"):
         model(catalogue_of([]), algorithm=algorithm).next(now=NOW)
