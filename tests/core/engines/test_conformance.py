@@ -352,9 +352,6 @@ def test_a_mean_asks_for_no_dense_times(name: str) -> None:
     assert "diversity" not in songs.__dict__
 
 
-# ── What no engine gets to see ───────────────────────────────────────────────────────────
-
-
 # ── The checks themselves ────────────────────────────────────────────────────────────────
 
 
