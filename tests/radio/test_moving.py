@@ -61,18 +61,6 @@ def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
     assert there.engine is one.engine
 
 
-def test_a_listener_goes_on_from_the_new_shelf() -> None:
-    log = rated(ROWS, apart=9 * HOUR)
-    there = moved(listener(range(60), log), shelf_with(range(10, 80)), log)
-    assert there is not None
-    for number in (11, 75, 12, 75):
-        log.add("rating", song_id(number), after=5 * HOUR, stars=1 + number % 5)
-        there = there.follow(model(there.catalogue, log).ledger)
-        assert_same(there, listener(range(10, 80), log))
-    rows = [chosen.row for chosen in there.playlist(5, now=log.clock)]
-    assert rows == [c.row for c in listener(range(10, 80), log).playlist(5, now=log.clock)]
-
-
 def test_songs_that_sound_otherwise_now_are_learnt_anew() -> None:
     log = rated(ROWS, apart=9 * HOUR)
     one = listener(range(60), log)

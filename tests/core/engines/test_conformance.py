@@ -22,7 +22,7 @@ from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History, Songs
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs, SongsAt
 from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
@@ -32,7 +32,6 @@ from bandstand.core.model.priors import (
     paper_prior,
     radio_prior,
 )
-from bandstand.core.play_times import PlayTimes, SongFeatures
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 from tests.fixtures import degenerate_cases as degenerate
@@ -303,7 +302,7 @@ def catalogue() -> Songs:
     play_times = PlayTimes.nothing(50)
     for row, moment in ((3, 0.0), (40, 500.0), (11, 900.0)):
         play_times = play_times.after(row, Minutes(moment))
-    return SongFeatures.of(features).songs(play_times, Minutes(1_000.0))
+    return SongsAt(SongFeatures.of(features), play_times, Minutes(1_000.0))
 
 
 def answers(prediction: Any) -> list[Any]:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.linalg import cho_factor, cho_solve
 
 from bandstand.core.model.piecewise_linear import (
     DIVERSITY_BASIS,
@@ -125,33 +124,6 @@ def test_equations_in_hinges_are_not() -> None:
     matrix = 100 * np.eye(17) + hinges.T @ hinges
     assert np.linalg.cond(matrix) > 1e8
     assert scaled_condition(matrix) > 1e8
-
-
-def curve_variances(precision: Matrix, vectors: Matrix) -> Vector:
-    solved = cho_solve(cho_factor(precision, lower=True), vectors.T)
-    return np.asarray(np.sum(vectors.T * solved, axis=0))
-
-
-def test_hats_give_the_posterior_of_the_hinges_without_their_rounding_errors() -> None:
-    # Halves of minutes and few ratings: fractions that exact arithmetic can still carry.
-    t = np.round(2 * rated_times(12)) / 2
-    at = np.array([0.0, 1.0, 100.0, 5_000.0, 43_200.0])
-    hinges = PAPER_BASIS.hinges(t)
-    precision = 100 * np.eye(17) + hinges.T @ hinges  # exact: sums of small squares
-    covariance = exact_inverse(fractions_of(precision))
-    vectors = fractions_of(PAPER_BASIS.hinges(at))
-    exact = np.array(
-        [
-            float(sum(v[i] * covariance[i][j] * v[j] for i in range(17) for j in range(17)))
-            for v in vectors
-        ]
-    )
-    hats = PAPER_BASIS.hats(t)
-    prior = PAPER_BASIS.precision_of_values(100 * np.eye(17))
-    found = curve_variances(prior + hats.T @ hats, PAPER_BASIS.hats(at))
-    np.testing.assert_allclose(found, exact, rtol=1e-11)
-    raw = curve_variances(precision, PAPER_BASIS.hinges(at))
-    assert np.abs(raw / exact - 1).max() > 1e-11
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from bandstand.radio.explain.why import (
     explained,
     preference_of,
 )
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import Station
 from bandstand.types import frozen
 from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.tastes import listened, model, now_after, projected, selection

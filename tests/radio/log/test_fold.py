@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log import play_table
+from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.evidence import evidence
 from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
 from bandstand.store.events.events import HEARD
@@ -119,7 +119,7 @@ def test_plays_are_what_the_rules_say(log: Log) -> None:
     events = without_retracted(log.events)
     ledger = fold(events)
     assert all((play.since_heard_ms or 0) >= 0 for play in ledger.plays)
-    names = play_table.Play.__slots__
+    names = fold_module.Play.__slots__
     assert [{name: getattr(p, name) for name in names} for p in ledger.plays] == reference(events)
     heard = {play.song: play.at for play in ledger.plays}
     assert last_heard(ledger) == heard

@@ -9,8 +9,9 @@ import pytest
 from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.candidates import CandidateSet, best_rows
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import Songs
+from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
@@ -89,6 +90,30 @@ def test_the_novelty_that_is_shown_is_one_for_a_song_never_heard() -> None:
         assert parts["novelty"][0] == pytest.approx(1.0)
         assert parts["novelty"][1] < 0.3
     assert parts["diversity"][0] == pytest.approx(1.0)
+
+
+@every_model
+def test_the_best_songs_are_the_best_of_all_allowed(model: FactorModel) -> None:
+    prediction = prediction_of(model, draw_songs(np.random.default_rng(7), 90, COLUMNS))
+    allowed = np.random.default_rng(8).permutation(90)[:70]
+    values = prediction.quantile(0.9)
+    best = prediction.best_by_quantile(0.9, 5, allowed)
+    expected = sorted(allowed, key=lambda row: -values[row])[:5]
+    assert best.tolist() == expected
+    assert len(prediction.best_by_quantile(0.9, 500, allowed)) == 70
+    assert len(prediction.best_by_quantile(0.9, 5, allowed[:0])) == 0
+
+
+def test_the_best_of_many_blocks_are_those_of_brute_force_and_equal_songs_come_by_row() -> None:
+    rng = np.random.default_rng(10)
+    features = np.tile(rng.normal(size=(SONGS_PER_BLOCK - 500, COLUMNS)), (2, 1))
+    songs = Songs.of(features=features, elapsed=43_200)
+    prediction = prediction_of(content_novelty(COLUMNS), songs)
+    best = prediction.best_by_quantile(0.99, 6, CandidateSet.everything(len(songs)))
+    values = prediction.quantile(0.99)
+    assert best.tolist() == best_rows(values, 6, np.arange(len(songs))).tolist()
+    assert (best[1::2] == best[::2] + SONGS_PER_BLOCK - 500).all()
+    assert len(prediction.best_by_quantile(0.99, 0, CandidateSet.everything(len(songs)))) == 0
 
 
 def test_features_too_small_to_be_squared_keep_their_spread() -> None:
