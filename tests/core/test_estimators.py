@@ -154,3 +154,12 @@ def test_a_broken_file_is_refused_and_nothing_is_unpickled(tmp_path: Path) -> No
     text.write_text(words.replace("ExactModel", "OsSystem"))
     with pytest.raises(InvalidInputError, match="must be a saved model"):
         load(path)
+
+
+def test_changed_settings_take_effect_at_the_next_fit() -> None:
+    model = fitted(RidgeModel(regularisation=2.0))
+    before = model.predict(SONGS, elapsed=60.0)
+    model.set_params(use_elapsed=True, regularisation=9.0)
+    assert model.predict(SONGS, elapsed=60.0) == pytest.approx(before, rel=1e-15)
+    again = model.fit_history(model.fitted_history()).predict(SONGS, elapsed=60.0)
+    assert again != pytest.approx(before, rel=1e-3)

@@ -187,3 +187,13 @@ def test_equal_songs_come_in_the_order_of_the_catalogue() -> None:
         if step:
             assert song == int(np.argmax(scores > scores.max() - 1e-9))
         one.update(song, rating=float(rng.normal()), time=at)
+
+
+def test_a_recommender_without_names_counts_its_songs_and_sums_up() -> None:
+    one = Recommender(features=FEATURES)
+    assert one.summary().recovery_time_mean is not None
+    one.update(np.int64(7), 5, 0.0)
+    assert one.songs(at=60.0).elapsed_of([7, 8]).tolist() == [1.0, 43_200.0]
+    for song in (40, -1, "song 7"):
+        with pytest.raises(InvalidInputError, match="one of the 40 in the catalogue"):
+            one.update(song, 3, 60.0)

@@ -173,3 +173,9 @@ def test_the_prediction_of_one_song_is_what_the_model_believes_of_it() -> None:
     assert one.predict_song("of no library", now=log.clock) is None
     assert model(SHELF).predict_song(song_id(1), now=0) is None
     assert model(catalogue_of([record(0)])).predict_song(song_id(0), now=0) is None
+
+
+def test_features_of_another_projection_are_left_out() -> None:
+    log = rated([0, 99])
+    one = model(SHELF, log, features_of=lambda ids: {song: np.ones(9) for song in ids})
+    assert len(one.belief.history) == 1
