@@ -1,7 +1,7 @@
 """A drawn library with artists, albums and genres, and listeners of many kinds.
 
-A listener of one world likes sound, of another one only genres, artists or single songs; some follow
-nothing at all. Most of them are nothing that the model could have drawn itself. What is drawn depends
+A listener of one world likes sound, of another only genres, artists or single songs; some follow
+nothing at all. Most are nothing that the model could have drawn itself. What is drawn depends
 on the seed, the world and the number of the run alone, so every algorithm meets the same listeners.
 
     library    about 2,000 songs of some 400 artists, most with one album; a song sounds like its
