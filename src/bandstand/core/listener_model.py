@@ -108,10 +108,6 @@ class ListenerModel(Generic[BeliefT]):
         kept = 0 if self.cache is None else self.cache.nbytes
         return self.engine.nbytes(self.belief) + answers + int(heard) + kept
 
-    def randomness(self, step: int) -> np.random.Generator:
-        """Return the randomness of a choice: from the seed and the step alone."""
-        return randomness(self.seed, step, "choose")
-
     # ── Learning ─────────────────────────────────────────────────────────────────────────
 
     def after(self, answer: RatedRow) -> Self:
@@ -188,7 +184,7 @@ class ListenerModel(Generic[BeliefT]):
     ) -> Indices:
         """Return the rows of the `count` songs to play now, best first; all if there are fewer."""
         number = self.step if step is None else step
-        rng = self.randomness(number)
+        rng = randomness(self.seed, number, "choose")
         prediction = self.predict(now)
         return self.policy.choose(prediction, step=number, rng=rng, count=count, allowed=allowed)
 

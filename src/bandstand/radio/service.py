@@ -22,7 +22,7 @@ from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import BackgroundWorker
-from bandstand.radio.explain.why import explain, only
+from bandstand.radio.explain.why import explained, only, preference_of
 from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
 from bandstand.radio.selection.filters import ANY_SONG
@@ -284,11 +284,14 @@ class Radio:
             chosen, records = self._present(
                 listener, lambda: select(listener, cached.settings.dial)
             )
-            projection = listener.catalogue.projection
+            answers, preference = len(listener.history), None
+            if answers:
+                columns = listener.history.columns
+                preference = preference_of(listener.engine, listener.belief, columns)
             offers = [
                 Offer(
                     song=records[each.song],
-                    why=explain(listener, each, projection),
+                    why=explained(each, preference, listener.catalogue.projection, answers=answers),
                     how=each.how,
                     note=each.note or None,
                     step=each.step,

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.radio.explain.why import OTHER, as_json, explain
+from bandstand.radio.explain.why import OTHER, as_json, explained, preference_of
 from bandstand.radio.selection.filters import Station
 from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.tastes import listened, model, now_after
 from tests.radio.explain.test_why import check_sums
+
+if TYPE_CHECKING:
+    from bandstand.music.audio.projection import Projection
+    from bandstand.radio.explain.why import Why
+    from bandstand.radio.selection.select import RadioListener, Selection
+
+
+def why_of(listener: RadioListener, chosen: Selection, projection: Projection | None) -> Why:
+    answers, preference = len(listener.history), None
+    if answers:
+        columns = listener.history.columns
+        preference = preference_of(listener.engine, listener.belief, columns)
+    return explained(chosen, preference, projection, answers=answers)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -22,7 +36,7 @@ def test_every_song_of_a_playlist_is_explained_whatever_the_algorithm(algorithm:
     listener = model(ledger, algorithm=algorithm)
     for chosen in listener.playlist(8, now=now_after(ledger)):
         with np.errstate(all="raise"):
-            why = explain(listener, chosen, projected()[0])
+            why = why_of(listener, chosen, projected()[0])
         check_sums(why)
         json.dumps(as_json(why), allow_nan=False)
         assert why.score == chosen.score
@@ -39,7 +53,7 @@ def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> 
     ledger = listened(60, seed=2)
     listener = model(ledger, intercept=intercept)
     for chosen in listener.playlist(10, now=now_after(ledger), dial=dial):
-        why = explain(listener, chosen, projected()[0])
+        why = why_of(listener, chosen, projected()[0])
         check_sums(why)
         assert (why.base == 0) is not intercept
         assert why.score is not None
@@ -48,7 +62,7 @@ def test_the_parts_add_up_wherever_the_dial_is(dial: float, intercept: bool) -> 
 def test_an_unanalysed_library_says_so() -> None:
     ledger = listened(10)
     listener = model(ledger, analysed=False)
-    why = explain(listener, listener.next(now=now_after(ledger)), None)
+    why = why_of(listener, listener.next(now=now_after(ledger)), None)
     assert why.expected is None
     assert why.sentence == ("The library is still being analysed: this song is drawn at random.")
 
@@ -57,7 +71,7 @@ def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
     ledger = listened(30)
     listener = model(ledger)
     chosen = listener.next(now=now_after(ledger), station=Station(song=song_id(7)))
-    why = explain(listener, chosen, projected()[0])
+    why = why_of(listener, chosen, projected()[0])
     assert chosen.song == song_id(7)
     assert why.sentence.startswith("It is what you asked for; ")
     assert why.expected is not None

@@ -137,7 +137,7 @@ def test_a_snooze_ends_in_the_middle_of_a_playlist() -> None:
 
 def left(last: list[int], rows: Any = range(40), **options: Any) -> list[int]:
     some = CandidateSet.only(rows, 40)
-    found = Spacing.over(SHELF, ALL).left(SHELF, some, last, **options)
+    found = Spacing.over(SHELF, ALL).left(SHELF, some, last[::-1], **options)
     return found.rows().tolist()
 
 

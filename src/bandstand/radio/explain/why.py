@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bandstand.core.engines.engine import BeliefT, Engine
     from bandstand.core.model.prediction import Prediction
     from bandstand.music.audio.projection import Projection
-    from bandstand.radio.selection.select import RadioListener, Selection
+    from bandstand.radio.selection.select import Selection
     from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
@@ -95,15 +95,6 @@ class Why:
     sentence: str = ""
 
 
-def explain(listener: RadioListener, selection: Selection, projection: Projection | None) -> Why:
-    """Return why a song was selected; `projection` is the one that its features come from."""
-    if selection.prediction is None or selection.situation is None:
-        return explained(selection, None, projection)
-    columns = selection.situation.features.shape[1]
-    preference = preference_of(listener.engine, listener.belief, columns)
-    return explained(selection, preference, projection, answers=len(listener.history))
-
-
 def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vector | None:
     """Return E[θ], the liking of each feature at full novelty; None where there is none.
 
@@ -126,12 +117,14 @@ def explained(
 
     `preference` is E[θ], and `answers` the number that it was learned from.
     """
-    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard, answers=answers)
+    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard)
     character: Mapping[str, float] = {}
     if selection.prediction is not None and selection.situation is not None:
         features = selection.situation.features[0]
-        why = _predicted(why, selection.prediction, features, preference, projection)
-        why = _with_score(why, selection)
+        why = replace(
+            _predicted(why, selection, selection.prediction, preference, projection, features),
+            answers=answers,
+        )
         if projection is not None and OTHER in why.groups:
             character = loadings.character(projection, features)
     text = sentence(why, how=selection.how, note=selection.note, character=character)
@@ -145,12 +138,13 @@ def as_json(why: Why) -> dict[str, Any]:
 
 def _predicted(
     why: Why,
+    selection: Selection,
     prediction: Prediction,
-    features: Vector,
     preference: Vector | None,
     projection: Projection | None,
+    features: Vector,
 ) -> Why:
-    """Return `why` with the engine's parts: everything but the score."""
+    """Return `why` with the parts of the engine and the score."""
     parts, expected = prediction.parts(), only(prediction.mean())
     liking, novelty = only(parts.get("content")), only(parts.get("novelty"))
     if novelty is not None:  # a curve of straight pieces may overshoot, a sum may by rounding
@@ -161,8 +155,14 @@ def _predicted(
     staleness = None
     if expected is not None and liking is not None and ("novelty" in parts or "time" in parts):
         staleness = expected - liking
+    score = selection.score
+    exploration = None if score is None or expected is None else score - expected
+    better = selection.share_better or 0.0
     return replace(
         why,
+        score=score,
+        exploration=exploration,
+        mainly_to_learn=(exploration or 0.0) > 0 and better >= _LESSON_SHARE,
         expected=expected,
         standard_deviation=only(prediction.standard_deviation()),
         liking=liking,
@@ -171,15 +171,6 @@ def _predicted(
         staleness=staleness,
         novelty=novelty,
     )
-
-
-def _with_score(why: Why, selection: Selection) -> Why:
-    score = selection.score
-    if score is None or why.expected is None:
-        return replace(why, score=score)
-    exploration = score - why.expected
-    is_lesson = exploration > 0 and (selection.share_better or 0.0) >= _LESSON_SHARE
-    return replace(why, score=score, exploration=exploration, mainly_to_learn=is_lesson)
 
 
 def _sound(
