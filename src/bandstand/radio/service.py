@@ -173,7 +173,8 @@ class Radio:
 
     def is_quick(self, account: str) -> bool:
         """Return whether questions about a listener take milliseconds, by the algorithm."""
-        return ALGORITHMS[self.settings(account).algorithm].is_quick
+        with self.store.reading() as connection:
+            return ALGORITHMS[settings_of(connection, account).algorithm].is_quick
 
     def change_settings(self, account: str, changes: Mapping[str, Any]) -> Future[ListenerSettings]:
         """Return a listener's settings after `changes`."""

@@ -192,7 +192,7 @@ def test_what_is_no_range_is_refused() -> None:
             Years(last=wrong)
     assert not Years()
     assert Years(last=0)
-    assert not Station(years=Years(first=1990)).has_start
+    assert not Station(years=Years(first=1990)).start
     assert str(Years()) == "all years"
 
 

@@ -204,17 +204,14 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
     `note` says where more than the model decided.
     """
     if how == "random":
-        return _as_sentence(note or _AT_RANDOM)
-    first = "it is what you asked for" if how == "wish" else note
-    total, sound = _sound_text(why, character)
-    # A song that was never heard, and is known to be the right one.
-    is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
-    said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
-    clauses = "; ".join(filter(None, (first, said)))
-    return _as_sentence(clauses + _outlook(why, total, character))
-
-
-def _as_sentence(text: str) -> str:
+        text = note or _AT_RANDOM
+    else:
+        total, sound = _sound_text(why, character)
+        # A song that was never heard, and is known to be the right one.
+        is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
+        said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
+        first = "it is what you asked for" if how == "wish" else note
+        text = "; ".join(filter(None, (first, said))) + _outlook(why, total, character)
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
@@ -291,26 +288,21 @@ def _what(parts: Mapping[str, float], character: Mapping[str, float]) -> tuple[s
     return f"its {' and '.join(nouns)}", "is" if len(nouns) == 1 else "are"
 
 
-def _words(character: Mapping[str, float]) -> str:
-    """Return the ways in which a song is marked most: "slow, dark"; nothing if there are none."""
-    ranked = sorted(character, key=lambda name: -abs(character[name]))
-    words = [word for name in ranked if (word := word_for(name, character[name]))]
-    return ", ".join(words[:_MAX_NAMED])
-
-
 _NAMES: Final = {group.name: group for group in loadings.GROUPS}
 
 
-def word_for(name: str, character: float) -> str | None:
-    """Return the word for a song that is marked in that way, or None if it is not.
+def _words(character: Mapping[str, float]) -> str:
+    """Return the ways in which a song is marked most; nothing if there are none.
 
-    >>> word_for("tempo", 1.2), word_for("tempo", -0.7), word_for("tempo", 0.1)
-    ('fast', 'slow', None)
+    >>> _words({"tempo": -0.7, "timbre": 0.1, "brightness": -1.2})
+    'dark, slow'
     """
-    group = _NAMES.get(name)
-    if group is None or abs(character) < _MARKED:
-        return None
-    return group.more if character > 0 else group.less
+    ranked = sorted(character, key=lambda name: -abs(character[name]))
+    marked = [name for name in ranked if name in _NAMES and abs(character[name]) >= _MARKED]
+    return ", ".join(
+        _NAMES[name].more if character[name] > 0 else _NAMES[name].less
+        for name in marked[:_MAX_NAMED]
+    )
 
 
 def _outlook(why: Why, total: float, character: Mapping[str, float]) -> str:

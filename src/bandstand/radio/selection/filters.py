@@ -252,29 +252,26 @@ class Station:
 
     def __post_init__(self) -> None:
         """Refuse several starts at once."""
-        if len(self._given()) > 1:
-            given = " and ".join(self._given())
+        if len(self.start) > 1:
+            given = " and ".join(self.start)
             msg = f"a station must start from one of song, artist and genre, got {given}"
             raise InvalidInputError(msg)
 
     @property
-    def has_start(self) -> bool:
-        """Whether there is something to start from."""
-        return not (self.song is None and self.artist is None and self.genre is None)
+    def start(self) -> dict[str, str]:
+        """What to start from, if anything, by what it is."""
+        names = {"song": self.song, "artist": self.artist, "genre": self.genre}
+        return {scope: target for scope, target in names.items() if target is not None}
 
     def rows(self, catalogue: Catalogue) -> Indices:
         """Return the station's own songs."""
-        for scope, target in self._given().items():
+        for scope, target in self.start.items():
             rows = catalogue.rows_of(scope, target)
             if not len(rows):
                 msg = f"the {scope} to start from must be one that can be played, got {target!r}"
                 raise NotFoundError(msg)
             return rows
         return np.arange(len(catalogue))
-
-    def _given(self) -> dict[str, str]:
-        names = {"song": self.song, "artist": self.artist, "genre": self.genre}
-        return {scope: target for scope, target in names.items() if target is not None}
 
 
 ANY_SONG: Final = Station()

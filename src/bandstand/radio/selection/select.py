@@ -365,7 +365,7 @@ class RadioListener(ListenerModel[Belief]):
         moment = round(state.now * MILLISECONDS_PER_MINUTE)
         eligible = self.filter.eligible(self.ledger.rules_at(moment), station.years)
         songs, is_own, note = eligible.songs, False, ""
-        if station.has_start:
+        if station.start:
             found = self.filter.station(station, eligible)
             songs, is_own, note = found.next(state.model.play_times, state.now)
         rows = self.catalogue.ids.rows(self.ledger.recent[-LONGEST_GAP:])

@@ -377,9 +377,9 @@ def test_the_memory_of_a_belief_is_told() -> None:
     history = simulated_history(np.random.default_rng(1), count=80, columns=30)
     belief = engine.fit(history)
     matrices = len(belief.grid) * 30 * 30 * 8
-    assert matrices <= engine.nbytes(belief) < 1.2 * matrices
+    assert matrices <= array_bytes(belief) < 1.2 * matrices
     planned = engine.plan(belief, Songs.of(features=np.ones((1, 30)), elapsed=MONTH))
-    assert engine.nbytes(belief) < engine.nbytes(planned)
+    assert array_bytes(belief) < array_bytes(planned)
 
 
 @given(seed=st.integers(0, 10_000), count=st.integers(0, 12))

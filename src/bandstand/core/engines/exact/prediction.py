@@ -52,7 +52,10 @@ class ExactPrediction:
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
         means = self.songs.content(share @ self.belief.means)
         for rows in row_blocks(self.songs.heard, _CHUNK):
-            means[rows] = self._mean_of(rows)
+            content = self.songs.features_of(rows) @ self.belief.means.T
+            elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
+            curves = novelty(elapsed, self.belief.recovery_times)
+            means[rows] = (curves * content) @ self.belief.weights
         return means
 
     @_tiny_is_zero
@@ -149,11 +152,6 @@ class ExactPrediction:
             elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
             curves[rows] = novelty(elapsed, recovery_times) @ weights
         return curves
-
-    def _mean_of(self, rows: Indices) -> Vector:
-        content = self.songs.features_of(rows) @ self.belief.means.T
-        curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], self.belief.recovery_times)
-        return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
         given = Given.of(self.belief, self.songs, rows)
