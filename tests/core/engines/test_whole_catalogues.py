@@ -13,7 +13,7 @@ from bandstand.core.engines.mcmc import engine as mcmc
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
-from bandstand.core.engines.variational import factor_prediction
+from bandstand.core.engines.variational import engine as variational
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
@@ -42,7 +42,7 @@ every_engine = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES.k
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take seven songs at a time, so that fifty are several blocks."""
-    for module in (history_module, ridge, mcmc, factor_prediction):
+    for module in (history_module, ridge, mcmc, variational):
         monkeypatch.setattr(module, "SONGS_PER_BLOCK", 7)
 
 

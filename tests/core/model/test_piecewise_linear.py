@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.linalg import cho_factor, cho_solve
 
-from bandstand.core.model.piecewise_linear import (
+from bandstand.core.model.novelty import (
     DIVERSITY_BASIS,
     PAPER_BASIS,
     PAPER_KNOTS,

@@ -34,7 +34,7 @@ from scipy.special import ndtr
 
 from bandstand._util.words import counted_in_words, rough_duration
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
-from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.engines.variational.engine import FactorPrediction
 from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.errors import InvalidInputError

@@ -33,7 +33,7 @@ from bandstand.core.engines.engine import Belief
 from bandstand.core.listener_model import ListenerModel, PlanState, fitted, randomness
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import Songs
-from bandstand.core.model.piecewise_linear import RADIO_BASIS
+from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.policies import BayesUcb
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
