@@ -179,14 +179,13 @@ def _sound(
     """Return the part of the intercept, and the parts of the sound by group."""
     if projection is None:
         return None, {SOUND: liking}
-    has_groups = loadings.has_groups(projection)
-    sound = len(projection.components) if has_groups else projection.columns
+    groups = loadings.parts(projection, preference, features)
+    sound = len(projection.components) if groups else projection.columns
     if len(preference) not in {sound, sound + 1}:
         return None, {SOUND: liking}  # the features of another projection
     base = float(preference[sound:] @ features[sound:])
-    if not has_groups:
+    if not groups:
         return base, {SOUND: liking - base}
-    groups = loadings.parts(projection, preference, features)
     return base, {**groups, OTHER: liking - base - sum(groups.values())}
 
 
