@@ -118,10 +118,13 @@ def parts_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
     return summed.parts(belief.means, songs)
 
 
-def rows_of(belief: ExactBelief, features: Matrix, songs: SongGroups) -> tuple[Stack, Matrix]:
-    """Return y and v of songs at each node; planned plays count."""
+def rows_of(
+    belief: ExactBelief, features: Matrix, songs: SongGroups, recovery_times: Vector | None = None
+) -> tuple[Stack, Matrix]:
+    """Return y and v of songs at each node, or for some recovery times; planned plays count."""
     plays = Plays.of(belief, songs).with_planned(belief)
-    return plays.at(belief, belief.recovery_times).rows(features, songs)
+    times = belief.recovery_times if recovery_times is None else recovery_times
+    return plays.at(belief, times).rows(features, songs)
 
 
 def answered_rows(belief: ExactBelief, songs: Songs) -> Indices:
