@@ -168,8 +168,8 @@ class ExactPrediction:
         if found is None or not len(answered):
             return found
         some = answered[allowed.contains(answered)]
-        best = best_answered(self.belief, self.songs, some, level, count)
-        return None if best is None else np.concatenate([found, best])
+        best = best_answered(self.belief, self.songs, memory, some, level, count, found)
+        return None if best is None else np.union1d(found, best)
 
     def _effects(self) -> dict[str, Vector]:
         """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""

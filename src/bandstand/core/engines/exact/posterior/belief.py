@@ -88,13 +88,6 @@ class ExactBelief:
             spread, before = spread.without(curve * towards / np.sqrt(growth)), belief
         return spread
 
-    def variances_at(self, node: int, features: Matrix, songs: SongGroups) -> Vector:
-        """Return `variances_of` songs at one node: (n,)."""
-        time = self.recovery_times[[node]]
-        rows, variance = song_effects.rows_of(self, features, songs, time)
-        along = np.einsum("np,np->n", rows[:, 0] @ self.covariances_of([node])[0], rows[:, 0])
-        return np.asarray(np.maximum(along, 0.0) + variance[:, 0])
-
     @property
     def has_effects(self) -> bool:
         """Whether songs of one artist, album or name have more in common than their features."""
