@@ -73,6 +73,7 @@ def test_the_radios_prior_spans_an_hour_to_a_month_and_does_not_grow_with_featur
     law = lognorm(broad.log_standard_deviation, scale=broad.median)
     assert law.cdf(43_200) - law.cdf(60) > 0.94
     assert prior.noise.shape >= 2
+    assert np.diag(radio_prior(4, intercept=False).preference.precision).tolist() == [0.4] * 4
 
 
 @given(seed=st.integers(0, 1_000), columns=st.integers(1, 6))
@@ -125,9 +126,3 @@ def test_the_prior_for_people_has_variances_of_sound_tags_and_the_mean_rating() 
     assert prior.effects.total > 0
     with pytest.raises(InvalidInputError, match="number of tags must be from 0 to 2, got 3"):
         people_prior(3, tags=3)
-
-
-def test_without_an_intercept_all_columns_are_features() -> None:
-    prior = radio_prior(4, intercept=False)
-    assert np.diag(prior.preference.precision).tolist() == [0.4] * 4
-    assert np.diag(radio_prior(5).preference.precision).tolist() == [0.4] * 4 + [0.1]
