@@ -38,7 +38,7 @@ def test_the_table_says_what_was_read_and_what_is_in_it() -> None:
         "plays.csv",
         "CSV",
         "40 % of a listener's plays",
-        "20 % of plays; by the song's last play",
+        "Skips by the song's last play: never before",
     ):
         assert words in outcome.out, outcome.out
 
