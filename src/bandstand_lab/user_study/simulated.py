@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,7 @@ _MAX_DELAY: Final = 25.0  # seconds that a person takes to rate after listening
 _CHOICE_SECONDS: Final = (0.01, 0.1)  # seconds that a choice takes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spreads:
+class _Spreads(NamedTuple):
     """Standard deviations, in stars."""
 
     person: float
@@ -61,7 +60,6 @@ def simulated_study(
     person_sd: float = 0.4,
     person_arm_sd: float = 0.3,
     noise_sd: float = 1.0,
-    catalogue: SongSnapshot | None = None,
 ) -> StudyData:
     """Return the ratings of `people` simulated participants, each to the end.
 
@@ -72,9 +70,9 @@ def simulated_study(
     >>> len(data.records), data.simulated, data.remarks[1]
     (120, True, 'Planted effects, in stars: greedy-cn +0.5.')
     """
-    spreads = _Spreads(person=person_sd, person_arm=person_arm_sd, noise=noise_sd)
+    spreads = _Spreads(person_sd, person_arm_sd, noise_sd)
     _check(design, people, effects, spreads)
-    songs = _songs(design, rng) if catalogue is None else catalogue
+    songs = _songs(design, rng)
     joined = tuple(
         Participant(number=number, joined_at=_START + number * HOUR)
         for number in range(1, people + 1)
@@ -94,10 +92,6 @@ def simulated_study(
     )
 
 
-def _growth(ratings: int) -> Vector:
-    return np.asarray(np.minimum(1.0, np.arange(1, ratings + 1) / _FULL_FROM))
-
-
 def _person(
     design: Design,
     person: Participant,
@@ -113,7 +107,8 @@ def _person(
     for place, index in enumerate(order(person.number, len(design.algorithms)), start=1):
         algorithm = design.algorithms[index]
         liking = own + rng.normal(0.0, spreads.person_arm)
-        exact = liking + effects.get(algorithm, 0.0) * _growth(design.ratings_per_arm)
+        numbers = np.arange(1, design.ratings_per_arm + 1)
+        exact = liking + effects.get(algorithm, 0.0) * np.minimum(1.0, numbers / _FULL_FROM)
         heard = exact + rng.normal(0.0, spreads.noise, design.ratings_per_arm)
         moments = _moments(design, _begin(design, person.joined_at, ends), rng)
         ends.append(int(moments.rated_at[-1]))
@@ -209,7 +204,7 @@ def _check(design: Design, people: int, effects: Mapping[str, float], spreads: _
         if not math.isfinite(size):
             msg = f"the effect of {name} must be a finite number of stars, got {size}"
             raise InvalidInputError(msg)
-    for size in (spreads.person, spreads.person_arm, spreads.noise):
+    for size in spreads:
         if not 0 <= size < math.inf:
             msg = f"standard deviations must be finite and not negative, got {size}"
             raise InvalidInputError(msg)
