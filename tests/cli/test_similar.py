@@ -237,7 +237,7 @@ def test_an_empty_store_has_no_song(tmp_path: Path) -> None:
 def test_where_no_store_is_none_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "user"))
     monkeypatch.delenv("BANDSTAND_STORE", raising=False)
-    words = ("a store with songs was expected, found none", "bandstand scan")
+    words = ("a store was expected, found none", "bandstand scan")
     assert_refused(run("similar", "x", "--store", tmp_path / "new.db"), *words)
     assert_refused(run("similar", "x", "--store", tmp_path / "none" / "new.db"), *words)
     assert_refused(run("similar", "x"), *words)

@@ -59,15 +59,8 @@ def new(*, file: Path) -> None:
     """Write a study's FILE with the paper's numbers, to be read and changed."""
     from bandstand.study.design import template
 
-    try:
-        with file.open("x", encoding="utf-8") as made:
-            made.write(template())
-    except FileExistsError:
-        msg = f"a file that is not there yet was expected, got {str(file)!r}, which is"
-        raise InvalidInputError(msg) from None
-    except OSError as problem:
-        msg = f"a file that can be written was expected, got {str(file)!r}: {problem.strerror}"
-        raise InvalidInputError(msg) from problem
+    with os.fdopen(_created(str(file), mode=0o666), "wb") as made:
+        made.write(template().encode())
     click.echo(f"Wrote {file}. Read it, change what you like, then: bandstand study run {file} DIR")
 
 
@@ -168,6 +161,8 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     """
     from bandstand._util.clock import system_clock
     from bandstand.music.catalogue.catalogue import load_catalogue
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.database.serving_lock import serving_lock
     from bandstand.study.records import from_bytes
     from bandstand.study.study_store import open_study
 
@@ -175,7 +170,8 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     is_known = _is_known(settings, design)
     if not is_known:
         _check_songs(settings, design)
-    _check_not_served(settings)
+    with serving_lock(parse_location(settings.store)):  # refused if another server uses it
+        pass
     if not is_known:
         _scan(ctx, settings)
     with opened_store(settings.store) as store:
@@ -189,15 +185,6 @@ def _check_server(settings: Settings) -> None:
 
     check_public_url(settings)
     with closing(listening_socket(settings.listen, settings.port)):
-        pass
-
-
-def _check_not_served(settings: Settings) -> None:
-    """Refuse a store that another server uses."""
-    from bandstand.store.database.location import parse_location
-    from bandstand.store.database.serving_lock import serving_lock
-
-    with serving_lock(parse_location(settings.store)):
         pass
 
 
@@ -388,14 +375,7 @@ def _kept(name: str | None, content: bytes) -> Iterator[None]:
     if name is None:
         yield
         return
-    try:
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        msg = f"--csv must name a file that is not there yet, got {name!r}"
-        raise InvalidInputError(msg) from None
-    except OSError as problem:
-        msg = f"--csv must name a file that can be written, got {name!r}: {problem.strerror}"
-        raise InvalidInputError(msg) from problem
+    handle = _created(name, mode=0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -403,6 +383,18 @@ def _kept(name: str | None, content: bytes) -> Iterator[None]:
     except BaseException:
         Path(name).unlink()
         raise
+
+
+def _created(name: str, *, mode: int) -> int:
+    """Open a new file with these rights, as far as the user's mask allows them."""
+    try:
+        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        msg = f"a file that is not there yet was expected, got {name!r}, which is"
+        raise InvalidInputError(msg) from None
+    except OSError as problem:
+        msg = f"a file that can be written was expected, got {name!r}: {problem.strerror}"
+        raise InvalidInputError(msg) from problem
 
 
 def _status_lines(connection: Connection, study: StudyRow) -> list[str]:
@@ -420,22 +412,12 @@ def _status_lines(connection: Connection, study: StudyRow) -> list[str]:
     size = f"{len(design.algorithms)} parts of {design.ratings_per_arm} ratings each"
     lines = [
         f"{study.title}: {state}, begun {_day(study.created_at)}; {size}.",
-        f"{_taking_part(len(joined))}, {_invited(len(people) - len(joined))}. Numbers are drawn.",
+        f"Taking part: {len(joined)}. Invited: {len(people) - len(joined)}. Numbers are drawn.",
     ]
     return lines + [
         _line(design, person, studies.arms(connection, study.id, person.account))
         for person in sorted(joined, key=lambda person: person.number)
     ]
-
-
-def _taking_part(count: int) -> str:
-    return "1 takes part" if count == 1 else f"{count} take part"
-
-
-def _invited(count: int) -> str:
-    if count == 1:
-        return "1 is invited and has not agreed"
-    return f"{count} are invited and have not agreed"
 
 
 def _line(design: Design, person: ParticipantRow, arms: Sequence[ArmRow]) -> str:

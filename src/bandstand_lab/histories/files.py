@@ -16,6 +16,7 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol, cast
 
+from bandstand._util.words import printable
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -141,12 +142,3 @@ def refuse(source: str, where: str | None, what: str) -> NoReturn:
     place = source if where is None else f"{source} {where}"
     msg = f"{place}: {what}"
     raise InvalidInputError(msg) from None
-
-
-def printable(name: str) -> str:
-    r"""Return a name from a file as it can be printed: no line ends, no commands to a terminal.
-
-    >>> printable("a\x1b[2Jb\n")
-    'a\\x1b[2Jb\\n'
-    """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)

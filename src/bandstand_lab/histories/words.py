@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.histories.files import printable
+from bandstand._util.words import printable
 from bandstand_lab.histories.findings import LEVELS
 
 if TYPE_CHECKING:
