@@ -8,10 +8,8 @@ import shlex
 import zipfile
 from pathlib import Path
 
-import click
 import pytest
 
-from bandstand_lab.cli.history import history
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 from tests.fixtures.lab import history_exports as exports
 
@@ -115,14 +113,6 @@ def test_what_cannot_be_read_is_one_sentence_and_nothing_is_written(
     assert (folder / "out.json").read_text(encoding="utf-8") == "before"
 
 
-@pytest.mark.usefixtures("folder")
-def test_outputs_that_cannot_be_written_are_refused_at_once() -> None:
-    assert_refused(run("history", "nowhere.csv"), "nowhere.csv", "can be read")
-    assert_refused(run("history", "plays.csv", "--json", "no/where.json"), "--json")
-    assert_refused(run("history", "plays.csv", "--plot", "a.txt"), ".png, .svg or .pdf")
-    assert_refused(run("history"), "FILE")
-
-
 def test_the_page_shows_what_the_command_prints(folder: Path) -> None:
     """The page has one file and one session."""
     (content,) = re.findall(r"^```csv\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -132,15 +122,3 @@ def test_the_page_shows_what_the_command_prints(folder: Path) -> None:
     outcome = run(*shlex.split(command.removeprefix("$ bandstand ")))
     printed = [line.rstrip() for line in outcome.out.splitlines()]
     assert [line for line in printed if line] == [line for line in expected.splitlines() if line]
-
-
-def test_every_option_is_on_the_page() -> None:
-    documented = re.findall(r"^\| `(--[a-z-]+)", PAGE, re.MULTILINE)
-    options = [each.opts[0] for each in history.params if isinstance(each, click.Option)]
-    assert sorted(documented) == sorted(options)
-
-
-def test_help_does_not_wait_for_numpy() -> None:
-    outcome = run_apart("history", "--help", PYTHONPROFILEIMPORTTIME="1")
-    assert "Nothing leaves this computer" in " ".join(outcome.out.split())
-    assert "numpy" not in outcome.err
