@@ -31,7 +31,7 @@ below 0.05.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
     from bandstand.types import Indices, Matrix, Vector
-    from bandstand_lab.statistics.max_t import MaxT
-    from bandstand_lab.statistics.paired import PairedColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +249,7 @@ def analyse(
     arms = totals(data)
     chosen = all_pairs(data.design.algorithms) if pairs is None else pairs
     found = [_tests(arms[first], arms[second], first_step, rng) for first, second in chosen]
-    tested = [each for each in found if isinstance(each, _Tests)]
+    tested = [each for each in found if isinstance(each, Comparison)]
     return Analysis(
         curves=tuple(curve(arm) for arm in arms.values()),
         comparisons=_corrected(tested),
@@ -274,21 +272,10 @@ def all_pairs(algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((second, first) for first, second in combinations(algorithms, 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tests:
-    """The tests of one pair before it is corrected for the other pairs."""
-
-    first: str
-    second: str
-    people: int
-    steps: Indices
-    columns: PairedColumns  # of sums of stars: n times the averages
-    family: MaxT
-
-
 def _tests(
     first: Totals, second: Totals, first_step: int, rng: np.random.Generator
-) -> _Tests | Untested:
+) -> Comparison | Untested:
+    """Return the tests of one pair, before they are corrected for the other pairs."""
     both = sorted(set(first.people) & set(second.people))
     ones, others = ([arm.people.index(person) for person in both] for arm in (first, second))
     reached = np.minimum(first.reached[ones], second.reached[others])[:, np.newaxis]
@@ -302,39 +289,40 @@ def _tests(
         reason = f"a test needs two people with both up to n = {first_step}; {begun}"
         return Untested(**names, people=len(both), reason=reason)
     steps = np.arange(first_step, last + 1)
+    # Differences of sums of stars: n times those of the averages.
     sums = first.stars[ones][:, steps - 1] - second.stars[others][:, steps - 1]
-    present = reached >= steps
-    return _Tests(
+    columns = paired_columns(sums, reached >= steps)
+    family = max_t(sums, present=reached >= steps, rng=rng)
+    return Comparison(
         **names,
         people=len(both),
         steps=steps,
-        columns=paired_columns(sums, present),
-        family=max_t(sums, present=present, rng=rng),
+        counts=columns.counts,
+        mean=frozen(columns.mean / steps),
+        standard_error=frozen(columns.standard_error / steps),
+        t=columns.t,
+        p_values=columns.p_values,
+        p_over_steps=family.corrected,
+        p_corrected=family.corrected,
+        p_last_holm=float(columns.p_values[-1]),
+        p_any_holm=family.smallest,
+        pairs=1,
+        flips=family.flips,
+        is_exact=family.is_exact,
     )
 
 
-def _corrected(tests: Sequence[_Tests]) -> tuple[Comparison, ...]:
+def _corrected(tests: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return the comparisons, corrected for how many there are."""
-    last = holm([float(each.columns.p_values[-1]) for each in tests])
-    anywhere = holm([each.family.smallest for each in tests])
+    last = holm([each.p_last_holm for each in tests])
+    anywhere = holm([each.p_any_holm for each in tests])
     return tuple(
-        Comparison(
-            first=each.first,
-            second=each.second,
-            people=each.people,
-            steps=each.steps,
-            counts=each.columns.counts,
-            mean=frozen(each.columns.mean / each.steps),
-            standard_error=frozen(each.columns.standard_error / each.steps),
-            t=each.columns.t,
-            p_values=each.columns.p_values,
-            p_over_steps=each.family.corrected,
-            p_corrected=frozen(np.minimum(1.0, len(tests) * each.family.corrected)),
+        replace(
+            each,
+            p_corrected=frozen(np.minimum(1.0, len(tests) * each.p_over_steps)),
             p_last_holm=p_last_holm,
             p_any_holm=p_any_holm,
             pairs=len(tests),
-            flips=each.family.flips,
-            is_exact=each.family.is_exact,
         )
         for each, p_last_holm, p_any_holm in zip(tests, last, anywhere, strict=True)
     )

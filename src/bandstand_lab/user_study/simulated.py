@@ -17,7 +17,6 @@ Times keep to the design. Songs are drawn with repeats, by every person's own ra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bandstand.study.design import Design
-    from bandstand.types import Indices, Vector
+    from bandstand.types import Indices
 
 _FULL_FROM: Final = 40  # ratings, after which an effect has its full size
 _MEAN_STARS: Final = 3.0  # stars of the average person
@@ -111,7 +110,7 @@ def _person(
         exact = liking + effects.get(algorithm, 0.0) * np.minimum(1.0, numbers / _FULL_FROM)
         heard = exact + rng.normal(0.0, spreads.noise, design.ratings_per_arm)
         moments = _moments(design, _begin(design, person.joined_at, ends), rng)
-        ends.append(int(moments.rated_at[-1]))
+        ends.append(moments["rated_at"][-1])
         chosen = ranking[_repeating(len(songs), design.ratings_per_arm, rng)]
         for row in range(design.ratings_per_arm):
             yield Record(
@@ -121,23 +120,8 @@ def _person(
                 number=row + 1,
                 song=songs.ids[chosen[row]],
                 stars=int(min(5, max(1, round(heard[row])))),
-                known=bool(moments.known[row]),
-                offered_at=int(moments.offered_at[row]),
-                rated_at=int(moments.rated_at[row]),
-                played_seconds=float(moments.played[row]),
-                choose_seconds=float(moments.choice[row]),
+                **{name: values[row] for name, values in moments.items()},
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moments:
-    """The times of one arm: songs offered, rated and played."""
-
-    offered_at: Indices
-    rated_at: Indices
-    played: Vector
-    choice: Vector
-    known: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
@@ -150,7 +134,8 @@ def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
     return max(earliest)
 
 
-def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
+def _moments(design: Design, begin: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Return the fields of an arm's records that have to do with time, rating by rating."""
     count = design.ratings_per_arm
     played = (design.listen_seconds + rng.uniform(0.0, _MAX_DELAY, count)).round(1)
     rests = np.zeros(count)
@@ -158,13 +143,13 @@ def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
     waits = np.ceil((rests + design.answer_seconds) * SECOND).astype(np.int64)
     heard = np.ceil(played * SECOND).astype(np.int64)
     rated_at = begin + np.cumsum(waits + heard)
-    return _Moments(
-        offered_at=rated_at - heard,
-        rated_at=rated_at,
-        played=played,
-        choice=rng.uniform(*_CHOICE_SECONDS, count).round(4),
-        known=rng.random(count) < _KNOWN_SHARE,
-    )
+    return {
+        "offered_at": (rated_at - heard).tolist(),
+        "rated_at": rated_at.tolist(),
+        "played_seconds": played.tolist(),
+        "choose_seconds": rng.uniform(*_CHOICE_SECONDS, count).round(4).tolist(),
+        "known": (rng.random(count) < _KNOWN_SHARE).tolist(),
+    }
 
 
 def _repeating(songs: int, count: int, rng: np.random.Generator) -> Indices:
