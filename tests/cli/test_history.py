@@ -27,20 +27,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_table_says_what_was_read_and_what_is_in_it() -> None:
-    outcome = run("history", "plays.csv")
-    assert outcome.code == 0
-    assert not outcome.err
-    for words in (
-        "plays.csv",
-        "CSV",
-        "40 % of a listener's plays",
-        "Skips by the song's last play: never before",
-    ):
-        assert words in outcome.out, outcome.out
-
-
 def test_every_number_is_in_the_json_and_nothing_else_is_printed(folder: Path) -> None:
     outcome = run("history", "plays.csv", "--json", "-")
     document = json.loads(outcome.out)
@@ -86,22 +72,11 @@ def test_names_cannot_command_the_terminal(folder: Path) -> None:
     assert json.loads(run_apart("history", "listens.json", "--json", "-").out)["plays"] == 1
 
 
-def test_each_file_can_be_somebody_elses(folder: Path) -> None:
-    (folder / "other.csv").write_text(exports.LASTFM, encoding="utf-8")
-    document = json.loads(
-        run("history", "plays.csv", "other.csv", "--each-file", "--json", "-").out
-    )
-    assert len(document["listeners"]) == 2
-    assert document["duplicates"] == 0
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", ["plays.csv", "an empty file"]),
         ("[{]", ["plays.csv entry 1 (line 1)"]),
         (exports.PLAIN + "x,yesterday,1,1\n", ["plays.csv line 7", "'yesterday'"]),
-        ("name,age\nBo,7\n", ["plays.csv line 1", "'name', 'age'"]),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence_and_nothing_is_written(

@@ -142,17 +142,6 @@ def test_the_same_as_json(home: Home) -> None:
     assert (again["added"], again["unchanged"], again["failed"]) == (0, 1, 1)
 
 
-def test_failures_are_listed_for_the_scanned_folders_only(home: Home) -> None:
-    home.put("one/bad.mp3", b"no music")
-    home.put("two/bad.mp3", b"no music")
-    assert len(home.report(home.library)["failures"]) == 2
-    report = home.report(home.library / "one")
-    assert [failure["path"] for failure in report["failures"]] == [
-        str(home.library / "one" / "bad.mp3")
-    ]
-    assert report["failed"] == 1
-
-
 def test_names_that_are_hard_to_print_are_printed(home: Home) -> None:
     name = b"\xff\x1b[2J\ntwo.mp3"
     home.put(os.fsdecode(name), b"no music")
@@ -177,16 +166,6 @@ def test_a_library_that_is_gone_is_kept_with_a_warning(filled: Home) -> None:
     assert "The catalogue has 0 songs" in out
     (filled.folder / "song.mp3").rename(filled.library / "song.mp3")
     assert filled.report(filled.library)["songs"] == 1
-
-
-def test_a_refit_makes_a_new_projection(filled: Home) -> None:
-    assert filled.report(filled.library, "--refit")["projection"] == 2
-    wide = filled.report(filled.library, "--refit", "--feature-map", "fourier")
-    assert wide["projection"] == 3
-    assert (
-        wide["features"]
-        > filled.report(filled.library, "--refit", "--feature-map", "identity")["features"]
-    )
 
 
 def test_the_report_says_when_a_refit_would_help() -> None:

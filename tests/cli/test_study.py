@@ -231,21 +231,17 @@ def rows(store: str) -> list[studies.StudyRow]:
         return studies.all_studies(connection)
 
 
-def test_a_store_that_is_served_already_is_refused_before_the_scan(file: Path, store: str) -> None:
-    with serving_lock(parse_location(store)):
-        outcome = run("study", "run", file, "--store", store, "--port", "0")
-    assert_refused(outcome, "serve", code=1)
-    assert not titles(store)
-
-
-def test_a_study_in_a_store_that_is_served_already_is_not_said_to_be_open(
-    study: tuple[Path, str],
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_store_that_is_served_already_is_refused_before_the_scan(
+    file: Path, store: str, request: pytest.FixtureRequest, *, is_open: bool
 ) -> None:
-    file, store = study
+    if is_open:
+        request.getfixturevalue("study")
     with serving_lock(parse_location(store)):
         outcome = run("study", "run", file, "--store", store, "--port", "0")
     assert_refused(outcome, "serve", code=1)
     assert outcome.out == ""
+    assert len(titles(store)) == is_open
 
 
 def test_a_file_that_was_changed_changes_nothing_and_is_noted_by_commands_that_only_read(

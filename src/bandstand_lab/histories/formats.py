@@ -59,15 +59,16 @@ def moment(value: Any) -> float:
     >>> moment("2016-02-28T16:38:00Z"), moment("28 Feb 2016, 16:38")
     (1456677480.0, 1456677480.0)
     """
-    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+    text = value.strip() if isinstance(value, str) else None
+    if text is None or _NUMBER.fullmatch(text):
         number = span(value)
         return number / 1_000 if number >= _MILLISECONDS else number
-    if written := _WRITTEN.fullmatch(value):
+    if written := _WRITTEN.fullmatch(text):
         day, name, year, hour, minute, second = written.groups(default="0")
         month = _MONTHS.split().index(name.lower()) + 1
         date = datetime(int(year), month, int(day), tzinfo=UTC)
         return (date.replace(hour=int(hour), minute=int(minute), second=int(second))).timestamp()
-    found = datetime.fromisoformat(value)
+    found = datetime.fromisoformat(text)
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
@@ -266,7 +267,7 @@ def _header_of_shape(fields: Sequence[str], *, is_tsv: bool) -> tuple[str, Seque
 
 def _is_time(text: str, name: str) -> bool:
     try:
-        moment(text.strip())
+        moment(text)
     except (ValueError, OverflowError):
         return False
     # The second field of other tables is a song, whose name may be a number.
@@ -523,7 +524,7 @@ def _take(plays: SourcePlays, form: Format, entry: Entry, last: float) -> None:
         skipped=_skipped(form, entry),
         # Spotify's account data have the minute of the end.
         stamp=begin // 60 if is_end else begin,
-        mark=played if is_end and not math.isnan(played) else -1.0,
+        mark=0.0 if not is_end else -1.0 if math.isnan(played) else played,
     )
 
 
