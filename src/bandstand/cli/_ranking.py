@@ -14,7 +14,6 @@ and the line.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -115,7 +114,9 @@ def rank(
         Answer(song=row.item_id, rating=row.rating, time=row.time, weight=row.weight)
         for row in history
     )
-    clock, posterior = _Clock.of(history, at), recommender.summary()
+    now = history[-1].time if at is None and history else at
+    elapsed = {row.item_id: _elapsed(row.time, now) for row in history}
+    posterior = recommender.summary()
     return {
         "algorithm": algorithm,
         "seed": seed,
@@ -125,46 +126,33 @@ def rank(
             "recovery_time_sd": posterior.recovery_time_sd,
             "noise_sd": posterior.noise_sd,
         },
-        "items": _ranked(recommender, items.ids, clock, level, top or len(items.ids)),
+        "items": _ranked(recommender, now, elapsed, level, top or len(items.ids)),
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Clock:
-    """The moment of the recommendation, and when each item was heard last."""
-
-    now: Decimal | None
-    last_heard: Mapping[str, Decimal]
-
-    @classmethod
-    def of(cls, history: Sequence[HistoryRow], at: Decimal | None) -> _Clock:
-        latest = history[-1].time if history else None
-        return cls(
-            now=latest if at is None else at, last_heard={row.item_id: row.time for row in history}
-        )
-
-    def elapsed(self, item: str) -> float:
-        """Return the minutes since the item was heard, exact to the last digit."""
-        before = self.last_heard.get(item)
-        if before is None or self.now is None:
-            return MONTH
-        return min(minutes_between(before, self.now), MONTH)
+def _elapsed(before: Decimal, now: Decimal | None) -> float:
+    """Return the minutes since an item was heard, exact to the last digit."""
+    return MONTH if now is None else min(minutes_between(before, now), MONTH)
 
 
 def _ranked(
-    recommender: Recommender, ids: Sequence[str], clock: _Clock, level: float | None, count: int
+    recommender: Recommender,
+    now: Decimal | None,
+    elapsed: Mapping[str, float],
+    level: float | None,
+    count: int,
 ) -> list[dict[str, Any]]:
     """Return the best items by score; of equals, the one that comes first in the file."""
     level = quantile_level(recommender.step) if level is None else level
-    rows = _candidates(recommender, clock, level, count)
-    names = [ids[row] for row in rows.tolist()]
-    prediction = recommender.predict(only=names, at=clock.now)
+    rows = _candidates(recommender, now, level, count)
+    names = [str(recommender.ids[row]) for row in rows.tolist()]
+    prediction = recommender.predict(only=names, at=now)
     first = recommender.step == 1  # no rating yet: no quantile, and any order
     quantile = None if level is None or first else prediction.quantile(level)
     if _by_quantile(recommender) and quantile is not None:
         score = quantile
     else:
-        score = recommender.scores(at=clock.now)[rows]
+        score = recommender.scores(at=now)[rows]
     mean = prediction.mean()
     columns = {
         "mean": mean,
@@ -178,7 +166,7 @@ def _ranked(
     return [
         {
             "id": names[place],
-            "elapsed_minutes": clock.elapsed(names[place]),
+            "elapsed_minutes": elapsed.get(names[place], MONTH),
             **{name: values[place] for name, values in plain.items()},
         }
         for place in best_rows(score, count, np.arange(len(rows))).tolist()
@@ -191,7 +179,7 @@ def quantile_level(step: int) -> float | None:
 
 
 def _candidates(
-    recommender: Recommender, clock: _Clock, level: float | None, count: int
+    recommender: Recommender, now: Decimal | None, level: float | None, count: int
 ) -> Indices:
     """Return the rows of all items that can be among the best, in the order of the file.
 
@@ -201,11 +189,11 @@ def _candidates(
     if count >= len(everything):
         return everything
     if _by_quantile(recommender) and level is not None:
-        everywhere = recommender.predict(at=clock.now)
+        everywhere = recommender.predict(at=now)
         best = everywhere.best_by_quantile(level, count, everything)
         if len(best):
             return np.sort(best)
-    return np.sort(best_rows(recommender.scores(at=clock.now), count, everything))
+    return np.sort(best_rows(recommender.scores(at=now), count, everything))
 
 
 def _by_quantile(recommender: Recommender) -> bool:

@@ -92,7 +92,7 @@ def status(*, file: Path, store: str | None) -> None:
     """Show the progress of all participants, by number and not by name."""
     require_store(store)
     with opened_store(store) as opened, opened.reading() as connection:
-        for line in _status_lines(connection, named_study(opened, file)):
+        for line in _status_lines(connection, named_study(opened, file, may_differ=True)):
             click.echo(line)
 
 
@@ -107,7 +107,7 @@ def close(*, file: Path, yes: bool, store: str | None) -> None:
 
     require_store(store)
     with opened_store(store) as opened:
-        row = same_study(opened, file)
+        row = named_study(opened, file)
         if row.closed_at is not None:
             msg = f"a study that is open was expected, got {row.title!r}, which is closed"
             raise InvalidInputError(msg)
@@ -119,38 +119,29 @@ def close(*, file: Path, yes: bool, store: str | None) -> None:
     click.echo(f"Closed {row.title!r}; `bandstand study report {file} OUT` writes what was found.")
 
 
-def same_study(store: Store, file: Path) -> StudyRow:
-    """Return the study that a file describes, open or closed; refuse a file that was changed."""
-    from bandstand.study.design import read_design
-    from bandstand.study.study_store import find_study
+def named_study(store: Store, file: Path, *, may_differ: bool = False) -> StudyRow:
+    """Return the study with a file's title, open or closed.
 
-    design = read_design(file)
-    return _there(find_study(store, design), file, design.title)
-
-
-def named_study(store: Store, file: Path) -> StudyRow:
-    """Return the study with a file's title, for reading; warn where the file was changed."""
+    A file that was changed since is refused, or gets a warning where it `may_differ`.
+    """
     from bandstand.store import studies
     from bandstand.study.design import differences, read_design
-    from bandstand.study.study_store import design_of
+    from bandstand.study.study_store import check_design, design_of
 
     design = read_design(file)
     with store.reading() as connection:
-        found = _there(studies.by_title(connection, design.title), file, design.title)
-    changed = differences(design_of(found), design)
-    if changed:
-        note = f"the study {found.title!r} goes by the design that it was opened with; in this file"
-        click.echo(f"Warning: {note} {'; '.join(changed)}.", err=True)
-    return found
-
-
-def _there(found: StudyRow | None, file: Path, title: str) -> StudyRow:
+        found = studies.by_title(connection, design.title)
     if found is None:
         msg = (
-            f"{file}: a study of this store was expected, got the title {title!r}, "
+            f"{file}: a study of this store was expected, got the title {design.title!r}, "
             f"which none has; `bandstand study run {file} DIR` opens it"
         )
         raise NotFoundError(msg)
+    if not may_differ:
+        check_design(found, design)
+    elif changed := differences(design_of(found), design):
+        note = f"the study {found.title!r} goes by the design that it was opened with; in this file"
+        click.echo(f"Warning: {note} {'; '.join(changed)}.", err=True)
     return found
 
 
@@ -284,7 +275,7 @@ def invite(
         raise click.UsageError(msg)
     require_store(store)
     with opened_store(store) as opened:
-        study = same_study(opened, file)
+        study = named_study(opened, file)
         invited = _invitations(opened, names or _free_names(opened, count or 0))
         with _kept(csv_file, _as_csv(invited)), opened.writing() as connection:
             for person in invited:
