@@ -59,6 +59,15 @@ def test_left_out_duplicates_and_passed_over_are_all_told(folder: Path) -> None:
     assert "[Playlist].json" in outcome.out
 
 
+def test_of_many_listeners_the_first_and_all_together_are_shown(folder: Path) -> None:
+    rows = "".join(f"ann{number},{number},song {play}\n" for number in range(23) for play in "aab")
+    (folder / "plays.csv").write_text(f"user,time,track\n{rows}", encoding="utf-8")
+    out = run("history", "plays.csv").out
+    assert out.count("\nann") == 20
+    assert "\nall together  –" in out
+    assert "(and 3 more)" in out
+
+
 def test_names_cannot_command_the_terminal(folder: Path) -> None:
     rows = "user,time,track\n[red]x\x1b[2J,1,a\n"
     (folder / "plays.csv").write_text(rows, encoding="utf-8")

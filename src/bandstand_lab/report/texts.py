@@ -5,7 +5,8 @@
     [tables.NAME]           title, columns (divided by "|"), note
     [figures.NAME]          caption; NAME is the name of the file
 
-A study computes numbers and verdicts; its file says what they mean, in whole sentences. A name
+A file of several chapters has these below the name of each (`part`); a table of texts is text of
+several paragraphs. A study computes numbers and verdicts; its file says what they mean. A name
 that a template uses and the study does not give is an error, never a gap in the text.
 """
 
