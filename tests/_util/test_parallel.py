@@ -26,10 +26,6 @@ def _square(value: int) -> int:
     return value * value
 
 
-def _process(_: int) -> int:
-    return os.getpid()
-
-
 def _refuse(value: int) -> int:
     if value == 3:
         msg = "three was expected elsewhere"
@@ -48,13 +44,6 @@ def _die(value: int) -> int:
 def test_every_task_has_its_result_once(workers: int | None, count: int) -> None:
     found = sorted(run_tasks(_square, list(range(count)), workers=workers))
     assert found == [(number, number**2) for number in range(count)]
-
-
-def test_one_worker_is_this_process_and_two_are_others() -> None:
-    here = {process for _, process in run_tasks(_process, [1, 2, 3], workers=1)}
-    assert here == {os.getpid()}
-    others = {process for _, process in run_tasks(_process, [1, 2, 3], workers=2)}
-    assert os.getpid() not in others
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -80,13 +69,6 @@ def test_workers_of_this_machine_are_refused_for_a_cluster() -> None:
         check_one_place(2, "tcp://127.0.0.1:9")
     check_one_place(2, None)
     check_one_place(None, "tcp://127.0.0.1:9")
-
-
-def test_a_result_can_be_left_before_all_are_there() -> None:
-    run = run_tasks(_square, list(range(50)), workers=2)
-    next(run)
-    run.close()  # type: ignore[attr-defined]
-    assert len(list(run_tasks(_square, list(range(5)), workers=2))) == 5
 
 
 # ── On a cluster ─────────────────────────────────────────────────────────────────────────
