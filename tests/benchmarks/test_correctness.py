@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.prediction import ExactPrediction
-from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.engines.variational.engine import FactorPrediction
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.recommender import Recommender
 from benchmarks.correctness import ENGINES, Question, compared, measure_correctness

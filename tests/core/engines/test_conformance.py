@@ -17,7 +17,7 @@ from bandstand.core.engines.mcmc import engine as mcmc
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
-from bandstand.core.engines.variational import factor_prediction
+from bandstand.core.engines.variational import engine as variational
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
@@ -321,7 +321,7 @@ def answers(prediction: Any) -> list[Any]:
 def test_single_precision_by_blocks_is_what_double_precision_as_a_whole_is(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (history_module, ridge, mcmc, factor_prediction):
+    for module in (history_module, ridge, mcmc, variational):
         monkeypatch.setattr(module, "SONGS_PER_BLOCK", 7)
     engine, songs = ENGINES[name], catalogue()
     belief = engine.fit(degenerate.many_answers(25), rng=rng())

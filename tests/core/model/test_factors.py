@@ -17,8 +17,7 @@ from bandstand.core.model.factors import (
     content_novelty_diversity,
 )
 from bandstand.core.model.history import Songs
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
+from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis, novelty
 from bandstand.errors import InvalidInputError
 
 SONGS: Final = Songs.of(

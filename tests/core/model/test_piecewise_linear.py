@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandstand.core.model.piecewise_linear import (
+from bandstand.core.model.novelty import (
     DIVERSITY_BASIS,
     PAPER_BASIS,
     RADIO_BASIS,

@@ -16,8 +16,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from bandstand.core.model import product_normal
-from bandstand.core.model.product_normal import standard_deviation
-from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
+from bandstand.core.model.product_normal import WIDEST_RADIUS, PairProducts, standard_deviation
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:

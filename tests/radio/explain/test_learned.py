@@ -47,6 +47,7 @@ def test_one_recovery_time_has_one_curve_without_doubt() -> None:
 
 
 def test_the_preferences_of_one_node() -> None:
+    assert preferences(*one_node(), 3, None) == preferences(*one_node(), 3, projected()[0]) == ()
     fast, dark = preferences(*one_node(), 3, made_by_hand())
     # A song that is one sd faster has 2 more of the first feature, which gets half a star each;
     # six degrees of freedom widen a scale of √(4/3) by √(6/4).

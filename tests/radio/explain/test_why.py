@@ -21,7 +21,6 @@ from bandstand.radio.explain.why import (
     SOUND,
     Why,
     as_json,
-    explain,
     explained,
     preference_of,
 )
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.music.audio.projection import Projection
+    from bandstand.radio.selection.select import RadioListener, Selection
 
 TOLERANCE = 1e-9
 PROJECTION, _ = projected()
@@ -132,6 +132,14 @@ def test_sums_that_are_wrong_are_noticed(mistake: Callable[[Why], Why]) -> None:
         check_sums(mistake(why))
 
 
+def why_of(listener: RadioListener, chosen: Selection, projection: Projection | None) -> Why:
+    answers, preference = len(listener.history), None
+    if answers:
+        columns = listener.history.columns
+        preference = preference_of(listener.engine, listener.belief, columns)
+    return explained(chosen, preference, projection, answers=answers)
+
+
 def explanations(
     plays: int,
     *,
@@ -146,7 +154,7 @@ def explanations(
     listener = model(ledger, algorithm=algorithm, **options)
     with np.errstate(all="raise"):
         playlist = listener.playlist(count, now=now_after(ledger), dial=dial)
-        return [explain(listener, chosen, projection) for chosen in playlist]
+        return [why_of(listener, chosen, projection) for chosen in playlist]
 
 
 def test_the_parts_add_up_for_hundreds_of_choices() -> None:
@@ -231,7 +239,7 @@ def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
 def test_an_unanalysed_library_says_so() -> None:
     ledger = listened(10)
     listener = model(ledger, analysed=False)
-    why = explain(listener, listener.next(now=now_after(ledger)), None)
+    why = why_of(listener, listener.next(now=now_after(ledger)), None)
     assert why.expected is None
     assert why.sentence == ("The library is still being analysed: this song is drawn at random.")
 
@@ -240,7 +248,7 @@ def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
     ledger = listened(30)
     listener = model(ledger)
     chosen = listener.next(now=now_after(ledger), station=Station(song=song_id(7)))
-    why = explain(listener, chosen, projected()[0])
+    why = why_of(listener, chosen, projected()[0])
     assert chosen.song == song_id(7)
     assert why.sentence.startswith("It is what you asked for; ")
     assert why.expected is not None

@@ -67,6 +67,7 @@ def test_a_rebuilt_store_says_what_its_logs_say(store: Store) -> None:
             assert kept is not None
             assert same(kept, whole)
             assert same(loaded(connection, account), whole)
+    assert rebuild(store).digest == rebuilt.digest
     assert check(store) == []
 
 

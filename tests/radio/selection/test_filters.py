@@ -117,7 +117,7 @@ def test_a_ban_that_is_not_kept_would_be_noticed(monkeypatch: pytest.MonkeyPatch
 
 def left(last: list[int], rows: Any = range(40), **options: Any) -> list[int]:
     some = CandidateSet.only(rows, 40)
-    found = Spacing.over(SHELF, ALL).left(SHELF, some, last, **options)
+    found = Spacing.over(SHELF, ALL).left(SHELF, some, last[::-1], **options)
     return found.rows().tolist()
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand.core.engines.engine import array_bytes
 from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
@@ -176,7 +177,7 @@ def test_the_memory_of_a_listener_is_told() -> None:
     one.next(now=NOW)
     assert one.cache is not None
     assert model(SHELF, rated([1, 2, 3])).cache is None  # 60 songs are never searched
-    assert one.nbytes > one.engine.nbytes(one.belief) + one.cache.nbytes > 0
+    assert one.nbytes > array_bytes(one.belief) + one.cache.nbytes > 0
     for algorithm in QUICK:
         few, many = (
             model(SHELF, rated([1, 2, 3] * times), algorithm=algorithm) for times in (1, 20)

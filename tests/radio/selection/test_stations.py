@@ -94,8 +94,8 @@ def test_what_is_not_there_is_no_start_of_a_station() -> None:
             one.next(now=NOW, station=station)
     with pytest.raises(InvalidInputError, match="one of song, artist and genre"):
         Station(song=song_id(1), genre="Rock")
-    assert not Station().has_start
-    assert Station(genre="Rock").has_start
+    assert not Station().start
+    assert Station(genre="Rock").start
 
 
 @given(songs=st.integers(1, 100_000), seeds=st.integers(1, 100_000))

@@ -78,6 +78,13 @@ def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
     assert one.next(now=log.clock + DAY).row == other.next(now=log.clock + DAY).row
 
 
+def test_many_plays_at_once_are_learnt_as_one_by_one_and_forgotten_again() -> None:
+    log = rated([number % 6 for number in range(90)], apart=HOUR)
+    fewer = Log(events=log.events[:40])
+    assert_same(followed(log, []), model(SHELF, log))
+    assert_same(model(SHELF, log).follow(fold(fewer.events)), model(SHELF, fewer))
+
+
 def test_a_model_that_forgets_an_answer_would_be_noticed() -> None:
     log = rated([0, 1, 2, 3])
     with pytest.raises(AssertionError):

@@ -15,7 +15,7 @@ from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+    from bandstand.core.engines.variational.engine import FactorPrediction
     from bandstand.core.model.factors import FactorModel
     from bandstand.types import Matrix, Vector
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand._util import parallel
-from bandstand._util.parallel import check_one_place, run_tasks, usable_cores
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
+from bandstand_lab.report import tasks as tasks_module
+from bandstand_lab.report.tasks import check_one_place, run_tasks
 from tests.fixtures.music.dask_cluster import cluster
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def test_a_cluster_gets_a_few_tasks_at_a_time(one_worker: Cluster) -> None:
 
     run = run_tasks(operator.neg, Watched(range(50)), scheduler=one_worker.address)
     for done, _ in enumerate(run):
-        assert len(sent) <= done + parallel._TASKS_PER_THREAD
+        assert len(sent) <= done + tasks_module._TASKS_PER_THREAD
     assert len(sent) == 50
 
 
