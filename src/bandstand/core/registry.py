@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = "bayes-ucb-cn-x"
 RANDOM: Final = "random"
 # The quantile of the mixed-effects algorithm: a little more than the middle.
-_MIXED_LEVEL: Final = 0.6
+_MIXED_LEVEL: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
