@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import inspect
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.play_times import SongsAt
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.music.catalogue.years import Years
+from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
 from bandstand.radio.selection.stations import Station
-from tests.fixtures.radio.catalogues import GENRES, features, matrix, model, rated, record, song_id
-from tests.fixtures.radio.logs import DAY, MINUTE, Log
-from tests.music.catalogue.test_large_catalogue import scores
+from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
+from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
 
 if TYPE_CHECKING:
-    from bandstand.types import AnyArray
+    from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.radio.selection.select import RadioListener
+    from bandstand.types import Indices, Vector
+
 
 NOW = 1_800_000_000_000
 SONGS = 200
@@ -51,40 +56,13 @@ def ranges(draw: st.DrawFn) -> Years:
 
 
 @given(years=ranges(), banned=st.none() | st.sets(st.integers(0, SONGS - 1)))
-def test_what_is_left_is_what_is_known_to_be_of_these_years(
-    years: Years, banned: set[int] | None
-) -> None:
+def test_what_is_left_is_known_to_be_of_these_years(years: Years, banned: set[int] | None) -> None:
     free = CandidateSet.everything(SONGS)
     if banned is not None:
         free = CandidateSet.marked(~np.isin(np.arange(SONGS), sorted(banned)))
     found = years.among(CATALOGUE.columns.year, free)
     expected = within(years) if years else set(range(SONGS))
     assert set(found.rows().tolist()) == expected - (banned or set())
-
-
-@settings(max_examples=40)
-@given(
-    years=ranges(),
-    start=st.sampled_from([{}, {"genre": "jazz"}, {"song": song_id(9)}, {"artist": "Artist 2"}]),
-    algorithm=st.sampled_from(["bayes-ucb-cn-x", "random"]),
-    dial=st.sampled_from([-1.0, 0.0, 1.0]),
-    heard=st.lists(st.integers(0, SONGS - 1), max_size=6),
-)
-def test_only_songs_of_these_years_are_played(
-    years: Years,
-    start: dict[str, str],
-    algorithm: str,
-    dial: float,
-    heard: list[int],
-) -> None:
-    one = model(CATALOGUE, rated(heard), algorithm=algorithm)
-    asked: dict[str, Any] = {"now": NOW, "dial": dial, "station": Station(**start, years=years)}
-    if years and not within(years):
-        with pytest.raises(NotFoundError, match="there must be songs of the years"):
-            one.next(**asked)
-        return
-    rows = [chosen.row for chosen in one.playlist(6, **asked)]
-    assert not years or set(rows) <= within(years)
 
 
 @settings(max_examples=25)
@@ -105,48 +83,6 @@ def test_the_best_of_them_is_chosen(years: Years, dial: float, heard: list[int])
     assert chosen.row == left[int(np.argmax(found))]
 
 
-def test_a_genre_of_some_years_begins_with_itself() -> None:
-    years = Years(first=1980, last=1999)
-    # A song of that genre has just been heard, but it is of another year.
-    log = rated([1, 50])
-    assert year_of(50) == 1960
-    assert GENRES[50 % 4] == "Jazz; Rock"
-    first, *others = model(CATALOGUE, log).playlist(
-        20, now=log.clock + MINUTE, station=Station(genre="jazz", years=years)
-    )
-    jazz = {row for row in within(years) if row % 4 == 2}
-    assert first.how == "wish"
-    assert first.row in jazz
-    assert {chosen.row for chosen in others} <= within(years)
-    # What is near is a part of these years, not of the library.
-    assert len({chosen.row for chosen in others} - jazz) <= 5
-
-
-def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
-    years = Years(first=1980, last=1999)
-    assert CATALOGUE.song_features is not None
-    rows = np.array(sorted(within(years)))
-    away = CATALOGUE.song_features.distances(CATALOGUE.song_features.features[50], rows)
-    near = set(rows[np.argsort(away)[: len(rows) // 6]].tolist())
-    found = model(CATALOGUE, rated([1, 2])).playlist(
-        5, now=NOW, station=Station(song=song_id(50), years=years)
-    )
-    assert {chosen.row for chosen in found} <= near
-    assert {chosen.how for chosen in found} == {"model"}
-
-
-def test_few_songs_take_turns() -> None:
-    """Gaps shrink to what there is to choose from, as in a small library."""
-    years = Years(last=1900)
-    one = model(CATALOGUE, rated([10, 20, 30]))
-    rows = [chosen.row for chosen in one.playlist(6, now=NOW, station=Station(years=years))]
-    assert set(rows) == {0, 1}
-    assert all(before != after for before, after in pairwise(rows))
-    ten = Years(first=1962, last=1964)
-    rows = [chosen.row for chosen in one.playlist(9, now=NOW, station=Station(years=ten))]
-    assert len(set(rows)) == 9
-
-
 def test_years_without_songs_and_years_that_are_banned_are_distinguished() -> None:
     log = Log()
     log.add("ban", scope="artist", target="Artist 0")
@@ -160,27 +96,6 @@ def test_years_without_songs_and_years_that_are_banned_are_distinguished() -> No
         log.add("ban", scope="artist", target=f"Artist {artist}")
     with pytest.raises(NotFoundError, match="every song is banned or snoozed"):
         model(CATALOGUE, log).next(now=NOW, station=Station(years=Years(last=1900)))
-
-
-def test_a_mask_is_made_when_the_years_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Years] = []
-    among = Years.among
-
-    def noted(years: Years, column: AnyArray, songs: CandidateSet) -> CandidateSet:
-        made.append(years)
-        return among(years, column, songs)
-
-    monkeypatch.setattr(Years, "among", noted)
-    one, log = model(CATALOGUE, rated([1, 2, 3])), rated([1, 2, 3, 4])
-    seventies, eighties = (Station(years=Years(first=at, last=at + 9)) for at in (1970, 1980))
-    one.playlist(5, now=NOW, station=seventies)
-    mask = one.filter.eligible((), seventies.years).songs.mask
-    later = one.follow(model(CATALOGUE, log).ledger)
-    later.next(now=NOW + DAY, station=Station(genre="rock", years=seventies.years))
-    assert later.filter.eligible((), seventies.years).songs.mask is mask
-    later.next(now=NOW + DAY, station=eighties)
-    assert made == [seventies.years, eighties.years]
-    assert later.filter.nbytes >= SONGS
 
 
 def test_what_is_no_range_is_refused() -> None:
@@ -197,10 +112,63 @@ def test_what_is_no_range_is_refused() -> None:
     assert str(Years()) == "all years"
 
 
-def test_newcomers_and_libraries_without_sound_have_years_too() -> None:
-    years = Years(first=1990, last=1991)
-    plain = catalogue_of([record(row, year=year_of(row)) for row in range(SONGS)])
-    for on in (CATALOGUE, plain):
-        found = model(on).playlist(3, now=NOW, station=Station(years=years))
-        assert {chosen.row for chosen in found} <= within(years)
-        assert {chosen.how for chosen in found} == {"random"}
+LARGE = 20_000
+REQUESTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "familiar": {"dial": -0.7},
+    "discover": {"dial": 1.0},
+    "queued": {"after": [song_id(5), song_id(6)]},
+    "years": {"station": Station(years=Years(first=1960, last=2000))},
+}
+
+
+@cache
+def large_catalogue() -> Catalogue:
+    records = [record(row, year=1950 + row // 3 % 70) for row in range(LARGE)]
+    return catalogue_of(records, matrix(features(LARGE, 12)))
+
+
+def listener() -> tuple[RadioListener, Log]:
+    """Return a listener who has heard some songs, some again, and wants no jazz."""
+    rng = np.random.default_rng(4)
+    rows = rng.integers(0, LARGE, 60)
+    log = rated([*rows.tolist(), *rows[:30].tolist()], apart=7 * HOUR)
+    log.add("ban", scope="genre", target="Jazz")
+    log.add("ban", scope="artist", target="Artist 3")
+    return model(large_catalogue(), log), log
+
+
+def refused(*_: object) -> Any:
+    pytest.fail("every song was looked at")
+
+
+@pytest.mark.parametrize("name", sorted(REQUESTS))
+def test_no_choice_looks_at_every_song(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, log = listener()
+    all_rows = CandidateSet.rows
+
+    def rows(allowed: CandidateSet) -> Indices:
+        # An engine may pass over all of them now and then; the radio never does.
+        caller = str(inspect.stack()[1].filename)
+        is_engine = "engines" in caller
+        return all_rows(allowed) if allowed.upper_count <= 4_096 or is_engine else refused()
+
+    monkeypatch.setattr(CandidateSet, "rows", rows)
+    for dense in ("elapsed", "diversity"):
+        monkeypatch.setattr(SongsAt, dense, property(refused))
+    planned = one.playlist(4, now=log.clock + MINUTE, **REQUESTS[name])
+    assert len({each.song for each in planned}) == 4
+    newcomer = model(large_catalogue(), Log())
+    assert newcomer.next(now=0).how == "random"
+    with pytest.raises(pytest.fail.Exception):  # the guard itself
+        CandidateSet.everything(LARGE).rows()
+
+
+def scores(one: RadioListener, now: int, dial: float) -> Vector:
+    """Return the score of every song, all of them looked at."""
+    policy = policy_with(one.policy, step=one.step, dial=dial)
+    prediction = one.engine.predict(one.belief, one.songs(minutes_at(now)))
+    found = policy.scores(prediction, step=one.step, rng=np.random.default_rng(0))
+    found = found.copy()
+    found[np.isneginf(one.play_times.last_heard_of(slice(None)))] += NOVELTY_BONUS * dial
+    return found
