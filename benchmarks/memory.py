@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand.core.engines.engine import array_bytes
 from bandstand_lab.speed.training import STARS
 from benchmarks.program import answer_order, child
 from benchmarks.steps import Session, drawn_features
@@ -105,10 +106,10 @@ def held_by_engine(order: Mapping[str, Any]) -> dict[str, Any]:
         session.learn(session.rate(choice))
         choice = session.choose()
         session.recommender.work_behind_answer()
-    peak, beliefs = peak_bytes(), {most: session.recommender.model.belief.nbytes}
+    peak, beliefs = peak_bytes(), {most: array_bytes(session.recommender.model.belief)}
     for count in others:
         newcomer = Session(STARS, features, ratings=count, seed=order["seed"])
-        beliefs[count] = newcomer.recommender.model.belief.nbytes
+        beliefs[count] = array_bytes(newcomer.recommender.model.belief)
     return {
         "songs": len(features),
         "peak": peak,

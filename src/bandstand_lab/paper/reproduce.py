@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
-from bandstand._util.parallel import check_one_place, connected, usable_cores
+from bandstand._util.parallel import connected, usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab import histories as listening
 from bandstand_lab.content.ratings import read_rated_items
@@ -53,6 +53,7 @@ from bandstand_lab.report.page import (
     tally,
     write_chapter,
 )
+from bandstand_lab.report.tasks import check_one_place
 from bandstand_lab.simulation.worlds import read_feature_table, read_tastes
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import factors
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import PAPER_BASIS
+from bandstand.core.model.novelty import PAPER_BASIS, novelty
 from bandstand.core.model.priors import PreferencePrior
 from bandstand.core.policies import BayesUcb, Greedy
 from bandstand.core.policies.policy import ScorePolicy
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bandstand.core.engines.engine import Engine
-    from bandstand.core.engines.variational.engine import VariationalBelief
-    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+    from bandstand.core.engines.variational.engine import FactorPrediction, VariationalBelief
     from bandstand.core.model.factors import FactorModel
     from bandstand.core.model.history import History
     from bandstand.core.model.prediction import Prediction

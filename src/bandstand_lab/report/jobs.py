@@ -25,10 +25,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
-from bandstand._util.parallel import run_tasks, usable_cores
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
 from bandstand_lab.report.machine import pinned_environment
+from bandstand_lab.report.tasks import run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

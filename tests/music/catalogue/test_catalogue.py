@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand._util.atomic_files import sync
-from bandstand.core.play_times import SongFeatures
+from bandstand.core.model.history import SongFeatures
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue import catalogue, columns
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue

@@ -85,20 +85,19 @@ GROUPS: Final = (
 )
 
 
-def has_groups(projection: Projection) -> bool:
-    """Return whether the features are sums over descriptors, so that groups have their parts."""
-    return isinstance(projection.feature_map, Identity)
-
-
 def parts(projection: Projection, preference: Vector, features: Vector) -> dict[str, float]:
     """Return what each group of descriptors adds to θ'x; together they are θ'x, to rounding.
 
-    Empty where features are not sums over descriptors.
+    An intercept behind the projection's own features is left out. Empty where features are not
+    sums over its descriptors.
     """
-    if not has_groups(projection):
+    components = projection.components
+    is_own = len(preference) - len(components) in {0, 1}
+    if not is_own or not isinstance(projection.feature_map, Identity):
         return {}
     with np.errstate(under="ignore"):
-        each = (preference @ projection.components) * (features @ projection.components)
+        theta, x = preference[: len(components)], features[: len(components)]
+        each = (theta @ components) * (x @ components)
         sums = np.bincount(_codes(), weights=each, minlength=len(GROUPS))
     return {group.name: float(total) for group, total in zip(GROUPS, sums, strict=True)}
 
@@ -108,7 +107,8 @@ def character(projection: Projection, features: Vector) -> dict[str, float]:
 
     A group that does not vary in the library is left out.
     """
-    return {name: float(features @ scale) for name, scale in _scales(projection).items()}
+    x = features[: len(projection.components)]
+    return {name: float(x @ scale) for name, scale in _scales(projection).items()}
 
 
 def towards(projection: Projection) -> dict[str, Vector]:
@@ -126,7 +126,7 @@ def towards(projection: Projection) -> dict[str, Vector]:
 
 def _scales(projection: Projection) -> dict[str, Vector]:
     """Return Ca/√v of each group that varies: (p,) each."""
-    if not has_groups(projection):
+    if not isinstance(projection.feature_map, Identity):
         return {}
     found = {}
     with np.errstate(under="ignore"):

@@ -30,28 +30,28 @@ from scipy.special import ndtr, ndtri
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.engines.engine import Belief
-from bandstand.core.listener_model import ListenerModel, PlanState, fitted
+from bandstand.core.listener_model import ListenerModel, PlanState, fitted, randomness
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import Songs
-from bandstand.core.model.piecewise_linear import RADIO_BASIS
+from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.policies import BayesUcb
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.radio.selection.filters import (
+    ANY_SONG,
     LONGEST_GAP,
     ListenerFilter,
+    Station,
     drawn,
     is_any,
     sample,
     unbanned,
 )
-from bandstand.radio.selection.stations import ANY_SONG, Station
 from bandstand.radio.selection.training_data import (
     LONGEST,
     PlayReader,
-    nothing_known,
     plays_in_common,
 )
 from bandstand.types import Minutes
@@ -144,7 +144,7 @@ class RadioListener(ListenerModel[Belief]):
         algorithm: str,
         intercept: bool = True,
         seed: int,
-        features_of: FeaturesOf = nothing_known,
+        features_of: FeaturesOf | None = None,
     ) -> RadioListener:
         """Return the listener of a whole ledger; songs are drawn while none has features."""
         reader = PlayReader.over(catalogue, intercept=intercept, features_of=features_of)
@@ -214,7 +214,7 @@ class RadioListener(ListenerModel[Belief]):
         return replace(self, ledger=ledger, belief=belief, play_times=times, earlier=earlier)
 
     def migrated(
-        self, catalogue: Catalogue, ledger: Ledger, features_of: FeaturesOf
+        self, catalogue: Catalogue, ledger: Ledger, features_of: FeaturesOf | None = None
     ) -> RadioListener | None:
         """Return the same listener over another catalogue; None where it has to be loaded again.
 
@@ -365,12 +365,12 @@ class RadioListener(ListenerModel[Belief]):
         moment = round(state.now * MILLISECONDS_PER_MINUTE)
         eligible = self.filter.eligible(self.ledger.rules_at(moment), station.years)
         songs, is_own, note = eligible.songs, False, ""
-        if station.has_start:
+        if station.start:
             found = self.filter.station(station, eligible)
             songs, is_own, note = found.next(state.model.play_times, state.now)
         rows = self.catalogue.ids.rows(self.ledger.recent[-LONGEST_GAP:])
         last = dict.fromkeys([*state.planned[::-1], *rows[rows >= 0][::-1].tolist()])
-        left = eligible.spacing.left(self.catalogue, songs, [*last][::-1], once=state.planned)
+        left = eligible.spacing.left(self.catalogue, songs, [*last], once=state.planned)
         return _Candidates(left, "wish" if is_own else "model", note)
 
 
@@ -387,7 +387,7 @@ def _draw(
     state: PlanState[RadioListener], start: Minutes, found: _Candidates, why: str
 ) -> Selection:
     """Return a song drawn at random; a station's own song comes as no surprise."""
-    row = drawn(found.songs, state.model.randomness(state.step))
+    row = drawn(found.songs, randomness(state.model.seed, state.step, "choose"))
     return _selection(state, start, row, found if found.how == "wish" else _at_random(found, why))
 
 
@@ -426,12 +426,14 @@ def _best(
     """Return the best of `songs`, of which there are some; `bonus` is for those never heard."""
     model, prediction = state.model, state.model.predict(state.now)
     found = []
-    for some, favour in _by_familiarity(state, songs, bonus):
-        rng = model.randomness(state.step)
+    groups = _by_familiarity(state, songs, bonus) if bonus else [(songs, 0.0)]
+    for some, favour in groups:
+        rng = randomness(model.seed, state.step, "choose")
         rows = policy.choose(prediction, step=step, rng=rng, count=1, allowed=some)
         alone = model.predict(state.now, rows)
         # The same randomness: a listener is drawn, whatever the songs.
-        score = policy.preferences(alone, step=step, rng=model.randomness(state.step))
+        again = randomness(model.seed, state.step, "choose")
+        score = policy.preferences(alone, step=step, rng=again)
         value = None if score is None else float(score[0]) + favour
         found.append(_Best(int(rows[0]), alone, value))
     return max(found, key=lambda best: -np.inf if best.score is None else best.score)
@@ -440,10 +442,7 @@ def _best(
 def _by_familiarity(
     state: PlanState[RadioListener], songs: CandidateSet, bonus: float
 ) -> Iterator[tuple[CandidateSet, float]]:
-    """Yield the songs by the bonus that they get."""
-    if bonus == 0:
-        yield songs, 0.0
-        return
+    """Yield the songs that were never heard, with their bonus, and the others."""
     heard = state.model.play_times.heard_rows
     never, again = songs.without(heard), heard[songs.contains(heard)]
     if is_any(never):
@@ -505,7 +504,7 @@ def level(step: int, dial: float) -> float | None:
 
 def policy_with(policy: ScorePolicy, *, step: int, dial: float) -> ScorePolicy:
     """Return the policy as the dial wants it for song number `step`."""
-    if not isinstance(policy, BayesUcb) or policy.level is not None:
+    if dial == 0 or not isinstance(policy, BayesUcb) or policy.level is not None:
         return policy
     wanted = level(step, dial)
-    return policy if wanted is None or dial == 0 else BayesUcb(level=wanted)
+    return policy if wanted is None else BayesUcb(level=wanted)

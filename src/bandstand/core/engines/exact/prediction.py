@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand._util.blocks import blocks, row_blocks
-from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
+from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, song_mixtures
+from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
-from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
-from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.candidates import allowed_of, best_of
 from bandstand.core.model.novelty import novelty
+from bandstand.types import blocks, row_blocks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
@@ -31,7 +31,6 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 _FEW: Final = 64
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
-_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,8 @@ class ExactPrediction:
             return None
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
-        means = self._product(share @ self.belief.means)
-        for rows in row_blocks(self.songs.heard, _CHUNK):
+        means = self.songs.content(share @ self.belief.means)
+        for rows in row_blocks(self._other_rows, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -66,16 +65,18 @@ class ExactPrediction:
             return self._deviation_of(np.arange(len(self)))
         deviations = np.empty(len(self))
         longest = self.songs.longest
-        pooled = self._pooled_covariance(longest)
+        share = self._variance_shares(longest)
+        pooled = self.belief.spread.pooled(share)
+        own = float(share.sum()) * self.belief.prior.effects.total
         for rows in row_blocks(np.arange(len(self)), _CHUNK):
-            deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
-        for rows in row_blocks(self.songs.heard, _CHUNK):
+            deviations[rows] = self._shared_deviation_of(rows, longest, pooled, own)
+        for rows in row_blocks(self._other_rows, _CHUNK):
             deviations[rows] = self._deviation_of(rows)
         return deviations
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        return self._quantiles(np.arange(len(self)), level)
+        return self.quantile_of(np.arange(len(self)), level)
 
     @_tiny_is_zero
     def quantile_of(self, rows: Indices, level: float) -> Vector | None:
@@ -86,7 +87,14 @@ class ExactPrediction:
         """
         if self.belief.freedom <= 1:
             return None
-        return song_mixtures.quantiles(self.belief, self._given(rows), level)
+        values = np.empty(len(rows))
+        for some in blocks(len(rows), _CHUNK):
+            given = Given.of(self.belief, self.songs, rows[some])
+            found = song_mixtures.quantiles(self.belief, given, level)
+            if found is None:
+                return None
+            values[some] = found
+        return values
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
@@ -95,6 +103,8 @@ class ExactPrediction:
         if belief.freedom <= 1:
             return None
         draws = np.empty((size, len(self)))
+        groups = self.songs.groups_of(slice(None))
+        effects = EffectDraws(belief, groups) if belief.has_effects else None
         root_of = cache(lambda node: _root(belief.covariances_of([node])[0]))
         for row, place in enumerate(self._drawn_places(rng, size)):
             start, share = interpolation.stencil(len(belief.weights), place)
@@ -108,18 +118,24 @@ class ExactPrediction:
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
             mean = share @ belief.means[nodes.start : nodes.stop]
             preference = mean + noise * (root @ rng.standard_normal(len(mean)))
-            draws[row] = self._product(preference) * self._novelty(
-                np.atleast_1d(recovery_time), np.ones(1)
-            )
+            liking = self.songs.content(preference)
+            if effects is not None:
+                liking += effects.drawn(rng, mean, preference, float(recovery_time), float(noise))
+            draws[row] = liking * self._novelty(np.atleast_1d(recovery_time), np.ones(1))
         return draws
 
     @_tiny_is_zero
     def parts(self) -> dict[str, Vector]:
-        """Return the expected liking of the content alone, where it exists, and novelty now."""
+        """Return the expected liking of the content alone, where it exists, and novelty now.
+
+        With effects, what the artist, the album and the song have beyond that is added to it.
+        """
         belief = self.belief
         parts: dict[str, Vector] = {}
         if belief.freedom > 1:
-            parts["content"] = self._product(belief.weights @ belief.means)
+            parts["content"] = self.songs.content(belief.weights @ belief.means)
+            if belief.has_effects:
+                parts |= self._effects()
         parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
         return parts
 
@@ -127,32 +143,34 @@ class ExactPrediction:
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
-        if self.memory is not None:
+        if self.memory is not None and not self.belief.has_effects:
             found = search(self.belief, self.songs, self.memory, level, count, some)
             if found is not None:
                 return found
         rows = some.rows()
-        scores = self._quantiles(rows, level)
+        scores = self.quantile_of(rows, level)
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
-        return best_of(self.songs, rows, scores[rows], count)
+        return best_of(self.songs, rows, scores, count)
 
-    def _quantiles(self, rows: Indices, level: float) -> Vector | None:
-        """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
-        values = np.full(len(self), -np.inf)
-        for some in row_blocks(rows, _CHUNK):
-            found = self.quantile_of(some, level)
-            if found is None:
-                return None
-            values[some] = found
-        return values
+    def _effects(self) -> dict[str, Vector]:
+        """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""
+        found = {name: np.zeros(len(self)) for name in ("artist", "album", "song")}
+        for rows in row_blocks(self._answered_rows, _CHUNK):
+            parts = song_effects.parts_of(self.belief, self.songs.groups_of(rows))
+            for name, values in found.items():
+                values[rows] = getattr(parts, name) @ self.belief.weights
+        return found
 
-    def _product(self, preference: Vector) -> Vector:
-        """Return x'θ of each song, in double precision some songs at a time: (S,)."""
-        products = np.empty(len(self))
-        for some in blocks(len(self), _BLOCK):
-            products[some] = self.songs.features_of(some) @ preference
-        return products
+    @property
+    def _answered_rows(self) -> Indices:
+        """The songs of artists with answers, which are more than their features: rising."""
+        return song_effects.answered_rows(self.belief, self.songs)
+
+    @property
+    def _other_rows(self) -> Indices:
+        """The songs that are not like one that was never heard, of an artist without answers."""
+        return np.union1d(self.songs.heard, self._answered_rows)
 
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
@@ -163,37 +181,41 @@ class ExactPrediction:
         return curves
 
     def _mean_of(self, rows: Indices) -> Vector:
-        content = self.songs.features_of(rows) @ self.belief.means.T
+        features, groups = self.songs.features_of(rows), self.songs.groups_of(rows)
+        content = self.belief.contents_of(features, groups)
         curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], self.belief.recovery_times)
         return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
-        base = song_mixtures.components(self.belief, self._given(rows))
+        given = Given.of(self.belief, self.songs, rows)
+        base = song_mixtures.components(self.belief, given)
         total = student_mixture.variance(
             base.locations, base.scales, base.weights, self.belief.freedom
         )
         return np.sqrt(total)  # type: ignore[arg-type]
 
-    def _pooled_covariance(self, elapsed: float) -> Matrix:
-        """Return Σ w_g u_g² B_g/(A−1) Λ_g⁻¹: what songs of one elapsed time have in common (p, p).
+    def _variance_shares(self, elapsed: float) -> Vector:
+        """Return w_g u_g² B_g/(A−1), how much each node has in a variance: (G,).
 
-        So the sum over the nodes is taken once, and not for every song.
+        So the sum Σ_g share_g Λ_g⁻¹, which songs of one elapsed time have in common, is taken
+        once, and not for every song.
         """
         belief = self.belief
         curves = novelty(elapsed, belief.recovery_times)
-        share = belief.weights * curves**2 * belief.rates / (belief.shape - 1)
-        return belief.spread.pooled(share)
+        return np.asarray(belief.weights * curves**2 * belief.rates / (belief.shape - 1))
 
-    def _shared_deviation_of(self, rows: Indices, elapsed: float, pooled: Matrix) -> Vector:
-        """Return the standard deviations of songs that were all heard so long ago."""
+    def _shared_deviation_of(
+        self, rows: Indices, elapsed: float, pooled: Matrix, own: float
+    ) -> Vector:
+        """Return the standard deviations of songs that were all heard so long ago.
+
+        `own` is the variance of the effects of a song of which nothing is known.
+        """
         belief, features = self.belief, self.songs.features_of(rows)
         locations = novelty(elapsed, belief.recovery_times) * (features @ belief.means.T)
         away = locations - (locations @ belief.weights)[:, np.newaxis]
         within = np.einsum("sp,sp->s", features @ pooled, features)
-        return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
-
-    def _given(self, rows: Indices) -> Given:
-        return Given.of(self.belief, self.songs, rows)
+        return np.asarray(np.sqrt(np.maximum(within, 0.0) + own + away**2 @ belief.weights))
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""

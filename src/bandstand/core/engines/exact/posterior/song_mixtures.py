@@ -1,8 +1,10 @@
 """Mixtures of Student t distributions of songs (13), each on a grid that is fine enough for it.
 
 code         maths              shape   meaning
-`content`    x'm_g              (n, G)  expected liking of the content given s_g
-`variance`   x'Λ_g⁻¹x           (n, G)  its variance in units of the noise variance
+`content`    x'm_g              (n, G)  expected liking of the content given s_g; with effects
+                                        y'm_g + c
+`variance`   x'Λ_g⁻¹x           (n, G)  its variance in units of the noise variance; with effects
+                                        y'Λ_g⁻¹y + v
 `locations`  u_g x'm_g          (n, G)  centre of each component
 `scales`     u_g √(B_g/A · …)   (n, G)  width of each component
 
@@ -53,9 +55,12 @@ class Given(NamedTuple):
     @classmethod
     def of(cls, belief: ExactBelief, songs: Songs, rows: Indices) -> Given:
         """Return the songs in `rows` as a belief sees them."""
-        features = songs.features_of(rows)
-        variance = belief.variances_of(features)
-        return cls(features @ belief.means.T, variance, songs.elapsed_of(rows))
+        features, groups = songs.features_of(rows), songs.groups_of(rows)
+        return cls(
+            belief.contents_of(features, groups),
+            belief.variances_of(features, groups),
+            songs.elapsed_of(rows),
+        )
 
     def at(self, part: AnyArray) -> Given:
         """Return some of the songs."""
@@ -99,17 +104,17 @@ def may_reach(belief: ExactBelief, given: Given, level: float, value: float) -> 
 def components(belief: ExactBelief, given: Given, factor: int = 1) -> Components:
     """Return the mixtures on a grid `factor` times as fine as the belief's."""
     content, variance, elapsed = given
-    nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
+    times, rates, weights = belief.recovery_times, belief.rates, belief.weights
     if factor > 1:
-        finer = interpolation.refinement(len(nodes), factor)
+        finer = interpolation.refinement(len(times), factor)
         content, variance = content @ finer.T, _between(variance, variance @ finer.T)
-        nodes, density = belief.grid.refined(belief.log_density, factor)
-        rates = rates_between(finer, np.log(rates))
+        log_times, density = belief.grid.refined(belief.log_density, factor)
+        times, rates = recovery_grid.times(log_times), rates_between(finer, np.log(rates))
         weights = recovery_grid.weights(density)
-    curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
+    curves = novelty(elapsed[:, np.newaxis], times)
     scales = curves * np.sqrt(rates / belief.shape * variance)
     locations = curves * content
-    if factor >= finest(len(belief.weights)):
+    if factor > 1 and factor >= finest(len(belief.weights)):
         scales = np.maximum(scales, WIDENED * steps(locations))
     return Components(locations=locations, scales=scales, weights=weights)
 
