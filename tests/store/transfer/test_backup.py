@@ -156,7 +156,7 @@ def test_backups_under_load_miss_nothing(place: str, tmp_path: Path, count: int)
 # ── What is no whole backup is refused, and the store stays as it is (A14) ────────────
 
 
-FLIPS = 25
+FLIPS = 40
 
 
 @pytest.fixture
