@@ -21,7 +21,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.folder import (
@@ -125,16 +125,6 @@ def document(title: str, *body: Child) -> bytes:
         Markup(f"<style>\n{sheet}</style>"),
     )
     return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n".encode()
-
-
-def entry(name: str, title: str) -> Markup:
-    """Return a line of the contents that leads to a section."""
-    return element("li", element("a", title, href=f"#{name}"))
-
-
-def fact(name: str, value: object) -> Markup:
-    """Return a name beside its value."""
-    return element("div", element("dt", name.replace("_", " ")), element("dd", str(value)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,11 +299,6 @@ def chapter_html(number: int, written: Written) -> Markup:
     )
 
 
-def problems_html(problems: tuple[str, ...]) -> Markup:
-    """Return what went wrong, as a box that cannot be overlooked; nothing without problems."""
-    return _rendered("problems", found=problems)
-
-
 def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
     """Return the number of the paper's claims, or of our own questions, by verdict."""
     findings = [finding for chapter in chapters for finding in chapter.findings]
@@ -416,17 +401,22 @@ def _reads_as_number(cell: Cell) -> bool:
 
 
 def _rendered(macro: str, **values: Any) -> Markup:
-    return Markup(getattr(_templates(), macro)(**values))
+    return Markup(getattr(environment().get_template("page.html").module, macro)(**values))
 
 
 @cache
-def _templates() -> Any:
-    environment = Environment(
-        undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
+def environment() -> Environment:
+    """Return what fills templates of HTML, which may import the macros of page.html."""
+    made = Environment(
+        loader=FunctionLoader(_file),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters.update(prose=prose, paragraphs=paragraphs, duration=duration)
-    environment.globals.update(symbols=_SYMBOLS, kinds=_KINDS)
-    return environment.from_string(_file("page.html")).module
+    made.filters.update(prose=prose, paragraphs=paragraphs, duration=duration)
+    made.globals.update(symbols=_SYMBOLS, kinds=_KINDS)
+    return made
 
 
 def _file(name: str) -> str:
