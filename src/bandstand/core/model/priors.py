@@ -299,9 +299,9 @@ def people_prior(
     _check_columns(columns)
     sizes = [columns - intercept - tags - curved, curved, tags, int(intercept)]
     if min(sizes) < 0:
-        msg = f"{columns} columns must hold {curved} curved ones and {tags} of tags"
-        msg += f"{' and a constant' * intercept}, got too few"
-        raise InvalidInputError(msg)
+        least = curved + tags + intercept
+        msg = f"people's prior needs a column for each of {curved} curved likings and {tags} tags"
+        raise InvalidInputError(f"{msg}, {least} in all, got {columns}")
     mean = np.zeros(columns)
     mean[columns - intercept :] = _MEAN_RATING
     kinds = tuple(
