@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from bandstand.core.model.curved_columns import LENGTH, curved_columns
 
+if TYPE_CHECKING:
+    from bandstand.types import Matrix
 
-def kernel(sound: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> object:
+
+def kernel(sound: Matrix) -> Matrix:
     apart = np.linalg.norm(sound[:, np.newaxis] - sound, axis=2)
-    return np.exp(-0.5 * (apart / LENGTH) ** 2)
+    return np.asarray(np.exp(-0.5 * (apart / LENGTH) ** 2))
 
 
 @pytest.mark.parametrize("features", [1, 2, 13, 91])

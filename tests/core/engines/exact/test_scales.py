@@ -51,7 +51,7 @@ def dense_log_evidence(prior: ListenerPrior, number: int, history: History) -> f
     curve = novelty(history.elapsed, np.exp(np.mean(prior.recovery.interval())))
 
     def same(ids: AnyArray) -> AnyArray:
-        return (ids[:, np.newaxis] == ids).astype(float)
+        return np.equal.outer(ids, ids).astype(float)
 
     covariance = (history.features * kind.variances) @ history.features.T
     covariance += kind.effects.artist * same(groups.artist)
