@@ -300,8 +300,11 @@ def people_prior(
     sizes = [columns - intercept - tags - curved, curved, tags, int(intercept)]
     if min(sizes) < 0:
         least = curved + tags + intercept
-        msg = f"people's prior needs a column for each of {curved} curved likings and {tags} tags"
-        raise InvalidInputError(f"{msg}, {least} in all, got {columns}")
+        msg = (
+            f"people's prior needs columns for {curved} curved likings and {tags} tags, "
+            f"{least} in all, got {columns}"
+        )
+        raise InvalidInputError(msg)
     mean = np.zeros(columns)
     mean[columns - intercept :] = _MEAN_RATING
     kinds = tuple(
