@@ -35,7 +35,7 @@ from bandstand.core.engines.exact.posterior.song_mixtures import (
 from bandstand.core.engines.exact.search import interpolation_bounds
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, constants_of
 from bandstand.core.engines.exact.search.screen import product_rounding
-from bandstand.core.model.candidates import EQUAL, is_among
+from bandstand.core.model.candidates import EQUAL, best_of, is_among
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
 from bandstand.types import MONTH, row_blocks
@@ -118,32 +118,28 @@ def best_answered(
     count: int,
     rivals: Indices,
 ) -> Indices | None:
-    """Return those of `rows` that may be among the `count` best, in any order, `rivals` included.
-
-    None where nothing bounds them.
-    """
+    """Return the `count` best of `rows` and `rivals`, best first; None without any bound."""
     known = KnownVariances.of(belief, songs, rows, cache.answered)
     cache.answered = known
     if known is None:
         return None
     query = _Query(belief, songs, known, level, count)
-    if not query.compute(rivals):
-        return None
     never = songs.elapsed_of(rows) == np.inf
     never &= ~is_among(rows, np.sort(query.answered_among(rows)))
     heard, others = rows[~never], rows[never]
+    first, upper = others[:0], np.full(len(others), np.inf)
     if query.has_moments:
         means, upper = query.moments(cache.table, others)
         first = others[np.argsort(-means)[: count + _FIRST]]
-        if not query.compute(first):
-            return None
-        others = others[upper >= query.threshold]
+    if not query.compute(np.concatenate([rivals, first])):
+        return None
+    others = others[upper >= query.threshold]
     for some in row_blocks(np.concatenate([heard, others]), _CHUNK):
         left = some[query.may_reach(some)]
         for part in row_blocks(left, _EXACT_CHUNK):
             if not query.compute(part):
                 return None
-    return query.rows
+    return best_of(songs, query.rows, query.values, count)
 
 
 class _Query:
