@@ -5,7 +5,7 @@ listeners stand for them, each with its share π_j. Whenever the number of answe
 8 on, these n answers say how likely each kind is, and every variance κ of the prior becomes the
 geometric mean over the kinds:
 
-    w_j ∝ π_j p(D_n | kind j, s)        κ = Π κ_j^{w_j}
+    w_j ∝ π_j p(D_n | kind j, s)  (44)        κ = Π κ_j^{w_j}  (45)
 
 with s at the middle of its prior. The variances are a function of the history alone: all at once,
 one answer after the other or after an undo, the same answers have the same prior.
