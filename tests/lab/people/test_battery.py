@@ -15,7 +15,7 @@ from bandstand_lab.report.study import Plan, Verdict
 
 if TYPE_CHECKING:
     from bandstand_lab.people.rivals import Mask
-    from bandstand_lab.people.worlds import Library, Taste
+    from bandstand_lab.people.worlds import Taste
     from bandstand_lab.report.study import Chapter, Json
 
 SONGS, STEPS, RUNS = 120, 32, 4
