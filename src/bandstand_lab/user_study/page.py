@@ -10,7 +10,6 @@ from bandstand import __version__
 from bandstand.study.design import Design
 from bandstand_lab.report.figures import in_order, look_of, spoken
 from bandstand_lab.report.page import (
-    Markup,
     chapter_html,
     document,
     element,
@@ -25,6 +24,8 @@ from bandstand_lab.user_study.chapters import TEXTS, average, begun, shared_step
 from bandstand_lab.user_study.participation import late_choices
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from bandstand.study.records import StudyData
     from bandstand_lab.report.page import Written
     from bandstand_lab.user_study.analysis import Analysis, Comparison
