@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bandstand.core.model.history import Songs
-    from bandstand.types import Features, Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Chapter, Finding, Json, Plan
     from bandstand_lab.simulation.listener import Listener
 
@@ -47,33 +47,18 @@ _WORTH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddingListener:
-    """U = θ'x + b·(1 − exp(−t/s)) plus normal noise; θ, s and the noise are another listener's.
+class AddingListener(SimulatedListener):
+    """U = θ'x + b·(1 − exp(−t/s)) plus normal noise.
 
     A song just heard loses the same, whether it is loved or not.
     """
 
-    like: SimulatedListener
     novelty_worth: float  # b: what a new song has over the same song just heard
-
-    @property
-    def recovery_time(self) -> float:
-        """The true s, in minutes."""
-        return self.like.recovery_time
-
-    def liking(self, features: Features) -> Vector:
-        """Return what each song would be worth if it were new."""
-        return np.asarray(self.like.liking(features) + self.novelty_worth)
 
     def expected_rating(self, songs: Songs) -> Vector:
         """Return U of each song."""
         curve = novelty(songs.elapsed, self.recovery_time)
-        return np.asarray(self.like.liking(songs.features) + self.novelty_worth * curve)
-
-    def rate(self, songs: Songs, rng: np.random.Generator) -> Vector:
-        """Return U plus noise for each song."""
-        noise = self.like.noise_standard_deviation * rng.standard_normal(len(songs))
-        return np.asarray(self.expected_rating(songs) + noise)
+        return np.asarray(self.liking(songs.features) + self.novelty_worth * curve)
 
 
 def play(*, truth: str, songs: int, features: int, run: int, seed: int, steps: int) -> Json:
@@ -98,15 +83,15 @@ def _meeting(truth: str, songs: int, features: int, run: int, seed: int) -> tupl
     taste = rng.standard_normal(features)
     # Every listener's likings have the same spread, so that regrets can be averaged.
     taste *= np.sqrt(features) / np.linalg.norm(taste)
-    multiplying = SimulatedListener(
-        preference=frozen(np.append(taste, 0.0)),
-        recovery_time=drawn_recovery_time(rng),
-        noise_standard_deviation=_NOISE,
-    )
+    listener: dict[str, Any] = {
+        "preference": frozen(np.append(taste, 0.0)),
+        "recovery_time": drawn_recovery_time(rng),
+        "noise_standard_deviation": _NOISE,
+    }
     table = np.column_stack([drawn, np.ones(songs)])
     if truth == PRODUCT:
-        return table, multiplying
-    return table, AddingListener(like=multiplying, novelty_worth=_WORTH)
+        return table, SimulatedListener(**listener)
+    return table, AddingListener(novelty_worth=_WORTH, **listener)
 
 
 def _radio(kind: str, table: Any, seed: int) -> Recommender:

@@ -21,7 +21,7 @@ from bandstand_lab.statistics.rank_laws import Ranking, Shape, compare_laws
 from bandstand_lab.statistics.summaries import mean_estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "repetition.toml")
 _MAX_COLUMNS: Final = 5  # panels beside each other
+_IS_ZIPF: Final = {Shape.ZIPF: True, Shape.OTHER: False, Shape.OPEN: None}
 _LINE: Final = {"songs": 0, "repeat_share": 3, "slope": 2, "r_squared": 3}
 
 
@@ -256,7 +257,7 @@ def product_finding(
     shown = [results[name] for name in PRODUCT]
     return TEXTS.finding(
         "product",
-        _verdict([each.shape for each in shown], Shape.ZIPF, Shape.OTHER),
+        verdict_on(_IS_ZIPF[each.shape] for each in shown),
         where=where,
         shown=_shown(shown),
         rule=TEXTS("rule"),
@@ -268,13 +269,9 @@ def product_finding(
 def others_finding(results: Mapping[str, Played], where: str) -> Finding:
     """Judge: random and both LinUCB do not reproduce it."""
     shown = [results[name] for name in OTHERS]
-    verdict = _verdict([each.shape for each in shown], Shape.OTHER, Shape.ZIPF)
+    is_zipf = [_IS_ZIPF[each.shape] for each in shown]
+    verdict = verdict_on(None if each is None else not each for each in is_zipf)
     return TEXTS.finding("others", verdict, where=where, shown=_shown(shown))
-
-
-def _verdict(shapes: Iterable[Shape], claimed: Shape, contrary: Shape) -> Verdict:
-    """Return what follows when `claimed` is what the paper says of all of them."""
-    return verdict_on({claimed: True, contrary: False}.get(shape) for shape in shapes)
 
 
 def _shown(results: Sequence[Played]) -> list[tuple[str, dict[str, int], str, str]]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -76,16 +75,11 @@ def quadrature_quantile(
     from scipy.optimize import brentq  # noqa: PLC0415
 
     spread = math.hypot(mean[0] * deviation[1], mean[1] * deviation[0], math.prod(deviation))
-    step = 1e-3 * spread
-    while _cdf(near - step, mean, deviation) > level:
-        step *= 2
-    while _cdf(near + step, mean, deviation) < level:
-        step *= 2
     return float(
         brentq(
             lambda value: _cdf(value, mean, deviation) - level,
-            near - step,
-            near + step,
+            near - spread,
+            near + spread,
             xtol=1e-13 * spread,
             rtol=1e-14,
         )
@@ -105,15 +99,11 @@ def _cdf(value: float, mean: Sequence[float], deviation: Sequence[float]) -> flo
         side = (value - x * mean_y) / (abs(x) * deviation_y) if x else math.copysign(40.0, value)
         return math.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) * float(ndtr(side))
 
-    # The integrand may jump where x changes its sign, and is steepest where U is expected.
-    places = [-_REACH, -mean_x / deviation_x, _REACH]
-    if abs(mean_y) > deviation_y:
-        step, width = value / mean_y, abs(value) * deviation_y / mean_y**2
-        places += [(x - mean_x) / deviation_x for x in (step - 8 * width, step, step + 8 * width)]
-    edges = sorted({min(max(place, -_REACH), _REACH) for place in places})
+    # The integrand may jump where x changes its sign.
+    jump = min(max(-mean_x / deviation_x, -_REACH), _REACH)
     return sum(
-        quad(density_below, low, high, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
-        for low, high in pairwise(edges)
+        quad(density_below, low, high, epsabs=1e-13, epsrel=1e-11, limit=500)[0]
+        for low, high in ((-_REACH, jump), (jump, _REACH))
     )
 
 

@@ -128,12 +128,8 @@ def p_shown(p_value: float) -> str:
 
 
 def p_words(p_value: float) -> str:
-    """Return a p-value as a sentence has it.
-
-    >>> p_words(0.0421), p_words(3e-9)
-    ('p = 0.042', 'p < 0.0001')
-    """
-    return f"p = {p_value:.2g}" if p_value >= 1e-4 else "p < 0.0001"
+    """Return a p-value as a sentence has it: "p = 0.042"."""
+    return f"p {'' if p_value < 1e-4 else '= '}{p_shown(p_value)}"
 
 
 MIN_PEOPLE: Final = 2  # for a variance
