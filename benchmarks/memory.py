@@ -105,16 +105,21 @@ def held_by_engine(order: Mapping[str, Any]) -> dict[str, Any]:
         session.learn(session.rate(choice))
         choice = session.choose()
         session.recommender.work_behind_answer()
-    peak, beliefs = peak_bytes(), {most: session.recommender.model.belief.nbytes}
+    peak, beliefs = peak_bytes(), {most: _belief_bytes(session)}
     for count in others:
         newcomer = Session(STARS, features, ratings=count, seed=order["seed"])
-        beliefs[count] = newcomer.recommender.model.belief.nbytes
+        beliefs[count] = _belief_bytes(newcomer)
     return {
         "songs": len(features),
         "peak": peak,
         "matrix": int(features.nbytes),
         "belief_mb": [beliefs[count] / _MEGABYTE for count in order["ratings"]],
     }
+
+
+def _belief_bytes(session: Session) -> int:
+    model = session.recommender.model
+    return model.engine.nbytes(model.belief)
 
 
 def held_by_radio(order: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,13 @@ The audio part makes tags and analyses, the store keeps them; neither knows the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NewType, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NewType, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -77,3 +81,19 @@ class Analysis:
     fingerprint: str  # of the content: the same for a moved or copied file
     size: int  # bytes
     modified_ns: int  # the file's modification time, in nanoseconds
+
+
+def blocks(count: int, size: int) -> Iterator[slice]:
+    """Yield slices of `size` that together are the range from 0 to `count`; the last may be less.
+
+    >>> list(blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def row_blocks(rows: Indices, size: int) -> Iterator[Indices]:
+    """Yield `rows`, at most `size` of them at a time."""
+    for some in blocks(len(rows), size):
+        yield rows[some]

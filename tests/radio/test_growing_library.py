@@ -15,8 +15,8 @@ from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio import service
 from bandstand.radio.listener_cache import CachedListener
+from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store.songs import files, scans, songs
 from tests.fixtures.child_processes import PATIENCE

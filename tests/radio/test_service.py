@@ -11,8 +11,8 @@ import pytest
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
+from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.selection.stations import Station
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots

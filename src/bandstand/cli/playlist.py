@@ -11,7 +11,7 @@ from bandstand.cli._output_files import check_place, replace_file
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from bandstand.radio.selection.stations import Station
+    from bandstand.radio.selection.filters import Station
     from bandstand.radio.service import Radio
     from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # As in media.playlist_formats.
 _FORMATS: Final = ("m3u8", "xspf", "jspf")
 _MAX_SONGS: Final = 1_000
-# As in music.catalogue.years.
+# As in music.catalogue.columns.
 _YEAR: Final = click.IntRange(0, 9_999)
 
 
@@ -116,8 +116,7 @@ def _station(
     genre: str | None,
     years: tuple[int | None, int | None],
 ) -> Station:
-    from bandstand.music.catalogue.years import Years
-    from bandstand.radio.selection.stations import Station
+    from bandstand.radio.selection.filters import Station, Years
     from bandstand.store.songs import songs
 
     if song is not None:

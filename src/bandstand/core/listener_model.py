@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 import numpy as np
 
 from bandstand.core.engines.engine import BeliefT
-from bandstand.core.model.history import History
-from bandstand.core.play_times import PlayTimes
+from bandstand.core.model.history import History, PlayTimes, SongsAt
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine, EngineCache
     from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import Rows, Songs
+    from bandstand.core.model.history import Rows, SongFeatures, Songs
     from bandstand.core.model.prediction import Prediction
-    from bandstand.core.play_times import SongFeatures
     from bandstand.core.policies.policy import ScorePolicy
     from bandstand.types import Indices, Vector
 
@@ -42,6 +40,7 @@ _PURPOSES: Final = ("choose", "learn")
 _MAX_UPDATES: Final = 64
 # Of a history, beside the features: elapsed time, diversity, rating and weight.
 _OTHER_COLUMNS: Final = 4
+_NUMBER_BYTES: Final = 8
 
 
 def randomness(seed: int, number: int, purpose: Purpose) -> np.random.Generator:
@@ -104,10 +103,10 @@ class ListenerModel(Generic[BeliefT]):
     def nbytes(self) -> int:
         """About how much memory belongs to this listener alone."""
         history, times = self.history, self.play_times
-        answers = history.features.nbytes + _OTHER_COLUMNS * history.ratings.nbytes
+        answers = _NUMBER_BYTES * len(history) * (history.columns + _OTHER_COLUMNS)
         heard = times.heard_rows.nbytes + times.heard_at.nbytes
         kept = 0 if self.cache is None else self.cache.nbytes
-        return self.engine.nbytes(self.belief) + int(answers) + int(heard) + kept
+        return self.engine.nbytes(self.belief) + answers + int(heard) + kept
 
     def randomness(self, step: int) -> np.random.Generator:
         """Return the randomness of a choice: from the seed and the step alone."""
@@ -161,7 +160,7 @@ class ListenerModel(Generic[BeliefT]):
     def _recorded(
         self, history: History, times: PlayTimes, answer: RatedRow
     ) -> tuple[History, PlayTimes]:
-        song = self.song_features.songs(times, answer.time).take([answer.row])
+        song = SongsAt(self.song_features, times, answer.time).take([answer.row])
         longer = history.append(
             features=song.features[0],
             elapsed=float(song.elapsed[0]),
@@ -175,7 +174,7 @@ class ListenerModel(Generic[BeliefT]):
 
     def songs(self, now: Minutes) -> Songs:
         """Return the catalogue as the model sees it at that moment."""
-        return self.song_features.songs(self.play_times, now)
+        return SongsAt(self.song_features, self.play_times, now)
 
     def predict(self, now: Minutes, rows: Rows | None = None) -> Prediction:
         """Return the prediction of every song at that moment, or of those in `rows`."""

@@ -15,9 +15,9 @@ import numpy as np
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.core.listener_model import ListenerModel, RatedRow
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import SongFeatures
 from bandstand.core.model.priors import paper_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
-from bandstand.core.play_times import SongFeatures
 from bandstand.core.registry import DEFAULT, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes

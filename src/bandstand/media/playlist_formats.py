@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import posixpath
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +68,7 @@ def m3u8(entries: Iterable[Entry], *, title: str) -> bytes:
         elif place.startswith(b"#"):
             place = b"./" + place
         about = f"#EXTINF:{round(entry.song.duration)},"
-        lines += [about.encode() + _line(full_title(entry.song)), place]
+        lines += [about.encode() + _line(entry.song.full_title), place]
     return b"\n".join(lines) + b"\n"
 
 
@@ -98,7 +97,7 @@ def _xspf_track(entry: Entry) -> str:
     parts = {
         "location": _uri(entry.place),
         "identifier": _identifier(song),
-        "title": title_of(song),
+        "title": song.title,
         "creator": song.tags.artist,
         "album": song.tags.album,
         "trackNum": _counted(song.tags.track),
@@ -116,7 +115,7 @@ def _jspf_track(entry: Entry) -> dict[str, Any]:
     return {
         "location": [_uri(entry.place)],
         "identifier": None if identifier is None else [identifier],
-        "title": _unicode(title_of(song)),
+        "title": _unicode(song.title),
         "creator": _unicode(song.tags.artist),
         "album": _unicode(song.tags.album),
         "trackNum": _counted(song.tags.track),
@@ -156,21 +155,3 @@ def _xml(text: str) -> str:
 def _unicode(text: str | None) -> str | None:
     """Return a text without lone surrogates, which no encoding can write."""
     return None if text is None else text.encode("utf-8", "replace").decode()
-
-
-# ── Titles ─────────────────────────────────────────────────────────────────────────────
-
-
-def title_of(song: SongRecord) -> str:
-    """Return a song's title, or else the name of its file without the ending."""
-    if song.tags.title is not None:
-        return song.tags.title
-    name = posixpath.basename(song.path).decode("utf-8", "replace")
-    stem = posixpath.splitext(name)[0]
-    return "".join(letter if letter.isprintable() else "�" for letter in stem)
-
-
-def full_title(song: SongRecord) -> str:
-    """Return "artist - title", or the title alone where there is no artist."""
-    artist = song.tags.artist
-    return title_of(song) if artist is None else f"{artist} - {title_of(song)}"

@@ -13,18 +13,16 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import NotFoundError
-from bandstand.radio.listener_settings import ListenerSettings, settings_from
+from bandstand.radio.listener_settings import ListenerSettings, settings_of
 from bandstand.radio.log import snapshots
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from sqlalchemy import Connection
 
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.log.fold import Ledger
@@ -64,17 +62,15 @@ class CachedListener:
             listener += self.rebuilt[1].nbytes
         return listener + _BYTES_PER_PLAY * plays + _BYTES_PER_POINT * len(self.known)
 
-    def load_state(
-        self, store: Store, write: Callable[[Callable[[Connection], Any], str], object]
-    ) -> Ledger:
-        """Read settings, seed and the end of the log; `write` is for snapshots."""
+    def load_state(self, store: Store, write: Callable[..., object]) -> Ledger:
+        """Read settings, seed and the end of the log; `write` is that of the radio."""
         with store.reading() as connection:
             account = accounts.get(connection, self.account)
             if account is None:
                 msg = "there must be an account with that id, got one that is gone"
                 raise NotFoundError(msg)
             self.seed = account.seed
-            self.settings = settings_from(accounts.settings(connection, self.account))
+            self.settings = settings_of(connection, self.account)
             if self.ledger is None:
                 ledger, self.saved = snapshots.load(connection, self.account)
             else:
@@ -82,14 +78,17 @@ class CachedListener:
         self.ledger = ledger
         if ledger.seq - self.saved >= max(_SNAPSHOT_EVENTS, len(ledger.plays) // _SNAPSHOT_PART):
             self.saved = ledger.seq
-            write(lambda connection: snapshots.save(connection, account.id, ledger), account.id)
+            write(lambda to: snapshots.save(to, account.id, ledger), order=account.id)
         return ledger
 
     def follow(self, ledger: Ledger, catalogue: Catalogue) -> RadioListener:
         """Return the listener as of this ledger, the settings and the songs."""
-        settings, found = self.settings, self._latest(ledger)
-        if found is not None:
-            found = _follow(found, ledger, settings, catalogue)
+        settings, known = self.settings, self._latest(ledger)
+        made_for = None if known is None else (known.algorithm, known.reader.intercept)
+        found = None
+        if known is not None and made_for == (settings.algorithm, settings.intercept):
+            is_same = known.catalogue is catalogue
+            found = known.follow(ledger) if is_same else known.migrated(catalogue, ledger)
         if found is None:
             found = RadioListener.load(
                 catalogue,
@@ -97,7 +96,6 @@ class CachedListener:
                 algorithm=settings.algorithm,
                 intercept=settings.intercept,
                 seed=self.seed,
-                features_of=catalogue.features_of,
             )
         self.keep(found)
         return found
@@ -129,7 +127,7 @@ class CachedListener:
             listener = self.listener
         if listener is None or listener.catalogue is catalogue:
             return
-        moved = listener.migrated(catalogue, listener.ledger, catalogue.features_of)
+        moved = listener.migrated(catalogue, listener.ledger)
         with self.lock:
             if self.listener is listener:
                 self.keep(moved)  # None where it is loaded again, at the next question
@@ -148,18 +146,6 @@ class CachedListener:
         """Return whether a listener has been rebuilt."""
         rebuilt = self.rebuilt  # read once: the worker asks without the lock
         return rebuilt is not None and rebuilt[0] is listener
-
-
-def _follow(
-    listener: RadioListener, ledger: Ledger, settings: ListenerSettings, catalogue: Catalogue
-) -> RadioListener | None:
-    """Return the same listener with ledger and songs of today; None where it does not fit."""
-    made_for = (listener.algorithm, listener.reader.intercept)
-    if made_for != (settings.algorithm, settings.intercept):
-        return None
-    if listener.catalogue is catalogue:
-        return listener.follow(ledger)
-    return listener.migrated(catalogue, ledger, catalogue.features_of)
 
 
 class ListenerCache:

@@ -5,14 +5,17 @@ Only what a listener has changed is stored, so a better default reaches all othe
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.errors import InvalidInputError
+from bandstand.store import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +31,11 @@ class ListenerSettings:
 _KINDS: Final = {"algorithm": str, "dial": float, "intercept": bool, "private": bool}
 
 
-def settings_from(stored: Mapping[str, Any]) -> ListenerSettings:
-    """Return the settings that a store keeps; what it does not name, or no longer fits, is default.
-
-    >>> settings_from({"dial": 0.5, "algorithm": "of another time"}).dial
-    0.5
-    """
-    known = {field.name for field in fields(ListenerSettings)}
+def settings_of(connection: Connection, account: str) -> ListenerSettings:
+    """Return the settings that are stored; what is not named, or no longer fits, is default."""
+    stored = accounts.settings(connection, account)
     fitting = {
-        name: value for name, value in stored.items() if name in known and _fits(name, value)
+        name: value for name, value in stored.items() if name in _KINDS and _fits(name, value)
     }
     return ListenerSettings(**fitting)
 

@@ -24,8 +24,8 @@ from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import BackgroundWorker
 from bandstand.radio.explain.why import explain, only
 from bandstand.radio.listener_cache import ListenerCache
-from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_from
-from bandstand.radio.selection.stations import ANY_SONG
+from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
+from bandstand.radio.selection.filters import ANY_SONG
 from bandstand.store import accounts
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from bandstand.radio.explain.why import Why
     from bandstand.radio.listener_cache import CachedListener
     from bandstand.radio.log.fold import Ledger
+    from bandstand.radio.selection.filters import Station
     from bandstand.radio.selection.select import RadioListener, Selection
-    from bandstand.radio.selection.stations import Station
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Appended, NewEvent
     from bandstand.store.songs.songs import SongRecord
@@ -132,7 +132,7 @@ class Radio:
         """Return the event as the log has it; None if the listener is in private mode."""
 
         def append(connection: Connection) -> Appended | None:
-            if new.kind in events.HEARD and _settings(connection, new.account).private:
+            if new.kind in events.HEARD and settings_of(connection, new.account).private:
                 return None
             return events.append(connection, new, now=self.clock())
 
@@ -169,7 +169,7 @@ class Radio:
     def settings(self, account: str) -> ListenerSettings:
         """Return a listener's settings."""
         with self.store.reading() as connection:
-            return _settings(connection, account)
+            return settings_of(connection, account)
 
     def is_quick(self, account: str) -> bool:
         """Return whether questions about a listener take milliseconds, by the algorithm."""
@@ -181,7 +181,7 @@ class Radio:
 
         def change(connection: Connection) -> ListenerSettings:
             accounts.change_settings(connection, account, checked)
-            return _settings(connection, account)
+            return settings_of(connection, account)
 
         return self.write(change)
 
@@ -263,7 +263,7 @@ class Radio:
     def ledger(self, account: str) -> Ledger:
         """Return a listener's ledger, up to this moment."""
         with self._cache.locked(account) as cached:
-            return self._load_state(cached)
+            return cached.load_state(self.store, self.write)
 
     def wait_until_rebuilt(self) -> None:
         """Return when the background work for all listeners is done."""
@@ -273,10 +273,7 @@ class Radio:
 
     def _current(self, cached: CachedListener) -> RadioListener:
         """Return the listener as of this moment's log, library and settings."""
-        return cached.follow(self._load_state(cached), self._catalogue)
-
-    def _load_state(self, cached: CachedListener) -> Ledger:
-        return cached.load_state(self.store, lambda work, order: self.write(work, order=order))
+        return cached.follow(cached.load_state(self.store, self.write), self._catalogue)
 
     def _offers(
         self, account: str, select: Callable[[RadioListener, float], list[Selection]]
@@ -329,7 +326,3 @@ class Radio:
         if cached is not None:
             cached.rebuild()
             self._cache.recount(cached)
-
-
-def _settings(connection: Connection, account: str) -> ListenerSettings:
-    return settings_from(accounts.settings(connection, account))

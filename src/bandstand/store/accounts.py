@@ -20,14 +20,16 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, text, update
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
-from bandstand.store.database.schema import ACCOUNT, LOG_END, SESSION
-from bandstand.store.database.secure_erase import request_erase
-from bandstand.store.database.values import (
+from bandstand.store.database.schema import (
+    ACCOUNT,
+    LOG_END,
+    SESSION,
     checked_integer,
     checked_text,
     folded,
     json_to_text,
 )
+from bandstand.store.database.secure_erase import request_erase
 from bandstand.store.events.values import FIRST_DIGEST
 
 if TYPE_CHECKING:
@@ -275,16 +277,20 @@ def _claim(connection: Connection) -> None:
 _MAX_SETTINGS_CHARS: Final = 64 * 1024  # characters
 
 
-def settings(connection: Connection, account: str) -> dict[str, Any]:
+def settings(connection: Connection, account: str, *, is_to_change: bool = False) -> dict[str, Any]:
     """Return the settings of an account; NotFoundError where there is none."""
-    return _read_settings(connection, account, is_to_change=False)
+    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == account)
+    content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
+    if content is None:
+        raise NotFoundError(_NO_ACCOUNT)
+    return dict(json.loads(content))
 
 
 def change_settings(
     connection: Connection, account: str, changes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the settings of an account after `changes`; None removes an entry."""
-    merged = {**_read_settings(connection, account, is_to_change=True), **changes}
+    merged = {**settings(connection, account, is_to_change=True), **changes}
     kept = {name: value for name, value in merged.items() if value is not None}
     _change(connection, account, settings=settings_to_text(kept))
     return kept
@@ -293,12 +299,3 @@ def change_settings(
 def settings_to_text(values: Mapping[str, Any]) -> str:
     """Return settings as one line of JSON, the same for equal settings."""
     return json_to_text(values, "settings", most=_MAX_SETTINGS_CHARS)
-
-
-def _read_settings(connection: Connection, account: str, *, is_to_change: bool) -> dict[str, Any]:
-    wanted = select(ACCOUNT.c.settings).where(ACCOUNT.c.id == checked_text(account, "account"))
-    content = connection.scalar(wanted.with_for_update() if is_to_change else wanted)
-    if content is None:
-        raise NotFoundError(_NO_ACCOUNT)
-    found: dict[str, Any] = json.loads(content)
-    return found

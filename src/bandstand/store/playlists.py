@@ -14,8 +14,14 @@ from sqlalchemy import delete as delete_from
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts
-from bandstand.store.database.schema import PLAYLIST, PLAYLIST_SONG, SONG, chunks
-from bandstand.store.database.values import checked_integer, checked_text
+from bandstand.store.database.schema import (
+    PLAYLIST,
+    PLAYLIST_SONG,
+    SONG,
+    checked_integer,
+    checked_text,
+    chunks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

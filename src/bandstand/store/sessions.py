@@ -16,8 +16,7 @@ from sqlalchemy import insert, select
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
 from bandstand.store.accounts import token_hash
-from bandstand.store.database.schema import ACCOUNT, SESSION
-from bandstand.store.database.values import checked_integer, checked_text
+from bandstand.store.database.schema import ACCOUNT, SESSION, checked_integer, checked_text
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -31,9 +31,6 @@ from bandstand.store.database.schema import (
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
-)
-from bandstand.store.database.secure_erase import request_erase
-from bandstand.store.database.values import (
     checked_id,
     checked_integer,
     checked_short_text,
@@ -41,6 +38,7 @@ from bandstand.store.database.values import (
     json_to_text,
     shown,
 )
+from bandstand.store.database.secure_erase import request_erase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -18,9 +18,8 @@ from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History, Songs
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs, SongsAt
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.play_times import PlayTimes, SongFeatures
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def catalogue_songs(features: Features) -> Songs:
     listening = PlayTimes.nothing(len(features))
     for row, moment in ((3, 0.0), (40, 500.0), (11, 900.0)):
         listening = listening.after(row, Minutes(moment))
-    return SongFeatures.of(features).songs(listening, Minutes(1_000.0))
+    return SongsAt(SongFeatures.of(features), listening, Minutes(1_000.0))
 
 
 def drawn_features() -> Any:

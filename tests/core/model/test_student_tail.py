@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr
 
-from bandstand.core.model.student_tail import StudentTail
+from bandstand.core.model.student_mixture import StudentTail
 from bandstand.types import AnyArray
 
 _FREEDOMS = (0.002, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 7.3, 30.0, 505.0, 1e5, 1e9)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.play_times import SongFeatures
+from bandstand.core.model.history import SongFeatures
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue
 from bandstand.music.catalogue.columns import SongColumns

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.play_times import SongsAt
+from bandstand.core.model.history import SongsAt
 from bandstand.music.catalogue.catalogue import catalogue_of
-from bandstand.music.catalogue.years import Years
+from bandstand.radio.selection.filters import Station, Years
 from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
-from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
 

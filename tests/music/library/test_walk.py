@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.library.walk import MUSIC, library_roots, shown, walk
-from bandstand.store.database.values import MAX_PATH_BYTES
+from bandstand.store.database.schema import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

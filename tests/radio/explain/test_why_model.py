@@ -9,7 +9,7 @@ import pytest
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.explain.why import OTHER, as_json, explain
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import Station
 from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.tastes import listened, model, now_after

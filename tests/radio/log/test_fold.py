@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log import play_table
+from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
 from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
 from bandstand.store.events.events import HEARD
@@ -173,7 +173,7 @@ def reference(events: Sequence[Event]) -> list[dict[str, Any]]:
 def test_plays_are_what_the_rules_say(log: Log) -> None:
     events = without_retracted(log.events)
     ledger = fold(events)
-    names = play_table.Play.__slots__
+    names = fold_module.Play.__slots__
     assert [{name: getattr(p, name) for name in names} for p in ledger.plays] == reference(events)
     heard = {play.song: play.at for play in ledger.plays}
     assert last_heard(ledger) == heard

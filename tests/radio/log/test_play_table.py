@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.radio.log import play_table
-from bandstand.radio.log.fold import Ledger, extend, fold
-from bandstand.radio.log.play_table import Play, PlayTable
+from bandstand.radio.log import fold as fold_module
+from bandstand.radio.log.fold import Ledger, Play, PlayTable, extend, fold
 from tests.fixtures.radio.comparisons import same
 from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log
 
@@ -90,13 +89,13 @@ def test_threads_may_go_on_from_one_ledger_at_once() -> None:
 
 def test_appending_seldom_copies_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     copied = []
-    made = play_table._Shared.__init__
+    made = fold_module._Shared.__init__
 
     def counted(self: Any, rows: Any, songs: Any, room: int) -> None:
         copied.append(len(rows))
         made(self, rows, songs, room)
 
-    monkeypatch.setattr(play_table._Shared, "__init__", counted)
+    monkeypatch.setattr(fold_module._Shared, "__init__", counted)
     clock = itertools.count(10**12, MINUTE)
     ledger, count = Ledger.empty(), 3_000
     for seq in range(1, 2 * count, 2):

@@ -13,8 +13,15 @@ from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.log.fold import Rule
 from bandstand.radio.selection import filters as rules
-from bandstand.radio.selection.filters import SAMPLE, Spacing, distinct, drawn, is_any, sample
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import (
+    SAMPLE,
+    Spacing,
+    Station,
+    distinct,
+    drawn,
+    is_any,
+    sample,
+)
 from tests.fixtures.radio.catalogues import features, matrix, model, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 

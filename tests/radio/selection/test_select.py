@@ -14,8 +14,8 @@ from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import minutes_at
-from bandstand.radio.selection.stations import Station
 from tests.fixtures.radio.catalogues import (
     expected,
     features,
@@ -207,9 +207,10 @@ def test_an_algorithm_must_be_known() -> None:
 
 
 def test_the_memory_of_a_listener_is_told() -> None:
-    one = model(SHELF, rated([1, 2, 3]))
+    one = model(shelf(100), rated([1, 2, 3]))
     one.next(now=NOW)
     assert one.cache is not None
+    assert model(SHELF, rated([1, 2, 3])).cache is None  # 60 songs are never searched
     assert one.nbytes > one.engine.nbytes(one.belief) + one.cache.nbytes > 0
     for algorithm in QUICK:
         few, many = (

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.play_times import SongFeatures
+from bandstand.core.model.history import SongFeatures
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
-from bandstand.radio.selection import stations
-from bandstand.radio.selection.stations import Station, neighbourhood
+from bandstand.radio.selection import filters
+from bandstand.radio.selection.filters import Station, neighbourhood
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import HOUR, MINUTE, Log
 
@@ -190,7 +190,7 @@ def test_the_nearest_songs_are_those_of_looking_closely_at_all(
     others = CandidateSet.marked(rng.random(songs) < 0.8)
     centre = np.asarray(table[0], dtype=np.float64) + size * 1e-7
     with np.errstate(all="raise"):
-        found = stations._nearest(catalogue, centre, count, others)
+        found = filters._nearest(catalogue, centre, count, others)
     rows = others.rows()
     away = catalogue.distances(centre, rows)
     closest = rows[np.lexsort((rows, away))[:count]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bandstand.types import Features
 
 # Fields of a belief that it refers to and does not own.
-_SHARED: Final = ("history", "model", "prior")
+_SHARED: Final = ("before", "history", "model", "prior")
 
 
 class Belief(Protocol):
@@ -125,16 +125,16 @@ class Engine(Protocol[BeliefT]):
 
     def nbytes(self, belief: BeliefT) -> int:
         """Return about how much memory the belief takes; its history is not counted."""
-        return _array_bytes(belief)
+        return array_bytes(belief)
 
 
-def _array_bytes(value: object) -> int:
+def array_bytes(value: object) -> int:
     """Return the size of the arrays in a value, but for those that it shares."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
     if isinstance(value, tuple | list):
-        return sum(map(_array_bytes, value))
+        return sum(map(array_bytes, value))
     if not is_dataclass(value):
         return 0
     own = (field.name for field in fields(value) if field.name not in _SHARED)
-    return sum(_array_bytes(getattr(value, name)) for name in own)
+    return sum(array_bytes(getattr(value, name)) for name in own)

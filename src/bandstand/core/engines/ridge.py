@@ -25,12 +25,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from bandstand._util.blocks import blocks
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.model.history import SONGS_PER_BLOCK
 from bandstand.core.model.prediction import PointPrediction
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
+from bandstand.types import blocks, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,13 +5,17 @@ A search looks at few songs closely, so its filters are applied to those few onl
     everything(count)   all songs of a catalogue           marked(mask)   those that are marked
     only(rows, count)   these songs                        without(rows)  … but for these
                                                            where(test)    … that pass a test
+
+The same song twice may get values that differ in their last digits, since a product of matrices
+rounds by where in them a row stands. `best_of` makes such songs equal again, so that the smallest
+row comes first, however they were computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -19,6 +23,8 @@ from bandstand.types import AnyArray, Indices, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from bandstand.core.model.history import Songs
 
 # For each of some rows, whether it may be chosen.
 Test: TypeAlias = Callable[[Indices], AnyArray]
@@ -138,3 +144,41 @@ def best_rows(scores: Vector, count: int, allowed: Indices) -> Indices:
         in_reach = found >= np.partition(found, len(found) - count)[len(found) - count]
         rows, found = rows[in_reach], found[in_reach]
     return rows[np.lexsort((rows, -found))[:count]]
+
+
+# Values closer than this share of their own size count as equal: they differ by rounding alone.
+EQUAL: Final = 1e-12
+_NEARLY_EQUAL: Final = 1e-9
+
+
+def best_of(songs: Songs, rows: Indices, values: Vector, count: int) -> Indices:
+    """Return those of `rows` with the `count` largest values, best first, equal ones by row."""
+    if len(values) > count:
+        lowest = np.partition(values, -count)[-count]
+        near = np.flatnonzero(values >= lowest - 2 * _NEARLY_EQUAL * np.abs(values).max())
+        rows, values = rows[near], values[near]
+    order = np.argsort(rows)
+    rows, values = rows[order], _made_equal(songs, rows[order], values[order])
+    return rows[best_rows(_ranks(values), count, np.arange(len(rows)))]
+
+
+def _ranks(values: Vector) -> Vector:
+    """Return one number for each value, the larger the better, the same for equal ones."""
+    order = np.argsort(values)
+    rising = values[order]
+    steps = np.diff(rising) > EQUAL * np.maximum(np.abs(rising[1:]), np.abs(rising[:-1]))
+    ranks = np.empty(len(values))
+    ranks[order] = np.concatenate([[0.0], np.cumsum(steps)])[: len(values)]
+    return ranks
+
+
+def _made_equal(songs: Songs, rows: Indices, values: Vector) -> Vector:
+    """Return the values, the same for the same song, however rounding left them."""
+    close = np.diff(np.sort(values)) <= _NEARLY_EQUAL * np.abs(values).max(initial=0.0)
+    if not close.any():
+        return values
+    features, elapsed = songs.features_of(rows), songs.elapsed_of(rows)
+    _, first, group = np.unique(
+        np.column_stack([features, elapsed]), axis=0, return_index=True, return_inverse=True
+    )
+    return np.asarray(values[first][group.reshape(-1)])

@@ -23,14 +23,10 @@ def novelty(elapsed: ArrayLike, recovery_time: ArrayLike) -> AnyArray:
     s = np.asarray(recovery_time, dtype=np.float64)
     # Overflow to infinity and underflow to zero are the right limits here.
     with np.errstate(over="ignore", under="ignore"):
+        if (s > 0).all():
+            ratio = t / s
+        else:
+            t, s = np.broadcast_arrays(t, s)
+            ratio = np.divide(t, s, out=np.where(t > 0, np.inf, 0.0), where=s > 0)
         # expm1 keeps every digit where t is small against s.
-        return np.asarray(-np.expm1(-_ratio(t, s)))
-
-
-def _ratio(t: AnyArray, s: AnyArray) -> AnyArray:
-    """Return t/s, at s = 0 its limit."""
-    if (s > 0).all():
-        return np.asarray(t / s)
-    t, s = np.broadcast_arrays(t, s)
-    limit: AnyArray = np.where(t > 0, np.inf, 0.0)
-    return np.asarray(np.divide(t, s, out=limit, where=s > 0))
+        return np.asarray(-np.expm1(-ratio))

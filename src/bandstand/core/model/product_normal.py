@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstand._util.blocks import blocks
 from bandstand.core.model.candidates import best_rows
 from bandstand.core.model.product_normal_pair import PairProducts, solve_quantile
 from bandstand.errors import InvalidInputError
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,16 +80,6 @@ def quantile(level: float, means: Matrix, deviations: Matrix) -> Vector:
     _check(level, means, deviations)
     with np.errstate(under="ignore", over="ignore"):
         return _products(means, deviations).quantile(level)
-
-
-def quantile_bounds(level: float, means: Matrix, deviations: Matrix) -> Vector:
-    """Return a value that the quantile cannot exceed, sooner: (S,).
-
-    It is Chernoff's bound of two factors, Cantelli's of more.
-    """
-    _check(level, means, deviations)
-    with np.errstate(under="ignore", over="ignore"):
-        return _products(means, deviations).quantile_bounds(level)
 
 
 def largest_quantiles(

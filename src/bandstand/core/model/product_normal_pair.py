@@ -41,8 +41,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from bandstand._util.blocks import blocks
 from bandstand.errors import ConvergenceError
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

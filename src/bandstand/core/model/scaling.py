@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
+from bandstand.types import blocks, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -93,12 +93,15 @@ def has_groups(projection: Projection) -> bool:
 def parts(projection: Projection, preference: Vector, features: Vector) -> dict[str, float]:
     """Return what each group of descriptors adds to θ'x; together they are θ'x, to rounding.
 
-    Empty where features are not sums over descriptors.
+    What follows the projection's own features, such as an intercept, is left out. Empty where
+    features are not sums over descriptors.
     """
     if not has_groups(projection):
         return {}
+    components = projection.components
     with np.errstate(under="ignore"):
-        each = (preference @ projection.components) * (features @ projection.components)
+        theta, x = preference[: len(components)], features[: len(components)]
+        each = (theta @ components) * (x @ components)
         sums = np.bincount(_codes(), weights=each, minlength=len(GROUPS))
     return {group.name: float(total) for group, total in zip(GROUPS, sums, strict=True)}
 
@@ -108,7 +111,8 @@ def character(projection: Projection, features: Vector) -> dict[str, float]:
 
     A group that does not vary in the library is left out.
     """
-    return {name: float(features @ scale) for name, scale in _scales(projection).items()}
+    x = features[: len(projection.components)]
+    return {name: float(x @ scale) for name, scale in _scales(projection).items()}
 
 
 def towards(projection: Projection) -> dict[str, Vector]:

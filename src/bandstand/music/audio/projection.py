@@ -38,11 +38,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand._util.array_archive import packed, unpacked
-from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import feature_maps
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
-from bandstand.types import frozen
+from bandstand.types import blocks, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.core.engines.song_table import SongTable
-from bandstand.core.model.history import FEATURE_LIMIT
-from bandstand.core.play_times import SongFeatures
+from bandstand.core.model.history import FEATURE_LIMIT, SongFeatures
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue import columns as columns_file
@@ -36,7 +34,7 @@ from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.pages import genre_names, name_key
-from bandstand.types import frozen, read_only
+from bandstand.types import blocks, frozen, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

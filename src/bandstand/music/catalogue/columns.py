@@ -42,7 +42,6 @@ import numpy as np
 from bandstand._util.atomic_files import sync
 from bandstand.music.catalogue.matrix import ID_LENGTH, SongIds
 from bandstand.music.catalogue.names import NOTHING, Names, song_key
-from bandstand.music.catalogue.years import year_code
 from bandstand.types import read_only
 
 if TYPE_CHECKING:
@@ -52,6 +51,10 @@ if TYPE_CHECKING:
     from bandstand.store.songs.songs import Facts
     from bandstand.types import AnyArray
 
+# A tag with another year counts as one without.
+FIRST_YEAR: Final = 0
+LAST_YEAR: Final = 9_999
+_UNKNOWN_YEAR: Final = -1
 # No song counts for longer, whatever its file claims.
 MAX_SECONDS: Final = 86_400.0
 _INFINITE: Final = float("inf")
@@ -263,3 +266,12 @@ def _fits(found: dict[str, AnyArray], names: Names) -> bool:
         or (found[name].min() >= NOTHING and found[name].max() < len(getattr(names, of)))
         for name, of in _NAMES_OF.items()
     )
+
+
+def year_code(year: int | None) -> int:
+    """Return a year as a column of 16 bits holds it.
+
+    >>> year_code(1999), year_code(None), year_code(123_456)
+    (1999, -1, -1)
+    """
+    return year if year is not None and FIRST_YEAR <= year <= LAST_YEAR else _UNKNOWN_YEAR

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, overload
 import numpy as np
 
 from bandstand._util.atomic_files import sync, sync_folder
-from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.music.audio.feature_maps import Identity
@@ -37,6 +36,7 @@ from bandstand.music.catalogue.matrix import (
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.changes import claim, identity
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

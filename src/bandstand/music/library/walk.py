@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.library.content import modified_ns
-from bandstand.store.database.values import MAX_PATH_BYTES
+from bandstand.store.database.schema import MAX_PATH_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

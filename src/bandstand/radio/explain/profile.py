@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.play_table import PlayTable
+    from bandstand.radio.log.fold import PlayTable
     from bandstand.types import AnyArray, Indices, Vector
 
 # Ratings are noisy: the mean over this number says how songs pleased around then.

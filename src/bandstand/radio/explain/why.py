@@ -133,7 +133,7 @@ def explained(
         why = _predicted(why, selection.prediction, features, preference, projection)
         why = _with_score(why, selection)
         if projection is not None and OTHER in why.groups:
-            character = loadings.character(projection, features[: projection.columns])
+            character = loadings.character(projection, features)
     text = sentence(why, how=selection.how, note=selection.note, character=character)
     return replace(why, sentence=text)
 
@@ -186,13 +186,16 @@ def _sound(
     features: Vector, preference: Vector, projection: Projection | None, liking: float
 ) -> tuple[float | None, dict[str, float]]:
     """Return the part of the intercept, and the parts of the sound by group."""
-    sound = -1 if projection is None else projection.columns
-    if projection is None or len(preference) not in {sound, sound + 1}:
-        return None, {SOUND: liking}  # the features of another projection, if of any
+    if projection is None:
+        return None, {SOUND: liking}
+    has_groups = loadings.has_groups(projection)
+    sound = len(projection.components) if has_groups else projection.columns
+    if len(preference) not in {sound, sound + 1}:
+        return None, {SOUND: liking}  # the features of another projection
     base = float(preference[sound:] @ features[sound:])
-    if not loadings.has_groups(projection):
+    if not has_groups:
         return base, {SOUND: liking - base}
-    groups = loadings.parts(projection, preference[:sound], features[:sound])
+    groups = loadings.parts(projection, preference, features)
     return base, {**groups, OTHER: liking - base - sum(groups.values())}
 
 
@@ -213,8 +216,10 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
         return _as_sentence(note or _AT_RANDOM)
     first = "it is what you asked for" if how == "wish" else note
     total, sound = _sound_text(why, character)
-    said = _joined(_familiarity(why), sound, is_surprise=_is_surprise(why, total))
-    clauses = "; ".join(clause for clause in (first, said) if clause)
+    # A song that was never heard, and is known to be the right one.
+    is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
+    said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
+    clauses = "; ".join(filter(None, (first, said)))
     return _as_sentence(clauses + _outlook(why, total, character))
 
 
@@ -234,17 +239,6 @@ def _familiarity(why: Why) -> str:
     if novelty >= _STALE:
         return f"{heard} and it is nearly fresh again"
     return f"{heard}, so it is not fresh yet"
-
-
-def _is_surprise(why: Why, total: float) -> bool:
-    """Return whether a song that was never heard is known to be the right one."""
-    return why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
-
-
-def _joined(familiarity: str, sound: str, *, is_surprise: bool) -> str:
-    if not sound:
-        return familiarity
-    return f"{familiarity}{', but' if is_surprise else ';'} {sound}"
 
 
 def _sound_text(why: Why, character: Mapping[str, float]) -> tuple[float, str]:

@@ -11,27 +11,264 @@ A ledger has one form in bytes, the same on every machine, and a digest over the
 
     header    one line of JSON: version, seq, at, rules, how many songs and plays, the last kind
     songs     the ids of the songs, one per line
-    plays     one row each (play_table.ROW)
+    plays     one row each (`ROW`)
 
 Without the numbers of the events they say what was learned, however many events it took.
+
+The plays are an immutable table that grows at little cost. A table sees only its own first rows.
+Tables that grew from one another share those rows, and rows once written never change, so sharing
+is invisible; n more rows cost O(n) in all, not O(n²). The last play is kept outside of them: it
+may still be rated.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
+
+import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log.evidence import evidence
-from bandstand.radio.log.play_table import Play, PlayTable, Source
 from bandstand.store.events.values import HEARD, is_same_play
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from bandstand.store.events.events import Event
+
+# ── Plays ────────────────────────────────────────────────────────────────────────────────
+
+Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.void]]
+Codes: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int32]]
+Source: TypeAlias = Literal["rating", "skip", "listen"]
+
+SOURCES: Final[tuple[Source, ...]] = ("rating", "skip", "listen")
+NEVER: Final = -1  # in the column `since_heard_ms`
+# Little end first: a row has the same bytes on every machine.
+ROW: Final = np.dtype(
+    [
+        ("song", "<i4"),  # which of `songs`
+        ("kind", "<i4"),  # which of SOURCES
+        ("rating", "<f8"),  # 0 where the weight is 0
+        ("weight", "<f8"),
+        ("since_heard_ms", "<i8"),
+        ("at", "<i8"),
+        ("first_seq", "<i8"),
+    ]
+)
+_ROOM: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """One play of a song, with its evidence."""
+
+    song: str
+    kind: Source  # of the evidence: a rating, or else how it ended
+    rating: float | None  # in stars; None if the play says nothing
+    weight: float  # how much the rating counts; 0 if there is none
+    since_heard_ms: int | None  # from when it was heard before to this play; None: never before
+    at: int  # of the last event that belongs to it: UTC, in milliseconds
+    first_seq: int  # the first event that belongs to it
+
+
+class _Shared:
+    """The rows, the songs in them, and where each song is: written once, read by many tables."""
+
+    __slots__ = ("code_of", "latest", "lock", "previous", "rows", "songs", "used")
+
+    def __init__(self, rows: Rows, songs: Sequence[str], room: int) -> None:
+        self.rows: Rows = np.zeros(max(room, len(rows)), dtype=ROW)
+        self.rows[: len(rows)] = rows
+        self.previous: Codes = np.zeros(len(self.rows), dtype=np.int32)  # the song's row before
+        self.previous[: len(rows)] = previous_rows(rows["song"])
+        self.used = len(rows)
+        self.songs = list(songs)  # in the order of their first play
+        self.code_of = {song: code for code, song in enumerate(songs)}
+        latest = np.full(len(songs), NEVER)
+        latest[rows["song"]] = np.arange(len(rows))  # of several, the last one stays
+        self.latest: list[int] = latest.tolist()
+        self.lock = threading.Lock()
+
+    def append(self, play: Play) -> int:
+        """Append a play and return its song code."""
+        code = self.code_of.setdefault(play.song, len(self.songs))
+        if code == len(self.songs):
+            self.songs.append(play.song)
+            self.latest.append(NEVER)
+        self.previous[self.used] = self.latest[code]
+        self.rows[self.used] = _row(play, code)
+        self.latest[code] = self.used
+        self.used += 1
+        return code
+
+    def last_row(self, song: str, length: int) -> int:
+        """Return where a song is for the last time among the first `length` rows, or NEVER."""
+        code = self.code_of.get(song)
+        row = NEVER if code is None else self.latest[code]
+        while row >= length:  # in a table that has grown further than the caller's
+            row = int(self.previous[row])
+        return row
+
+
+class PlayTable(Sequence[Play]):
+    """Plays in order.
+
+    >>> play = Play(
+    ...     song="a", kind="rating", rating=4.0, weight=1.0, since_heard_ms=None, at=10, first_seq=1
+    ... )
+    >>> table = PlayTable.empty().plus(play)
+    >>> len(table), table[0].rating, table.songs, table.heard_at("a")
+    (1, 4.0, ('a',), 10)
+    """
+
+    __slots__ = ("_before", "_distinct", "_last", "_shared")
+
+    def __init__(self, shared: _Shared, before: int, distinct: int, last: Play | None) -> None:
+        self._shared = shared
+        self._before = before  # how many rows there are before the last play
+        self._distinct = distinct  # how many songs are in those
+        self._last = last
+
+    @classmethod
+    def empty(cls) -> PlayTable:
+        """Return a table without plays."""
+        return cls(_Shared(np.zeros(0, dtype=ROW), (), _ROOM), 0, 0, None)
+
+    @classmethod
+    def from_rows(cls, rows: Rows, songs: Sequence[str]) -> PlayTable:
+        """Return the table that has these `rows` and `songs`."""
+        if not len(rows):
+            return cls.empty()
+        distinct = int(rows["song"][:-1].max(initial=-1)) + 1
+        last = _play(rows[-1].item(), songs)
+        shared = _Shared(rows[:-1], songs[:distinct], _ROOM)
+        return cls(shared, len(rows) - 1, distinct, last)
+
+    def plus(self, play: Play) -> PlayTable:
+        """Return this table with one more play at its end."""
+        if self._last is None:
+            return self.with_last(play)
+        shared = self._shared
+        with shared.lock:
+            if shared.used == self._before < len(shared.rows):
+                code = shared.append(self._last)
+                return self._grown(shared, code, play)
+        # Another table has gone on from here, or the room is used up.
+        copied = _Shared(
+            shared.rows[: self._before],
+            shared.songs[: self._distinct],
+            max(_ROOM, 2 * self._before),
+        )
+        return self._grown(copied, copied.append(self._last), play)
+
+    def with_last(self, play: Play) -> PlayTable:
+        """Return this table with another last play in the place of the one it has."""
+        return PlayTable(self._shared, self._before, self._distinct, play)
+
+    def _grown(self, shared: _Shared, code: int, play: Play) -> PlayTable:
+        return PlayTable(shared, self._before + 1, max(self._distinct, code + 1), play)
+
+    def __len__(self) -> int:
+        return self._before + (self._last is not None)
+
+    @overload
+    def __getitem__(self, index: int) -> Play: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Play, ...]: ...
+    def __getitem__(self, index: int | slice) -> Play | tuple[Play, ...]:
+        """Return a play, or some, by their place."""
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(len(self))))
+        place = range(len(self))[index]
+        if place == self._before and self._last is not None:
+            return self._last
+        return _play(self._shared.rows[place].item(), self._shared.songs)
+
+    @property
+    def last(self) -> Play | None:
+        """The last play; None if there is none yet."""
+        return self._last
+
+    @property
+    def songs(self) -> tuple[str, ...]:
+        """The songs, each once, in the order of their first play."""
+        before = self._shared.songs[: self._distinct]
+        is_new = self._last is not None and self._code_of(self._last.song) == self._distinct
+        return (*before, self._last.song) if self._last is not None and is_new else tuple(before)
+
+    def rows(self, start: int = 0) -> Rows:
+        """Return all plays from number `start` on as a new array; `named` has their songs."""
+        rows: Rows = np.empty(max(len(self) - start, 0), dtype=ROW)
+        before = max(self._before - start, 0)
+        rows[:before] = self._shared.rows[start : start + before]
+        if self._last is not None and len(rows):
+            rows[-1] = _row(self._last, self._code_of(self._last.song))
+        return rows
+
+    def named(self, codes: Iterable[int]) -> list[str]:
+        """Return the songs that have these codes in `rows`."""
+        # The last play's song has its code in the shared list only once another play follows.
+        last = "" if self._last is None else self._last.song
+        shared = self._shared.songs
+        return [shared[code] if code < self._distinct else last for code in codes]
+
+    def continues(self, earlier: PlayTable) -> bool:
+        """Return whether this is known to begin with `earlier`, whose last play may have changed.
+
+        It is known where both grew from one another and share their rows.
+        """
+        return self._shared is earlier._shared and self._before >= earlier._before
+
+    def heard_at(self, song: str) -> int | None:
+        """Return when a song was heard for the last time; None if it never was."""
+        if self._last is not None and self._last.song == song:
+            return self._last.at
+        row = self._shared.last_row(song, self._before)
+        return None if row == NEVER else int(self._shared.rows[row]["at"])
+
+    def _code_of(self, song: str) -> int:
+        return min(self._distinct, self._shared.code_of.get(song, self._distinct))
+
+
+def previous_rows(codes: Codes) -> Codes:
+    """Return for each row the row before it with the same song; NEVER for the first.
+
+    >>> previous_rows(np.array([0, 1, 0, 0, 1], dtype=np.int32)).tolist()
+    [-1, -1, 0, 2, 1]
+    """
+    order = np.argsort(codes, kind="stable")
+    previous = np.full(len(codes), NEVER, dtype=np.int32)
+    repeats = codes[order[1:]] == codes[order[:-1]]
+    previous[order[1:][repeats]] = order[:-1][repeats]
+    return previous
+
+
+def _row(play: Play, code: int) -> tuple[Any, ...]:
+    since = NEVER if play.since_heard_ms is None else play.since_heard_ms
+    found = (play.rating or 0.0, play.weight)
+    return (code, SOURCES.index(play.kind), *found, since, play.at, play.first_seq)
+
+
+def _play(row: tuple[Any, ...], songs: Sequence[str]) -> Play:
+    code, kind, rating, weight, since, at, first_seq = row
+    return Play(
+        song=songs[code],
+        kind=SOURCES[kind],
+        rating=rating if weight else None,
+        weight=weight,
+        since_heard_ms=None if since == NEVER else since,
+        at=at,
+        first_seq=first_seq,
+    )
+
+
+# ── The ledger ───────────────────────────────────────────────────────────────────────────
 
 WholeLog: TypeAlias = "Callable[[], Iterable[Event]]"
 MAX_RECENT: Final = 100  # songs

@@ -18,8 +18,19 @@ import numpy as np
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.catalogue import columns, matrix
 from bandstand.music.catalogue.refresh import current
-from bandstand.radio.log.fold import MAX_RECENT, VERSION, Ledger, Rule, extend, fold, retracts_into
-from bandstand.radio.log.play_table import NEVER, ROW, SOURCES, PlayTable
+from bandstand.radio.log.fold import (
+    MAX_RECENT,
+    NEVER,
+    ROW,
+    SOURCES,
+    VERSION,
+    Ledger,
+    PlayTable,
+    Rule,
+    extend,
+    fold,
+    retracts_into,
+)
 from bandstand.store import accounts
 from bandstand.store.events import events, snapshots
 from bandstand.store.songs import projections
@@ -29,7 +40,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from bandstand.radio.log.play_table import Rows
+    from bandstand.radio.log.fold import Rows
     from bandstand.store.database.connection import Store
     from bandstand.store.events.events import Event
 

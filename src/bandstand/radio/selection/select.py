@@ -40,18 +40,18 @@ from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.radio.selection.filters import (
+    ANY_SONG,
     LONGEST_GAP,
     ListenerFilter,
+    Station,
     drawn,
     is_any,
     sample,
     unbanned,
 )
-from bandstand.radio.selection.stations import ANY_SONG, Station
 from bandstand.radio.selection.training_data import (
     LONGEST,
     PlayReader,
-    nothing_known,
     plays_in_common,
 )
 from bandstand.types import Minutes
@@ -144,7 +144,7 @@ class RadioListener(ListenerModel[Belief]):
         algorithm: str,
         intercept: bool = True,
         seed: int,
-        features_of: FeaturesOf = nothing_known,
+        features_of: FeaturesOf | None = None,
     ) -> RadioListener:
         """Return the listener of a whole ledger; songs are drawn while none has features."""
         reader = PlayReader.over(catalogue, intercept=intercept, features_of=features_of)
@@ -214,7 +214,7 @@ class RadioListener(ListenerModel[Belief]):
         return replace(self, ledger=ledger, belief=belief, play_times=times, earlier=earlier)
 
     def migrated(
-        self, catalogue: Catalogue, ledger: Ledger, features_of: FeaturesOf
+        self, catalogue: Catalogue, ledger: Ledger, features_of: FeaturesOf | None = None
     ) -> RadioListener | None:
         """Return the same listener over another catalogue; None where it has to be loaded again.
 
@@ -426,7 +426,8 @@ def _best(
     """Return the best of `songs`, of which there are some; `bonus` is for those never heard."""
     model, prediction = state.model, state.model.predict(state.now)
     found = []
-    for some, favour in _by_familiarity(state, songs, bonus):
+    groups = _by_familiarity(state, songs, bonus) if bonus else [(songs, 0.0)]
+    for some, favour in groups:
         rng = model.randomness(state.step)
         rows = policy.choose(prediction, step=step, rng=rng, count=1, allowed=some)
         alone = model.predict(state.now, rows)
@@ -440,10 +441,7 @@ def _best(
 def _by_familiarity(
     state: PlanState[RadioListener], songs: CandidateSet, bonus: float
 ) -> Iterator[tuple[CandidateSet, float]]:
-    """Yield the songs by the bonus that they get."""
-    if bonus == 0:
-        yield songs, 0.0
-        return
+    """Yield the songs that were never heard, with their bonus, and the others."""
     heard = state.model.play_times.heard_rows
     never, again = songs.without(heard), heard[songs.contains(heard)]
     if is_any(never):
@@ -505,7 +503,7 @@ def level(step: int, dial: float) -> float | None:
 
 def policy_with(policy: ScorePolicy, *, step: int, dial: float) -> ScorePolicy:
     """Return the policy as the dial wants it for song number `step`."""
-    if not isinstance(policy, BayesUcb) or policy.level is not None:
+    if dial == 0 or not isinstance(policy, BayesUcb) or policy.level is not None:
         return policy
     wanted = level(step, dial)
-    return policy if wanted is None or dial == 0 else BayesUcb(level=wanted)
+    return policy if wanted is None else BayesUcb(level=wanted)

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.model.history import History
+from bandstand.core.model.history import RECENT, History, PlayTimes, SongFeatures
 from bandstand.core.model.piecewise_linear import RADIO_BASIS
-from bandstand.core.play_times import RECENT, PlayTimes, SongFeatures
 from bandstand.types import Minutes, Vector, frozen
 
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
     from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.play_table import PlayTable
+    from bandstand.radio.log.fold import PlayTable
     from bandstand.types import AnyArray, Indices, Matrix
 
 # Features by song, without the constant; songs of unknown sound are left out.
@@ -42,12 +41,6 @@ _EVIDENCE: Final = ("song", "rating", "weight", "since_heard_ms")
 _MAX_SINGLE_PLAYS: Final = 16
 
 
-def nothing_known(ids: Sequence[str]) -> Mapping[str, Vector]:
-    """Return no features: the sound of songs outside the catalogue is not known."""
-    del ids
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlayReader:
     """Reads plays as training data over one catalogue."""
@@ -60,7 +53,7 @@ class PlayReader:
 
     @classmethod
     def over(
-        cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf = nothing_known
+        cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf | None = None
     ) -> PlayReader:
         """Return a reader with or without the column of ones; no columns where no song has any."""
         found, table = catalogue.song_features, catalogue.table
@@ -71,7 +64,7 @@ class PlayReader:
             song_features=SongFeatures.unknown(len(catalogue)) if found is None else found,
             table=table,
             intercept=intercept,
-            features_of=features_of,
+            features_of=features_of or catalogue.features_of,
         )
 
     def history(

@@ -39,7 +39,6 @@ from bandstand.store.database.failures import locked, store_error
 from bandstand.store.database.location import Location, SqliteLocation, parse_location
 from bandstand.store.database.serving_lock import is_served_elsewhere, is_served_here
 from bandstand.store.database.sqlite_file import (
-    driver_of,
     ensure_file,
     keep_copy,
     use_write_ahead_log,
@@ -379,13 +378,14 @@ def _limited(connection: Connection, location: Location, seconds: float | None) 
     finally:
         connection.execution_options(**{_OPTION: None})
         if connection.dialect.name == "sqlite" and not connection.invalidated:
-            driver_of(connection.connection).set_progress_handler(None, 0)
+            connection.connection.set_progress_handler(None, 0)
 
 
 def _interrupt_at(connection: Connection, deadline: float, seconds: float) -> None:
     if connection.dialect.name == "sqlite":
-        driver = driver_of(connection.connection)
-        driver.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
+        connection.connection.set_progress_handler(
+            lambda: time.monotonic() > deadline, _PROGRESS_STEPS
+        )
     else:
         # For each statement until the end of the transaction; 0 would be no limit.
         connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(1, round(seconds * 1000))}")

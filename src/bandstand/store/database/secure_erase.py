@@ -16,15 +16,13 @@ import secrets
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from bandstand.store.database.sqlite_file import driver_of
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from sqlalchemy import Connection, Engine
 
@@ -130,7 +128,7 @@ def rewrite_file(engine: Engine, *, should_stop: Callable[[], bool]) -> None:
     Others can read meanwhile, and wait to write. It takes about as long as copying the file. When
     `should_stop` says so it ends with an error, and the file is as it was.
     """
-    with _driver(engine) as driver:
+    with closing(engine.raw_connection()) as driver:  # outside of any transaction
         driver.set_progress_handler(should_stop, _PROGRESS_STEPS)
         try:
             driver.execute("VACUUM")
@@ -143,7 +141,7 @@ def empty_log(engine: Engine, *, wait: float) -> bool:
 
     No other connection can write meanwhile.
     """
-    with _driver(engine) as driver:
+    with closing(engine.raw_connection()) as driver:  # outside of any transaction
         ((before,),) = driver.execute("PRAGMA busy_timeout").fetchall()
         driver.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
         try:
@@ -164,13 +162,3 @@ def clear_number(engine: Engine, number: int) -> int:
 
 def _set_header_number(connection: Connection, number: int) -> None:
     connection.exec_driver_sql(f"PRAGMA user_version = {number}")
-
-
-@contextmanager
-def _driver(engine: Engine) -> Iterator[sqlite3.Connection]:
-    """Give the driver's connection, outside of any transaction."""
-    connection = engine.raw_connection()
-    try:
-        yield driver_of(connection)
-    finally:
-        connection.close()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine, PoolProxiedConnection
+    from sqlalchemy import Connection, Engine
 
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44
@@ -134,20 +134,13 @@ def use_write_ahead_log(engine: Engine, *, wait: float) -> str:
     while True:
         connection = engine.raw_connection()
         try:
-            return str(driver_of(connection).execute(statement).fetchall()[0][0])
+            return str(connection.execute(statement).fetchall()[0][0])
         except sqlite3.Error as problem:
             if not is_busy(problem) or time.monotonic() > deadline:
                 raise DBAPIError(statement, None, problem) from problem
         finally:
             connection.close()
         time.sleep(_RETRY_SECONDS)
-
-
-def driver_of(pooled: PoolProxiedConnection) -> sqlite3.Connection:
-    """Return the driver's own connection."""
-    driver = pooled.driver_connection
-    assert isinstance(driver, sqlite3.Connection)  # noqa: S101
-    return driver
 
 
 def single_file(path: Path, *, wait: float = 0) -> sqlite3.Connection:
@@ -201,7 +194,7 @@ def copy_sqlite(connection: Connection, path: Path) -> None:
     # The first statement fixes the moment of which this is a copy.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
     with closing(single_file(path)) as copy:
-        driver_of(connection.connection).backup(copy)
+        connection.connection.backup(copy)
         finish(copy)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
-from bandstand.store.database.values import MAX_INTEGER, checked_integer
+from bandstand.store.database.schema import MAX_INTEGER, checked_integer
 from bandstand.store.events.values import (
     DIGESTED,
     HEARD,

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select
 
 from bandstand.errors import NotFoundError
-from bandstand.store.database.schema import EVENT, LOG_END, chunks
-from bandstand.store.database.values import checked_id, checked_integer
+from bandstand.store.database.schema import EVENT, LOG_END, checked_id, checked_integer, chunks
 from bandstand.store.events.append import Appended, append
 from bandstand.store.events.values import (
     HEARD,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import delete, select, text
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.schema import SNAPSHOT
-from bandstand.store.database.values import checked_id, checked_integer
+from bandstand.store.database.schema import SNAPSHOT, checked_id, checked_integer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
 from sqlalchemy.exc import DBAPIError
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.values import (
+from bandstand.store.database.schema import (
     checked_id,
     checked_integer,
     checked_short_text,

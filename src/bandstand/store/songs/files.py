@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, delete, exists, func, or_, select, update
 
-from bandstand.store.database.schema import FILE, SONG, SONG_CHANGE, chunks, in_order
-from bandstand.store.database.values import checked_integer, checked_path, checked_text, folded
+from bandstand.store.database.schema import (
+    FILE,
+    SONG,
+    SONG_CHANGE,
+    checked_integer,
+    checked_path,
+    checked_text,
+    chunks,
+    folded,
+    in_order,
+)
 from bandstand.store.songs.changes import (
     claim,
     note_change_of_files,

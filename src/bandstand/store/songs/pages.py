@@ -24,8 +24,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from sqlalchemy import case, collate, func, or_, select, tuple_
 
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.store.database.schema import EVENT, FILE, SONG
-from bandstand.store.database.values import checked_id, checked_integer, folded, is_storable
+from bandstand.store.database.schema import (
+    EVENT,
+    FILE,
+    SONG,
+    checked_id,
+    checked_integer,
+    folded,
+    is_storable,
+)
 from bandstand.store.songs.files import PRESENT
 from bandstand.store.songs.songs import MAX_SEARCH_CHARS, SELECT, record_of
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, func, insert, select
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.schema import PROJECTION
-from bandstand.store.database.values import checked_integer
+from bandstand.store.database.schema import PROJECTION, checked_integer
 from bandstand.store.songs.changes import claim
 
 if TYPE_CHECKING:

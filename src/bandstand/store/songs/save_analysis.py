@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.schema import FILE, SONG, chunks
-from bandstand.store.database.values import (
+from bandstand.store.database.schema import (
+    FILE,
     MAX_PATH_BYTES,
+    SONG,
     checked_integer,
     checked_number,
     checked_tags,
     checked_text,
+    chunks,
     descriptors_to_bytes,
     folded,
 )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import func, insert, select, update
 
 from bandstand.errors import InvalidInputError
-from bandstand.store.database.schema import SCAN
-from bandstand.store.database.values import checked_integer
+from bandstand.store.database.schema import SCAN, checked_integer
 from bandstand.store.songs.changes import claim
 
 if TYPE_CHECKING:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sqlalchemy import func, or_, select
 
-from bandstand.store.database.schema import FILE, SONG, chunks, in_order
-from bandstand.store.database.values import (
+from bandstand.store.database.schema import (
+    FILE,
+    SONG,
     checked_integer,
+    chunks,
     descriptors_from_bytes,
     folded,
+    in_order,
     is_storable,
 )
 from bandstand.store.songs.files import PRESENT
@@ -49,6 +52,21 @@ class SongRecord:
     def is_present(self) -> bool:
         """Whether there is a file that can be played."""
         return not self.missing and self.problem is None
+
+    @property
+    def title(self) -> str:
+        """The title in its tags, or else the name of its file without the ending."""
+        if self.tags.title is not None:
+            return self.tags.title
+        name = os.path.basename(self.path).decode("utf-8", "replace")
+        stem = os.path.splitext(name)[0]
+        return "".join(letter if letter.isprintable() else "�" for letter in stem)
+
+    @property
+    def full_title(self) -> str:
+        """Its "artist - title", or the title alone where there is no artist."""
+        artist = self.tags.artist
+        return self.title if artist is None else f"{artist} - {self.title}"
 
 
 _TAGS: Final = tuple(field.name for field in fields(Tags))

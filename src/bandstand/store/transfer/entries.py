@@ -33,8 +33,11 @@ from bandstand.store import accounts, playlists
 from bandstand.store.accounts import Role, settings_to_text
 from bandstand.store.database.schema import (
     ACCOUNT,
+    DESCRIPTOR_COUNT,
     EVENT,
     FILE,
+    MAX_INTEGER,
+    MIN_INTEGER,
     PLAYLIST,
     PLAYLIST_SONG,
     PROJECTION,
@@ -45,11 +48,6 @@ from bandstand.store.database.schema import (
     STUDY_PARTICIPANT,
     STUDY_SONG,
     KeyText,
-)
-from bandstand.store.database.values import (
-    DESCRIPTOR_COUNT,
-    MAX_INTEGER,
-    MIN_INTEGER,
     checked_id,
     checked_short_text,
     checked_text,

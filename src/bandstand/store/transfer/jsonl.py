@@ -43,8 +43,8 @@ from bandstand.store.database.schema import (
     STUDY_PARTICIPANT,
     STUDY_SONG,
     in_order,
+    shown,
 )
-from bandstand.store.database.values import shown
 from bandstand.store.events import events
 from bandstand.store.events.values import FIRST_DIGEST
 from bandstand.store.songs.changes import claim, note_song_change

@@ -26,8 +26,8 @@ from pydantic import (
 )
 from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
 
-from bandstand.music.catalogue.years import FIRST_YEAR, LAST_YEAR
-from bandstand.store.database.values import is_unicode
+from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
+from bandstand.store.database.schema import is_storable
 from bandstand.web.http.problems import Problem, invalid_fields
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _no_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_texts(value: Any) -> None:
     """Refuse text that no store can hold."""
     for text in _texts(value):
-        if "\0" in text or not is_unicode(text):
+        if not is_storable(text):
             _unusable("text must be valid Unicode without NUL")
 
 
@@ -208,7 +208,7 @@ def _checked_whole(value: Any) -> Any:
 
 
 def _checked_text(value: Any) -> Any:
-    if isinstance(value, str) and ("\0" in value or not is_unicode(value)):
+    if isinstance(value, str) and not is_storable(value):
         msg = "must be valid Unicode without NUL"
         raise ValueError(msg)
     return value

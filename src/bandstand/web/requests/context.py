@@ -76,11 +76,10 @@ class Context:
 
         Settings may change while a question waits, so the algorithm is read when its turn comes.
         """
-
-        def answer_if_quick() -> list[T]:
-            return [work(*args, **kwargs)] if self.radio.is_quick(account) else []
-
-        for answer in await queue.run(account, answer_if_quick):
+        is_quick = self.radio.is_quick
+        for answer in await queue.run(
+            account, lambda: [work(*args, **kwargs)] if is_quick(account) else []
+        ):
             return answer
         return await self.slow_queue.run(account, work, *args, **kwargs)
 

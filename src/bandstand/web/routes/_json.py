@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.media.playlist_formats import title_of
 from bandstand.store.events import events
 from bandstand.store.songs import songs
 
@@ -28,7 +27,7 @@ def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
     has_cover = media is not None and song.is_present and media.has_cover(song)
     return {
         "id": song.id,
-        "title": title_of(song),
+        "title": song.title,
         "artist": tags.artist,
         "album": tags.album,
         "album_artist": tags.album_artist,
@@ -110,4 +109,4 @@ def _song_of(event: Event) -> str | None:
 def _named(names: Mapping[str, SongRecord], song: str | None) -> dict[str, Any]:
     if song is None or song not in names:
         return {}
-    return {"title": title_of(names[song]), "artist": names[song].tags.artist}
+    return {"title": names[song].title, "artist": names[song].tags.artist}

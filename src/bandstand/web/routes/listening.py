@@ -7,10 +7,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import ConfigDict, Field, RootModel
 
-from bandstand.music.catalogue.years import Years
 from bandstand.radio.explain.taste import as_json as taste_json
 from bandstand.radio.explain.why import as_json as why_json
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import Station, Years
 from bandstand.radio.service import Offer
 from bandstand.store.accounts import Account
 from bandstand.store.events.events import NewEvent

@@ -11,7 +11,6 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import BusyError
 from bandstand.media.covers import Picture
 from bandstand.media.media import Audio, Media, MissingFileError
-from bandstand.media.playlist_formats import full_title
 from bandstand.store.songs import songs
 from bandstand.store.songs.songs import SongRecord
 from bandstand.web.http.files import Entity, FileResponse, disposition, plan
@@ -114,7 +113,7 @@ def _unplayable(problem: UnreadableAudioError) -> Problem:
 def _headers(song: SongRecord, sound: Audio) -> dict[str, str]:
     return {
         "Content-Type": sound.media_type,
-        "Content-Disposition": disposition("inline", full_title(song), _ENDINGS[sound.media_type]),
+        "Content-Disposition": disposition("inline", song.full_title, _ENDINGS[sound.media_type]),
         "Cache-Control": "private, max-age=0, must-revalidate",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }

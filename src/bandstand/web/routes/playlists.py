@@ -10,8 +10,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from bandstand.media.playlist_formats import MEDIA_TYPES, by_address, by_path, write
-from bandstand.music.catalogue.years import Years
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import Station, Years
 from bandstand.radio.service import Offer
 from bandstand.store import playlists
 from bandstand.store.accounts import Account

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from bandstand.store.database.values import folded
+from bandstand.store.database.schema import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -9,8 +9,9 @@ import pytest
 from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model.candidates import CandidateSet, best_rows
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History, Songs
+from bandstand.core.model.history import SONGS_PER_BLOCK, History, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
@@ -112,6 +113,33 @@ def test_the_best_songs_are_the_best_of_all_allowed(model: FactorModel) -> None:
     assert best.tolist() == expected
     assert len(prediction.best_by_quantile(0.9, 500, allowed)) == 70
     assert len(prediction.best_by_quantile(0.9, 5, allowed[:0])) == 0
+
+
+def test_the_best_of_many_blocks_are_those_of_brute_force_and_equal_songs_come_by_row() -> None:
+    rng = np.random.default_rng(10)
+    features = np.tile(rng.normal(size=(SONGS_PER_BLOCK - 500, COLUMNS)), (2, 1))
+    songs = Songs.of(features=features, elapsed=43_200)
+    prediction = prediction_of(content_novelty(COLUMNS), songs)
+    best = prediction.best_by_quantile(0.99, 6, CandidateSet.everything(len(songs)))
+    values = prediction.quantile(0.99)
+    assert best.tolist() == best_rows(values, 6, np.arange(len(songs))).tolist()
+    assert (best[1::2] == best[::2] + SONGS_PER_BLOCK - 500).all()
+    assert len(prediction.best_by_quantile(0.99, 0, CandidateSet.everything(len(songs)))) == 0
+
+
+def test_the_best_of_features_of_any_scale_raise_no_warning() -> None:
+    rng = np.random.default_rng(5)
+    for scale in (1e-150, 1e-20, 1e5):
+        features = scale * rng.normal(size=(300, COLUMNS))
+        engine = Variational(model=content_novelty(COLUMNS))
+        belief = engine.fit(
+            History.of(features=features[:9], elapsed=43_200, ratings=rng.normal(size=9))
+        )
+        prediction = engine.predict(belief, Songs.of(features=features, elapsed=43_200))
+        with np.errstate(all="raise"):
+            found = prediction.best_by_quantile(0.9, 3, CandidateSet.everything(300))
+        expected = best_rows(prediction.quantile(0.9), 3, np.arange(300))
+        assert found.tolist() == expected.tolist()
 
 
 def test_features_too_small_to_be_squared_keep_their_spread() -> None:

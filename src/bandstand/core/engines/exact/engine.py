@@ -50,6 +50,8 @@ _REBUILD_LENGTH: Final = 0.5
 # fresh grid is cheap.
 _MAX_UPDATES_OF_SMALL: Final = 6
 _REBUILD_UPDATES: Final = 1
+# Of so few songs all quantiles are computed sooner than they are searched.
+_COMPUTED_UP_TO: Final = 64
 # A grid that is off by this much tells nothing about where the posterior is.
 _MAX_KNOWN_ERROR: Final = 100.0
 # An answer that shrinks a variance by more than this factor loses too many digits online.
@@ -118,20 +120,11 @@ class Exact(Engine[ExactBelief]):
         same: bool = belief.learned.base is earlier.learned.base
         return same
 
-    def nbytes(self, belief: ExactBelief) -> int:
-        """Return the size of the matrices and means."""
-        return belief.nbytes
-
     def predict(
         self, belief: ExactBelief, songs: Songs, *, memory: SearchCache | None = None
     ) -> ExactPrediction:
         """Return the prediction of `songs`: mixtures of Student t distributions (13)."""
-        if songs.features.shape[1] != self.prior.preference.columns:
-            msg = (
-                f"songs must have {self.prior.preference.columns} features, "
-                f"got {songs.features.shape[1]}"
-            )
-            raise InvalidInputError(msg)
+        songs.require_columns(belief.means.shape[1])
         return ExactPrediction(belief=belief, songs=songs, memory=memory)
 
     def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
@@ -141,8 +134,12 @@ class Exact(Engine[ExactBelief]):
             PlannedPlay(features=features, elapsed=float(song.elapsed[0]))
         )
 
-    def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
-        """Return an empty cache for searches of one catalogue."""
+    def new_cache(
+        self, features: Features, *, table: SongTable | None = None
+    ) -> SearchCache | None:
+        """Return an empty cache for searches of one catalogue; None if it is too small for any."""
+        if len(features) <= _COMPUTED_UP_TO:
+            return None
         return SearchCache(table or SongTable.of(features))
 
     @_tiny_is_zero

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand._util.blocks import blocks, row_blocks
 from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
-from bandstand.core.engines.tie_breaking import best_of
 from bandstand.core.model import interpolation, student_mixture
-from bandstand.core.model.candidates import allowed_of
+from bandstand.core.model.candidates import allowed_of, best_of
 from bandstand.core.model.novelty import novelty
+from bandstand.types import blocks, row_blocks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
@@ -31,7 +30,6 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 _FEW: Final = 64
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
-_BLOCK: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class ExactPrediction:
             return None
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
-        means = self._product(share @ self.belief.means)
+        means = self.songs.content(share @ self.belief.means)
         for rows in row_blocks(self.songs.heard, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
@@ -75,7 +73,7 @@ class ExactPrediction:
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        return self._quantiles(np.arange(len(self)), level)
+        return self.quantile_of(np.arange(len(self)), level)
 
     @_tiny_is_zero
     def quantile_of(self, rows: Indices, level: float) -> Vector | None:
@@ -86,7 +84,14 @@ class ExactPrediction:
         """
         if self.belief.freedom <= 1:
             return None
-        return song_mixtures.quantiles(self.belief, self._given(rows), level)
+        values = np.empty(len(rows))
+        for some in blocks(len(rows), _CHUNK):
+            given = Given.of(self.belief, self.songs, rows[some])
+            found = song_mixtures.quantiles(self.belief, given, level)
+            if found is None:
+                return None
+            values[some] = found
+        return values
 
     @_tiny_is_zero
     def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
@@ -108,7 +113,7 @@ class ExactPrediction:
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
             mean = share @ belief.means[nodes.start : nodes.stop]
             preference = mean + noise * (root @ rng.standard_normal(len(mean)))
-            draws[row] = self._product(preference) * self._novelty(
+            draws[row] = self.songs.content(preference) * self._novelty(
                 np.atleast_1d(recovery_time), np.ones(1)
             )
         return draws
@@ -119,7 +124,7 @@ class ExactPrediction:
         belief = self.belief
         parts: dict[str, Vector] = {}
         if belief.freedom > 1:
-            parts["content"] = self._product(belief.weights @ belief.means)
+            parts["content"] = self.songs.content(belief.weights @ belief.means)
         parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
         return parts
 
@@ -132,27 +137,10 @@ class ExactPrediction:
             if found is not None:
                 return found
         rows = some.rows()
-        scores = self._quantiles(rows, level)
+        scores = self.quantile_of(rows, level)
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
-        return best_of(self.songs, rows, scores[rows], count)
-
-    def _quantiles(self, rows: Indices, level: float) -> Vector | None:
-        """Return the quantiles of the songs in `rows`, at their places among all songs: (S,)."""
-        values = np.full(len(self), -np.inf)
-        for some in row_blocks(rows, _CHUNK):
-            found = self.quantile_of(some, level)
-            if found is None:
-                return None
-            values[some] = found
-        return values
-
-    def _product(self, preference: Vector) -> Vector:
-        """Return x'θ of each song, in double precision some songs at a time: (S,)."""
-        products = np.empty(len(self))
-        for some in blocks(len(self), _BLOCK):
-            products[some] = self.songs.features_of(some) @ preference
-        return products
+        return best_of(self.songs, rows, scores, count)
 
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
@@ -168,7 +156,8 @@ class ExactPrediction:
         return np.asarray((curves * content) @ self.belief.weights)
 
     def _deviation_of(self, rows: Indices) -> Vector:
-        base = song_mixtures.components(self.belief, self._given(rows))
+        given = Given.of(self.belief, self.songs, rows)
+        base = song_mixtures.components(self.belief, given)
         total = student_mixture.variance(
             base.locations, base.scales, base.weights, self.belief.freedom
         )
@@ -191,9 +180,6 @@ class ExactPrediction:
         away = locations - (locations @ belief.weights)[:, np.newaxis]
         within = np.einsum("sp,sp->s", features @ pooled, features)
         return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
-
-    def _given(self, rows: Indices) -> Given:
-        return Given.of(self.belief, self.songs, rows)
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.mcmc import diagnostics
@@ -31,6 +30,7 @@ from bandstand.core.model.candidates import allowed_of, best_rows
 from bandstand.core.model.history import SONGS_PER_BLOCK
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
+from bandstand.types import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

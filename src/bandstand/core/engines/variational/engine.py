@@ -26,8 +26,6 @@ import numpy as np
 from scipy.special import gammaln
 
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.engines.exact.search.candidate_list import SearchCache
-from bandstand.core.engines.song_table import SongTable
 from bandstand.core.engines.variational.ascent import Ascent, State, row_moments, search
 from bandstand.core.engines.variational.equations import (
     product_of_squares,
@@ -40,7 +38,7 @@ from bandstand.types import frozen
 if TYPE_CHECKING:
     from bandstand.core.model.factors import FactorModel
     from bandstand.core.model.history import History, Songs
-    from bandstand.types import Features, Matrix, Vector
+    from bandstand.types import Matrix, Vector
 
 # The bound is settled when it changes by less than this, relative to its size.
 _BOUND_TOLERANCE: Final = 1e-9
@@ -107,7 +105,7 @@ class Variational(Engine[VariationalBelief]):
             return self._climb(ascent, start, history)
 
     def predict(
-        self, belief: VariationalBelief, songs: Songs, *, memory: SearchCache | None = None
+        self, belief: VariationalBelief, songs: Songs, *, memory: None = None
     ) -> FactorPrediction:
         """Return the prediction of `songs`: products of independent normals."""
         songs.require_columns(self.model.columns)
@@ -116,7 +114,6 @@ class Variational(Engine[VariationalBelief]):
             means=belief.means,
             precision_roots=belief.precision_roots,
             songs=songs,
-            memory=memory,
         )
 
     def plan(self, belief: VariationalBelief, song: Songs) -> VariationalBelief:
@@ -137,10 +134,6 @@ class Variational(Engine[VariationalBelief]):
             root = belief.precision_roots[0]
             surer = triangular_root(root @ root.T + rows.T @ rows)
         return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
-
-    def new_cache(self, features: Features, *, table: SongTable | None = None) -> SearchCache:
-        """Return an empty cache for searches of one catalogue."""
-        return SearchCache(table or SongTable.of(features))
 
     def history_columns(self) -> tuple[str, ...]:
         """Return the columns that the factors read; diversity is measured by the catalogue."""

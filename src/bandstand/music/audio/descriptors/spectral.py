@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import scipy.fft
 
-from bandstand._util.blocks import blocks
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
-from bandstand.types import frozen
+from bandstand.types import blocks, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

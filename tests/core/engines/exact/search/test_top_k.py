@@ -399,6 +399,7 @@ def test_small_catalogues_have_no_list() -> None:
     history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
     prediction = engine.predict(engine.fit(history), songs, memory=memory)
     prediction.best_by_quantile(0.9, 1, CandidateSet.everything(2_000))
+    assert memory is not None
     assert (memory.passes, memory.candidates) == (1, None)
 
 

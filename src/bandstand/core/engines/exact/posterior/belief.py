@@ -138,9 +138,3 @@ class ExactBelief:
     def variances_of(self, features: Matrix) -> Matrix:
         """Return x'Λ_g⁻¹x of each row x of `features` at each node: (n, G)."""
         return self.spread.variances_of(features)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what grows with the features; the history is not counted."""
-        planned = sum(each.features.nbytes for each in self.planned)
-        return self.learned.nbytes + self.means.nbytes + planned

@@ -36,11 +36,6 @@ class WrittenOut:
         """The size of each matrix: p."""
         return int(self.matrices.shape[1])
 
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.matrices.nbytes)
-
     def at(self, nodes: Indices | slice) -> Stack:
         """Return the matrices of some nodes: (n, p, p)."""
         return self.matrices[nodes]
@@ -73,11 +68,6 @@ class Diagonal:
     def columns(self) -> int:
         """The size of each matrix: p."""
         return len(self.modes)
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.modes.nbytes + self.levels.nbytes)
 
     def at(self, nodes: Indices | slice) -> Stack:
         """Return the matrices of some nodes: (n, p, p)."""
@@ -141,11 +131,6 @@ class CovarianceStack:
             base=WrittenOut(matrices=frozen(covariances)),
             taken=frozen(np.empty((0, nodes, columns))),
         )
-
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.base.nbytes + self.taken.nbytes)
 
     @property
     def room(self) -> int:

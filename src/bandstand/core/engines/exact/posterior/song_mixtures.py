@@ -99,17 +99,17 @@ def may_reach(belief: ExactBelief, given: Given, level: float, value: float) -> 
 def components(belief: ExactBelief, given: Given, factor: int = 1) -> Components:
     """Return the mixtures on a grid `factor` times as fine as the belief's."""
     content, variance, elapsed = given
-    nodes, rates, weights = belief.log_recovery_times, belief.rates, belief.weights
+    times, rates, weights = belief.recovery_times, belief.rates, belief.weights
     if factor > 1:
-        finer = interpolation.refinement(len(nodes), factor)
+        finer = interpolation.refinement(len(times), factor)
         content, variance = content @ finer.T, _between(variance, variance @ finer.T)
-        nodes, density = belief.grid.refined(belief.log_density, factor)
-        rates = rates_between(finer, np.log(rates))
+        log_times, density = belief.grid.refined(belief.log_density, factor)
+        times, rates = recovery_grid.times(log_times), rates_between(finer, np.log(rates))
         weights = recovery_grid.weights(density)
-    curves = novelty(elapsed[:, np.newaxis], recovery_grid.times(nodes))
+    curves = novelty(elapsed[:, np.newaxis], times)
     scales = curves * np.sqrt(rates / belief.shape * variance)
     locations = curves * content
-    if factor >= finest(len(belief.weights)):
+    if factor > 1 and factor >= finest(len(belief.weights)):
         scales = np.maximum(scales, WIDENED * steps(locations))
     return Components(locations=locations, scales=scales, weights=weights)
 

@@ -35,12 +35,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand._util.blocks import blocks
 from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
 from bandstand.core.engines.exact.search.screen import Bounded, from_line
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.model.history import SONGS_PER_BLOCK
-from bandstand.types import read_only
+from bandstand.types import blocks, read_only
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.model.student_tail import StudentTail
+from bandstand.core.model.student_mixture import StudentTail
 
 if TYPE_CHECKING:
     from bandstand.types import Vector

@@ -25,9 +25,9 @@ from bandstand.core.engines.exact.search.candidate_list import CandidateList, Pu
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, log_novelty
 from bandstand.core.engines.exact.search.screen import Groups, Screen
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
-from bandstand.core.engines.tie_breaking import EQUAL, best_of
+from bandstand.core.model.candidates import EQUAL, best_of
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.student_tail import StudentTail
+from bandstand.core.model.student_mixture import StudentTail
 from bandstand.errors import ConvergenceError
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandstand.core.engines import tie_breaking as equal_songs
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.song_table import SongTable
-from bandstand.core.engines.tie_breaking import best_of
-from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model import candidates
+from bandstand.core.model.candidates import CandidateSet, best_of
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
 
@@ -59,7 +58,7 @@ def test_among_few_songs_equal_ones_come_by_row() -> None:
 
 
 def test_songs_that_are_not_made_equal_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equal_songs, "_made_equal", lambda _songs, _rows, values: values)
-    monkeypatch.setattr(equal_songs, "EQUAL", 0.0)
+    monkeypatch.setattr(candidates, "_made_equal", lambda _songs, _rows, values: values)
+    monkeypatch.setattr(candidates, "EQUAL", 0.0)
     with pytest.raises(AssertionError):
         check_few_songs()

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
-from bandstand.music.catalogue.years import Years
-from bandstand.radio.selection.stations import Station
+from bandstand.radio.selection.filters import Station, Years
 from tests.fixtures.radio.catalogues import GENRES, features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 from tests.music.catalogue.test_large_catalogue import scores

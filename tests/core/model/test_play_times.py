@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.play_times import PlayTimes, SongFeatures
+from bandstand.core.model.history import PlayTimes, SongFeatures, SongsAt
 from bandstand.types import Minutes
 
 seeds = st.integers(0, 2**32)
@@ -13,7 +13,7 @@ FEATURES = np.random.default_rng(0).normal(size=(30, 3))
 
 
 def test_before_anything_is_heard_every_song_is_new_and_typically_different() -> None:
-    songs = SongFeatures.of(FEATURES).songs(PlayTimes.nothing(30), Minutes(5.0))
+    songs = SongsAt(SongFeatures.of(FEATURES), PlayTimes.nothing(30), Minutes(5.0))
     assert (songs.elapsed == 43_200).all()
     assert (songs.diversity == 1).all()
 
@@ -24,7 +24,7 @@ def test_diversity_is_the_distance_to_the_mean_of_the_last_ten() -> None:
     for row in range(14):
         listening = listening.after(row, Minutes(float(row)))
     assert listening.recent == tuple(range(4, 14))
-    songs = catalogue.songs(listening, Minutes(20.0))
+    songs = SongsAt(catalogue, listening, Minutes(20.0))
     centre = FEATURES[4:14].mean(axis=0)
     distance = np.linalg.norm(FEATURES - centre, axis=1)
     assert songs.diversity == pytest.approx(distance / catalogue.typical_distance)
@@ -77,7 +77,7 @@ def test_sparse_listening_tells_the_same_as_a_table_of_every_song(
     assert listening.last_heard_of(some).tolist() == table[some].tolist()
     dense = np.clip(later - table, 0.0, listening.longest)
     assert listening.elapsed(later).tolist() == dense.tolist()
-    now_heard = SongFeatures.of(rng.normal(size=(songs, 2))).songs(listening, later)
+    now_heard = SongsAt(SongFeatures.of(rng.normal(size=(songs, 2))), listening, later)
     assert now_heard.elapsed_of(some).tolist() == dense[some].tolist()
     assert now_heard.heard.tolist() == np.flatnonzero(dense < listening.longest).tolist()
 
@@ -86,10 +86,10 @@ def test_features_in_single_precision_are_used_as_they_are_and_rows_come_in_doub
     features = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
     catalogue = SongFeatures.of(features)
     assert np.shares_memory(catalogue.features, features)
-    songs = catalogue.songs(PlayTimes.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
+    songs = SongsAt(catalogue, PlayTimes.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
     assert songs.features_of([4]).dtype == np.float64
     double = SongFeatures.of(features.astype(np.float64))
     assert double.typical_distance == catalogue.typical_distance
-    other = double.songs(PlayTimes.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
+    other = SongsAt(double, PlayTimes.nothing(50).after(3, Minutes(0.0)), Minutes(7.0))
     assert songs.diversity.tolist() == other.diversity.tolist()
     assert songs.take([3, 9]).diversity.tolist() == other.diversity[[3, 9]].tolist()
