@@ -38,7 +38,6 @@ INK: Final = "#2e3440"  # words, axes
 MUTED: Final = "#6b7280"  # what stands back: reference lines, notes
 GRID: Final = "#e5e7eb"
 TRUTH: Final = "#111318"  # what is known to be so, in a simulation
-GOOD: Final = "#00876a"
 BAD: Final = "#b84a00"
 # For things that are neither algorithms nor methods: in this order.
 CYCLE: Final = ("#14418f", "#cc8000", "#00876a", "#8e1b66", "#3a9ad9", "#b84a00", "#8b919b")
