@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -227,9 +227,15 @@ def test_a_weight_of_zero_is_an_answer_never_given(engine: LeastSquares) -> None
 @given(seed=seeds, scale=st.sampled_from([1e-300, 1e-12, 1.0, 1e12, 1e29]))
 def test_a_weight_of_two_is_the_same_answer_twice(seed: int, scale: float) -> None:
     _, history = simulated(seed, count=25, columns=3, noise=0.5)
-    parts = {"features": history.features, "elapsed": history.elapsed, "ratings": history.ratings}
+    parts: dict[str, Any] = {
+        "features": history.features,
+        "elapsed": history.elapsed,
+        "ratings": history.ratings,
+    }
     once = History.of(**parts, weights=scale * np.where(np.arange(25) < 5, 2.0, 1.0))
-    repeated = {name: np.concatenate([part, part[:5]]) for name, part in parts.items()}
+    repeated: dict[str, Any] = {
+        name: np.concatenate([part, part[:5]]) for name, part in parts.items()
+    }
     with np.errstate(all="raise"):
         first = LeastSquares().fit(once)
         second = LeastSquares().fit(History.of(**repeated))

@@ -13,10 +13,13 @@ from bandstand.radio.log.evidence import (
     EARLY_SKIP,
     FULL_LISTEN,
     LATE_SKIP,
+    MAX_SKIPS,
+    MAX_UNATTENDED,
     MIDDLE_SKIP,
     NOTHING,
     SESSION_GAP,
     Evidence,
+    Sitting,
     evidence,
 )
 from tests.fixtures.radio.logs import SONGS, Log
@@ -32,6 +35,11 @@ idle = st.none() | st.integers(-(10**9), 10**12)
 
 def heard(kind: Any, *, stars: int | None = None, played_ms: int | None = None) -> Event:
     return Log().add(kind, SONGS[0], stars=stars, played_ms=played_ms)
+
+
+sittings = st.builds(
+    Sitting, skips=st.integers(0, MAX_SKIPS), unattended=st.integers(0, MAX_UNATTENDED)
+)
 
 
 def skip(played_ms: int, *, idle_ms: int | None = 0) -> Evidence:
@@ -97,11 +105,19 @@ def test_a_skip_that_opens_a_session_or_ends_a_pause_of_hours_counts_half(
     assert says.weight == usual.weight / 2
 
 
-@given(st.sampled_from(["skip", "listen"]), played, idle)
-def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
-    kind: str, played_ms: int, idle_ms: int | None
+@given(st.integers(1, 5), idle, sittings)
+def test_a_rating_counts_in_full_whatever_came_before(
+    stars: int, idle_ms: int | None, sitting: Sitting
 ) -> None:
-    says = evidence(heard(kind, played_ms=played_ms), idle_ms=idle_ms)
+    says = evidence(heard("rating", stars=stars), idle_ms=idle_ms, sitting=sitting)
+    assert says.weight == 1
+
+
+@given(st.sampled_from(["skip", "listen"]), played, idle, sittings)
+def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
+    kind: str, played_ms: int, idle_ms: int | None, sitting: Sitting
+) -> None:
+    says = evidence(heard(kind, played_ms=played_ms), idle_ms=idle_ms, sitting=sitting)
     assert says.weight <= 1 / 4
     assert (says.rating is None) == (says.weight == 0)
     assert says.rating is None or 1 <= says.rating <= 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,17 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log import fold as fold_module
-from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, evidence
+from bandstand.radio.log.evidence import (
+    EARLY_SKIP,
+    FULL_LISTEN,
+    JUDGED,
+    LATE_SKIP,
+    MAX_SKIPS,
+    MAX_UNATTENDED,
+    Sitting,
+    evidence,
+    opens_session,
+)
 from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
 from bandstand.store.events.events import HEARD
 from bandstand.store.events.values import is_same_play
@@ -81,10 +92,11 @@ def test_the_same_song_twice_is_two_plays() -> None:
 def test_a_skip_in_the_middle_of_a_session_counts_in_full() -> None:
     log = Log()
     log.add("skip", A, played_ms=10 * SECOND)
-    log.add("skip", B, played_ms=10 * SECOND)
-    log.add("skip", C, after=5 * HOUR, played_ms=10 * SECOND)
-    weights = [play.weight for play in fold(log.events).plays]
-    assert weights == [EARLY_SKIP.weight / 2, EARLY_SKIP.weight, EARLY_SKIP.weight / 2]
+    log.add("listen", B, after=4 * MINUTE)
+    log.add("skip", C, after=MINUTE, played_ms=10 * SECOND)
+    log.add("skip", A, after=5 * HOUR, played_ms=10 * SECOND)
+    weights = [play.weight / EARLY_SKIP.weight for play in fold(log.events).plays]
+    assert weights == [1 / 2, FULL_LISTEN.weight / EARLY_SKIP.weight, 1, 1 / 2]
 
 
 def test_a_long_song_is_no_pause() -> None:
@@ -92,6 +104,30 @@ def test_a_long_song_is_no_pause() -> None:
     log.add("listen", A)
     log.add("skip", B, after=40 * MINUTE, played_ms=20 * MINUTE)
     assert fold(log.events).plays[-1].weight == LATE_SKIP.weight
+
+
+def test_each_skip_in_a_row_says_half_of_the_one_before_it_until_a_rating_or_a_pause() -> None:
+    log = Log()
+    log.add("rating", C, stars=3)
+    songs = [f"{number:016x}" for number in range(7)]
+    for song in songs[:6]:
+        log.add("skip", song, after=MINUTE, played_ms=5 * SECOND)
+    log.add("rating", C, after=MINUTE, stars=3)
+    log.add("skip", songs[6], after=MINUTE, played_ms=5 * SECOND)
+    shares = [play.weight / EARLY_SKIP.weight for play in fold(log.events).plays]
+    assert shares[1:7] == [1, 1 / 2, 1 / 4, 1 / 8, 1 / 8, 1 / 8]
+    assert shares[8] == 1
+
+
+def test_songs_that_play_on_without_a_sign_of_a_person_say_nothing_after_the_third() -> None:
+    log = Log()
+    songs = [f"{number:016x}" for number in range(34)]
+    for song in songs[:30]:
+        log.add("listen", song, after=4 * MINUTE)
+    log.add("rating", songs[29], after=0, stars=2)
+    log.add("listen", songs[30], after=4 * MINUTE)
+    weights = [play.weight for play in fold(log.events).plays]
+    assert weights == [FULL_LISTEN.weight] * 3 + [0.0] * 26 + [1.0, FULL_LISTEN.weight]
 
 
 def test_a_song_that_could_not_be_played_is_heard_but_says_nothing() -> None:
@@ -149,12 +185,11 @@ def reference(events: Sequence[Event]) -> list[dict[str, Any]]:
             plays[-1].append(event)
         else:
             plays.append([event])
-    found = []
-    for before, play in zip([None, *plays], plays, strict=False):
+    found: list[dict[str, Any]] = []
+    for number, play in enumerate(plays):
         ratings = [event for event in play if event.kind == "rating"]
         told = (ratings or play)[-1]
-        idle = None if before is None else told.at - (told.played_ms or 0) - before[-1].at
-        says = evidence(told, idle_ms=idle)
+        says = evidence(told, idle_ms=idle_before(plays, number), sitting=sitting_of(plays, number))
         found.append(
             {
                 "song": told.song,
@@ -167,6 +202,30 @@ def reference(events: Sequence[Event]) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def idle_before(plays: Sequence[Sequence[Event]], number: int) -> int | None:
+    """Return how long nothing had been played before a play."""
+    if not number:
+        return None
+    first = plays[number][0]
+    return first.at - (first.played_ms or 0) - plays[number - 1][-1].at
+
+
+def sitting_of(plays: Sequence[Sequence[Event]], number: int) -> Sitting:
+    """Return how many songs before a play were skipped, or heard without a sign of a person."""
+    kinds: list[str] = []
+    for place in range(number, 0, -1):
+        before, idle = plays[place - 1], idle_before(plays, place)
+        if any(event.kind == "rating" for event in before):
+            break
+        if opens_session(idle):
+            break
+        if before[0].played_ms is None or before[0].played_ms >= JUDGED:
+            kinds.append(before[0].kind)
+    skips = len(list(takewhile("skip".__eq__, kinds)))
+    listens = len(list(takewhile("listen".__eq__, kinds)))
+    return Sitting(skips=min(skips, MAX_SKIPS), unattended=min(listens, MAX_UNATTENDED))
 
 
 @given(logs())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from bandstand.core.model.song_groups import SongGroups
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Indices, Minutes, blocks, frozen, read_only
 
@@ -117,6 +118,21 @@ def checked_ratings(ratings: ArrayLike, count: int) -> Vector:
     return column
 
 
+def _elapsed(values: ArrayLike, count: int) -> Vector:
+    """Return one elapsed time per song, none below zero; infinity stands for never."""
+    column = _column("elapsed minutes", values, count)
+    not_negative("elapsed minutes", np.where(column == np.inf, 0.0, column), count)
+    return column
+
+
+def checked_groups(groups: SongGroups | None, count: int) -> SongGroups | None:
+    """Return the groups if there is one per song, or none at all."""
+    if groups is not None and len(groups) != count:
+        msg = f"there must be one group per song ({count}), got {len(groups)}"
+        raise InvalidInputError(msg)
+    return groups
+
+
 # Some songs of a catalogue, by their places in it.
 Rows: TypeAlias = Indices | Sequence[int] | slice
 
@@ -136,20 +152,27 @@ class Songs:
     features: Features
     elapsed: Vector
     diversity: Vector
+    groups: SongGroups | None = None  # without any, no song has to do with another
 
     @classmethod
     def of(
-        cls, *, features: ArrayLike, elapsed: ArrayLike, diversity: ArrayLike | None = None
+        cls,
+        *,
+        features: ArrayLike,
+        elapsed: ArrayLike,
+        diversity: ArrayLike | None = None,
+        groups: SongGroups | None = None,
     ) -> Songs:
         """Return checked songs; an elapsed time may be one number for all of them."""
         matrix = checked_features(features)
         count = len(matrix)
         return cls(
             features=frozen(matrix),
-            elapsed=frozen(not_negative("elapsed minutes", elapsed, count)),
+            elapsed=frozen(_elapsed(elapsed, count)),
             diversity=frozen(
                 np.ones(count) if diversity is None else not_negative("diversity", diversity, count)
             ),
+            groups=checked_groups(groups, count),
         )
 
     def __len__(self) -> int:
@@ -177,6 +200,12 @@ class Songs:
         """Return how far each of the songs in `rows` is from the last ones: (n,)."""
         return self.diversity[rows]
 
+    def groups_of(self, rows: Rows) -> SongGroups:
+        """Return the song, album and artist of each of the songs in `rows`."""
+        if self.groups is None:
+            return SongGroups.unknown(len(self.elapsed_of(rows)))
+        return self.groups.take(rows)
+
     def content(self, preference: Vector) -> Vector:
         """Return θ'x (1) of each song, in double precision: (S,)."""
         values = np.empty(len(self))
@@ -197,6 +226,7 @@ class Songs:
             features=self.features_of(rows),
             elapsed=self.elapsed_of(rows),
             diversity=self.diversity_of(rows),
+            groups=None if self.groups is None else self.groups.take(rows),
         )
 
 
@@ -217,6 +247,7 @@ class _Rows:
         self.origins: tuple[tuple[object, int], ...] = ()
         self.features = np.empty((capacity, columns))
         self.elapsed, self.diversity, self.ratings, self.weights = np.empty((4, capacity))
+        self.groups = np.empty((3, capacity), dtype=np.int64)
         self.used = 0
 
     def begin_with(self, other: _Rows, count: int) -> None:
@@ -231,6 +262,8 @@ class _Rows:
         self.diversity[rows] = songs.diversity
         self.ratings[rows] = ratings
         self.weights[rows] = weights
+        groups = songs.groups_of(slice(None))
+        self.groups[:, rows] = groups.song, groups.album, groups.artist
         self.used = rows.stop
 
 
@@ -262,9 +295,10 @@ class History:
         ratings: ArrayLike,
         weights: ArrayLike = 1.0,
         diversity: ArrayLike | None = None,
+        groups: SongGroups | None = None,
     ) -> History:
         """Return a checked history; weights, elapsed and diversity may be single numbers."""
-        songs = Songs.of(features=features, elapsed=elapsed, diversity=diversity)
+        songs = Songs.of(features=features, elapsed=elapsed, diversity=diversity, groups=groups)
         return cls.empty(songs.features.shape[1])._extended(
             songs,
             checked_ratings(ratings, len(songs)),
@@ -279,10 +313,13 @@ class History:
         rating: float,
         weight: float = 1.0,
         diversity: float = 1.0,
+        groups: SongGroups | None = None,
     ) -> History:
-        """Return this history with one more answer at its end."""
+        """Return this history with one more answer at its end; `groups` are those of one song."""
         row = np.asarray(features, dtype=np.float64)
-        songs = Songs.of(features=row[np.newaxis], elapsed=[elapsed], diversity=[diversity])
+        songs = Songs.of(
+            features=row[np.newaxis], elapsed=[elapsed], diversity=[diversity], groups=groups
+        )
         if songs.features.shape[1] != self.columns:
             msg = f"a song must have {self.columns} features as before, got {row.size}"
             raise InvalidInputError(msg)
@@ -368,9 +405,20 @@ class History:
         return np.asarray(frozen(self._rows.weights[: self._length]))
 
     @property
+    def groups(self) -> SongGroups:
+        """The song, album and artist of each answer; a song has the same features in all of its."""
+        song, album, artist = read_only(self._rows.groups[:, : self._length])
+        return SongGroups(song=song, album=album, artist=artist)
+
+    @property
     def songs(self) -> Songs:
         """The rated songs as they were when they were rated."""
-        return Songs(features=self.features, elapsed=self.elapsed, diversity=self.diversity)
+        return Songs(
+            features=self.features,
+            elapsed=self.elapsed,
+            diversity=self.diversity,
+            groups=self.groups,
+        )
 
 
 # The listener's last songs that a new one is compared with.
@@ -393,7 +441,8 @@ class PlayTimes:
     heard_rows: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     heard_at: Vector = field(default_factory=lambda: np.empty(0))
     recent: tuple[int, ...] = ()
-    longest: Minutes = MONTH  # no elapsed time counts as longer; never heard counts as this
+    # No elapsed time counts as longer, and never heard counts as this; ∞ is a bound for none.
+    longest: Minutes = MONTH
 
     @classmethod
     def nothing(cls, songs: int, *, longest: Minutes = MONTH) -> PlayTimes:
@@ -439,9 +488,10 @@ class SongFeatures:
     features: Features
     squared_norms: Vector
     typical_distance: float
+    groups: SongGroups | None = None  # without any, no song has to do with another
 
     @classmethod
-    def of(cls, features: ArrayLike) -> SongFeatures:
+    def of(cls, features: ArrayLike, *, groups: SongGroups | None = None) -> SongFeatures:
         """Return a checked catalogue with one row of features per song.
 
         Features in single precision are used as they are: nothing of their size is copied.
@@ -452,6 +502,7 @@ class SongFeatures:
             features=read_only(table),
             squared_norms=frozen(norms),
             typical_distance=_typical_distance(table),
+            groups=checked_groups(groups, len(table)),
         )
 
     @classmethod
@@ -479,6 +530,7 @@ class SongsAt(Songs):
 
     def __init__(self, catalogue: SongFeatures, play_times: PlayTimes, now: Minutes) -> None:
         object.__setattr__(self, "features", catalogue.features)
+        object.__setattr__(self, "groups", catalogue.groups)
         self.__dict__.update(_catalogue=catalogue, _play_times=play_times, _now=now)
 
     _catalogue: SongFeatures
@@ -532,7 +584,11 @@ class _SomeSongsAt(Songs):
 
     def __init__(self, songs: SongsAt, rows: Rows) -> None:
         self.__dict__.update(
-            features=songs.features_of(rows), elapsed=songs.elapsed_of(rows), _all=songs, _rows=rows
+            features=songs.features_of(rows),
+            elapsed=songs.elapsed_of(rows),
+            groups=None if songs.groups is None else songs.groups.take(rows),
+            _all=songs,
+            _rows=rows,
         )
 
     _all: SongsAt

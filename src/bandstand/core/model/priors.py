@@ -185,12 +185,35 @@ class PreferencePrior:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EffectPrior:
+    """e ~ N(0, κ/τ) of each artist, album and song (33): κ is the variance, 0 for no effect."""
+
+    artist: float = 0.0
+    album: float = 0.0
+    song: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no variance."""
+        for name in ("artist", "album", "song"):
+            variance = getattr(self, name)
+            if not 0 <= variance < math.inf:
+                msg = f"the variance of {name} effects must be finite and not negative, "
+                raise InvalidInputError(msg + f"got {variance}")
+
+    @property
+    def total(self) -> float:
+        """The variance of all effects of a song of which nothing is known."""
+        return self.artist + self.album + self.song
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerPrior:
     """All priors of a listener together."""
 
     preference: PreferencePrior
     recovery: RecoveryPrior
     noise: NoisePrior
+    effects: EffectPrior = EffectPrior()
 
 
 def paper_prior(columns: int) -> ListenerPrior:

@@ -7,6 +7,8 @@ skipped within 30 seconds            1.5      1/4      2 ×
 skipped within 2 minutes             2.5      1/8      2.8 ×
 skipped later                        3        1/16     4 ×
 a skip that opens a session          as above, half the weight
+a skip after n skips in a row        as above, half the weight for each, at most three times
+heard to the end after three others  nothing: perhaps the room is empty
 less than 2 seconds of it played     nothing
 
 A weight is an inverse relative variance (docs/model.md), so four skips within 30 seconds count as
@@ -20,7 +22,7 @@ The player knows a song's length, and sends `listen` where it came to its end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from bandstand.store.events.events import Event
@@ -31,6 +33,32 @@ EARLY: Final = 30_000
 LATE: Final = 120_000
 # In milliseconds without music, after which a session is a new one.
 SESSION_GAP: Final = 30 * 60_000
+# A skip says less after skips; after this many it says no less.
+MAX_SKIPS: Final = 3
+# Songs heard to the end in a row for which a person is thought to listen, without another sign.
+MAX_UNATTENDED: Final = 3
+
+
+class Sitting(NamedTuple):
+    """The plays right before this one, without a pause of half an hour.
+
+    >>> Sitting().after_skip().after_skip(), Sitting().after_listen()
+    (Sitting(skips=2, unattended=0), Sitting(skips=0, unattended=1))
+    """
+
+    skips: int = 0  # in a row, at most `MAX_SKIPS`
+    unattended: int = 0  # heard to the end in a row, without a rating; at most `MAX_UNATTENDED`
+
+    def after_skip(self) -> Sitting:
+        """Return the sitting after a song that was skipped."""
+        return Sitting(skips=min(self.skips + 1, MAX_SKIPS))
+
+    def after_listen(self) -> Sitting:
+        """Return the sitting after a song that was heard to its end."""
+        return Sitting(unattended=min(self.unattended + 1, MAX_UNATTENDED))
+
+
+NEW_SITTING: Final = Sitting()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +77,7 @@ MIDDLE_SKIP: Final = Evidence(rating=2.5, weight=1 / 8)
 LATE_SKIP: Final = Evidence(rating=3.0, weight=1 / 16)
 
 
-def evidence(event: Event, *, idle_ms: int | None) -> Evidence:
+def evidence(event: Event, *, idle_ms: int | None, sitting: Sitting = NEW_SITTING) -> Evidence:
     """Return the evidence of a play that begins with `event`.
 
     `idle_ms` is how long nothing had been played before it; None if nothing ever was.
@@ -59,16 +87,31 @@ def evidence(event: Event, *, idle_ms: int | None) -> Evidence:
     if event.played_ms is not None and event.played_ms < JUDGED:
         return NOTHING
     if event.kind == "listen":
-        return FULL_LISTEN
-    opens_session = idle_ms is None or idle_ms >= SESSION_GAP
-    return _skip(event.played_ms or 0, opens_session=opens_session)
+        return NOTHING if sitting.unattended >= MAX_UNATTENDED else FULL_LISTEN
+    halvings = sitting.skips + opens_session(idle_ms)
+    return _skip(event.played_ms or 0, halvings)
 
 
-def _skip(played_ms: int, *, opens_session: bool) -> Evidence:
+def opens_session(idle_ms: int | None) -> bool:
+    """Return whether a play opens a session, by how long nothing had been played before it."""
+    return idle_ms is None or idle_ms >= SESSION_GAP
+
+
+def sitting_after(event: Event, before: Sitting) -> Sitting:
+    """Return the sitting after a play that begins with `event`."""
+    if event.stars is not None:
+        return NEW_SITTING
+    if event.played_ms is not None and event.played_ms < JUDGED:
+        return before
+    return before.after_listen() if event.kind == "listen" else before.after_skip()
+
+
+def _skip(played_ms: int, halvings: int) -> Evidence:
     """Return the evidence of a skip: the earlier, the more.
 
     One that opens a session says less. At first people look for what suits the hour; and the log
     cannot tell such a skip from one that ended a pause of hours, which is no judgement at all.
+    One that follows other skips says less too: it speaks of the moment more than of the song.
     """
     if played_ms < EARLY:
         graded = EARLY_SKIP
@@ -76,5 +119,4 @@ def _skip(played_ms: int, *, opens_session: bool) -> Evidence:
         graded = MIDDLE_SKIP
     else:
         graded = LATE_SKIP
-    share = 0.5 if opens_session else 1.0
-    return Evidence(rating=graded.rating, weight=share * graded.weight)
+    return Evidence(rating=graded.rating, weight=graded.weight / 2**halvings)

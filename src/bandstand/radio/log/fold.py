@@ -33,12 +33,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.evidence import evidence
+from bandstand.radio.log.evidence import (
+    NEW_SITTING,
+    Sitting,
+    evidence,
+    opens_session,
+    sitting_after,
+)
 from bandstand.store.events.values import HEARD, is_same_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bandstand.radio.log.evidence import Evidence
     from bandstand.store.events.events import Event
 
 # ── Plays ────────────────────────────────────────────────────────────────────────────────
@@ -273,7 +280,7 @@ def _play(row: tuple[Any, ...], songs: Sequence[str]) -> Play:
 WholeLog: TypeAlias = "Callable[[], Iterable[Event]]"
 MAX_RECENT: Final = 100  # songs
 # Of the meaning of the bytes, evidence included: a snapshot of another version is not used.
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,11 +310,20 @@ class Ledger:
     rules: tuple[Rule, ...]  # in the order they were made, also those that have run out
     recent: tuple[str, ...]  # the last MAX_RECENT songs, each once, the latest at the end
     last_kind: Source | None  # of the last event about a song: it may end the last play
+    sitting: Sitting  # of the last plays
 
     @classmethod
     def empty(cls) -> Ledger:
         """Return the ledger of a listener without events."""
-        return cls(seq=0, at=0, plays=PlayTable.empty(), rules=(), recent=(), last_kind=None)
+        return cls(
+            seq=0,
+            at=0,
+            plays=PlayTable.empty(),
+            rules=(),
+            recent=(),
+            last_kind=None,
+            sitting=NEW_SITTING,
+        )
 
     def rules_at(self, now: int) -> tuple[Rule, ...]:
         """Return the rules that hold at a time, which is never before the last event."""
@@ -326,6 +342,7 @@ class Ledger:
             "songs": len(songs),
             "plays": len(rows),
             "last_kind": self.last_kind,
+            "sitting": self.sitting,
         }
         line = json.dumps(header, ensure_ascii=True, separators=(",", ":"))
         names = "".join(f"{song}\n" for song in songs)
@@ -402,6 +419,7 @@ class _Folding:
         self._new_rules: list[Rule] = []
         self._recent = dict.fromkeys(ledger.recent)  # a dict remembers its order
         self._last_kind = ledger.last_kind
+        self._sitting = ledger.sitting
 
     def ledger(self, last: Event) -> Ledger:
         """Return the ledger, with `last` as the last event of all."""
@@ -412,6 +430,7 @@ class _Folding:
             rules=(*self._rules, *self._new_rules) if self._new_rules else self._rules,
             recent=tuple(self._recent),
             last_kind=self._last_kind,
+            sitting=self._sitting,
         )
 
     def take(self, event: Event) -> None:
@@ -426,13 +445,17 @@ class _Folding:
     def _hear(self, event: Event) -> None:
         last = self._plays.last
         if last is None or not self._belongs_to(last, event):
-            play = _begun(event, last)
+            idle = None if last is None else event.at - (event.played_ms or 0) - last.at
+            before = NEW_SITTING if opens_session(idle) else self._sitting
+            play = _begun(event, evidence(event, idle_ms=idle, sitting=before))
             self._plays = self._plays.plus(play)
+            self._sitting = sitting_after(event, before)
             self._remember(play.song)
         elif event.stars is None:
             self._plays = self._plays.with_last(replace(last, at=event.at))
         else:
             self._plays = self._plays.with_last(_rated(last, event))
+            self._sitting = NEW_SITTING
         self._last_kind = cast("Source", event.kind)
 
     def _belongs_to(self, last: Play, event: Event) -> bool:
@@ -462,10 +485,8 @@ class _LastEvent:
     since_heard_ms: int | None
 
 
-def _begun(event: Event, last: Play | None) -> Play:
-    """Return the play that begins with an event, after the last one."""
-    idle = None if last is None else event.at - (event.played_ms or 0) - last.at
-    found = evidence(event, idle_ms=idle)
+def _begun(event: Event, found: Evidence) -> Play:
+    """Return the play that begins with an event."""
     return Play(
         song=cast("str", event.song),
         kind=cast("Source", event.kind),

@@ -18,6 +18,7 @@ import numpy as np
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.catalogue import columns, matrix
 from bandstand.music.catalogue.refresh import current
+from bandstand.radio.log.evidence import Sitting
 from bandstand.radio.log.fold import (
     MAX_RECENT,
     NEVER,
@@ -93,6 +94,7 @@ def _parsed(body: bytes) -> Ledger:
         ),
         recent=_recent(rows, songs),
         last_kind=header["last_kind"],
+        sitting=Sitting(*header["sitting"]),
     )
 
 

@@ -20,6 +20,7 @@ from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.belief import ExactBelief, PlannedPlay
 from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
+from bandstand.core.engines.exact.posterior.effects_solver import EffectSolver
 from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
 from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
 from bandstand.core.engines.exact.prediction import ExactPrediction
@@ -30,11 +31,12 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
+    from bandstand.core.engines.exact.posterior.effects_solver import EffectGrid
     from bandstand.core.engines.exact.posterior.general_solver import ConditionalGrid
     from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonGrid
     from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Features, Matrix, Vector
+    from bandstand.types import Features, Vector
 
 __all__ = ["Exact", "ExactBelief"]
 
@@ -130,8 +132,9 @@ class Exact(Engine[ExactBelief]):
     def plan(self, belief: ExactBelief, song: Songs) -> ExactBelief:
         """Return the belief as if `song` had been heard: only Λ grows, what is expected stays."""
         features = np.asarray(song.features[0], dtype=np.float64)
+        elapsed, groups = float(song.elapsed[0]), song.groups_of([0])
         return belief.with_planned_play(
-            PlannedPlay(features=features, elapsed=float(song.elapsed[0]))
+            PlannedPlay(features=features, elapsed=elapsed, groups=groups)
         )
 
     def new_cache(
@@ -194,8 +197,10 @@ def _place(
     )
 
 
-def _solver(prior: ListenerPrior, history: History) -> GridSolver | CommonSolver:
+def _solver(prior: ListenerPrior, history: History) -> GridSolver | CommonSolver | EffectSolver:
     """Return what conditions on recovery times soonest without losing digits."""
+    if prior.effects.total > 0:
+        return EffectSolver(prior, history)
     common = most_common(history.elapsed)
     if CommonSolver.suits(history, common):
         solver = CommonSolver(prior, history, common)
@@ -207,10 +212,13 @@ def _solver(prior: ListenerPrior, history: History) -> GridSolver | CommonSolver
 class _Density:
     """The log density of y, up to a constant; it keeps what it found at the last nodes."""
 
-    found: ConditionalGrid | CommonGrid
+    found: ConditionalGrid | CommonGrid | EffectGrid
 
     def __init__(
-        self, prior: ListenerPrior, solver: GridSolver | CommonSolver, shape: float
+        self,
+        prior: ListenerPrior,
+        solver: GridSolver | CommonSolver | EffectSolver,
+        shape: float,
     ) -> None:
         self._prior, self._solver, self._shape = prior, solver, shape
 
@@ -233,12 +241,16 @@ def _length(belief: ExactBelief) -> float:
 def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
     """Return the belief after the last answer (14), or None if digits would be lost."""
     weight, rating = float(history.weights[-1]), float(history.ratings[-1])
-    features = history.features[-1]
-    curve, towards, growth = _direction(belief, features, float(history.elapsed[-1]), weight)
+    song = history.songs.take([len(history) - 1])
+    curve: Vector = novelty(float(song.elapsed[0]), belief.grid.nodes)
+    features, groups = song.features_of([0])[0], song.groups_of([0])
+    towards, variance = belief.towards(belief.learned, features, groups)
+    towards = curve[:, np.newaxis] * towards
+    growth = 1 + weight * curve**2 * variance  # w q
     # No variance grows with an answer, unless digits are lost already.
     if not (growth.min() > 0.5 and growth.max() <= _LARGEST_SHRINKAGE):
         return None
-    error = rating - curve * (belief.means @ features)  # e
+    error = rating - curve * belief.contents_of(song.features_of([0]), groups)[0]  # e
     step = weight * error / growth
     return replace(
         belief,
@@ -250,12 +262,3 @@ def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
         rates=frozen(belief.rates + 0.5 * step * error),
         updates=belief.updates + 1,
     )
-
-
-def _direction(
-    belief: ExactBelief, features: Vector, elapsed: float, weight: float
-) -> tuple[Vector, Matrix, Vector]:
-    """Return u, a = Λ⁻¹z and q = 1 + w z'Λ⁻¹z for each node, with z = ux."""
-    curve: Vector = novelty(elapsed, belief.grid.nodes)
-    towards = curve[:, np.newaxis] * belief.learned.times(features)
-    return curve, towards, 1 + weight * curve * (towards @ features)

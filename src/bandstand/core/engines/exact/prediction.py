@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from bandstand.core.engines.exact.posterior import recovery_grid, song_mixtures
+from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, song_mixtures
+from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.top_k import search
 from bandstand.core.model import interpolation, student_mixture
@@ -51,7 +52,7 @@ class ExactPrediction:
         # Songs of one elapsed time share m̄ = Σ w_g u_g m_g: one product for all never heard.
         share = self.belief.weights * novelty(self.songs.longest, self.belief.recovery_times)
         means = self.songs.content(share @ self.belief.means)
-        for rows in row_blocks(self.songs.heard, _CHUNK):
+        for rows in row_blocks(self._other_rows, _CHUNK):
             means[rows] = self._mean_of(rows)
         return means
 
@@ -64,10 +65,12 @@ class ExactPrediction:
             return self._deviation_of(np.arange(len(self)))
         deviations = np.empty(len(self))
         longest = self.songs.longest
-        pooled = self._pooled_covariance(longest)
+        share = self._variance_shares(longest)
+        pooled = self.belief.spread.pooled(share)
+        own = float(share.sum()) * self.belief.prior.effects.total
         for rows in row_blocks(np.arange(len(self)), _CHUNK):
-            deviations[rows] = self._shared_deviation_of(rows, longest, pooled)
-        for rows in row_blocks(self.songs.heard, _CHUNK):
+            deviations[rows] = self._shared_deviation_of(rows, longest, pooled, own)
+        for rows in row_blocks(self._other_rows, _CHUNK):
             deviations[rows] = self._deviation_of(rows)
         return deviations
 
@@ -100,6 +103,8 @@ class ExactPrediction:
         if belief.freedom <= 1:
             return None
         draws = np.empty((size, len(self)))
+        groups = self.songs.groups_of(slice(None))
+        effects = EffectDraws(belief, groups) if belief.has_effects else None
         root_of = cache(lambda node: _root(belief.covariances_of([node])[0]))
         for row, place in enumerate(self._drawn_places(rng, size)):
             start, share = interpolation.stencil(len(belief.weights), place)
@@ -113,18 +118,24 @@ class ExactPrediction:
             root = sum(part * root_of(node) for part, node in zip(share, nodes, strict=True))
             mean = share @ belief.means[nodes.start : nodes.stop]
             preference = mean + noise * (root @ rng.standard_normal(len(mean)))
-            draws[row] = self.songs.content(preference) * self._novelty(
-                np.atleast_1d(recovery_time), np.ones(1)
-            )
+            liking = self.songs.content(preference)
+            if effects is not None:
+                liking += effects.drawn(rng, mean, preference, float(recovery_time), float(noise))
+            draws[row] = liking * self._novelty(np.atleast_1d(recovery_time), np.ones(1))
         return draws
 
     @_tiny_is_zero
     def parts(self) -> dict[str, Vector]:
-        """Return the expected liking of the content alone, where it exists, and novelty now."""
+        """Return the expected liking of the content alone, where it exists, and novelty now.
+
+        With effects, what the artist, the album and the song have beyond that is added to it.
+        """
         belief = self.belief
         parts: dict[str, Vector] = {}
         if belief.freedom > 1:
             parts["content"] = self.songs.content(belief.weights @ belief.means)
+            if belief.has_effects:
+                parts |= self._effects()
         parts["novelty"] = self._novelty(belief.recovery_times, belief.weights)
         return parts
 
@@ -132,7 +143,7 @@ class ExactPrediction:
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
-        if self.memory is not None:
+        if self.memory is not None and not self.belief.has_effects:
             found = search(self.belief, self.songs, self.memory, level, count, some)
             if found is not None:
                 return found
@@ -141,6 +152,25 @@ class ExactPrediction:
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
         return best_of(self.songs, rows, scores, count)
+
+    def _effects(self) -> dict[str, Vector]:
+        """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""
+        found = {name: np.zeros(len(self)) for name in ("artist", "album", "song")}
+        for rows in row_blocks(self._answered_rows, _CHUNK):
+            parts = song_effects.parts_of(self.belief, self.songs.groups_of(rows))
+            for name, values in found.items():
+                values[rows] = getattr(parts, name) @ self.belief.weights
+        return found
+
+    @property
+    def _answered_rows(self) -> Indices:
+        """The songs of artists with answers, which are more than their features: rising."""
+        return song_effects.answered_rows(self.belief, self.songs)
+
+    @property
+    def _other_rows(self) -> Indices:
+        """The songs that are not like one that was never heard, of an artist without answers."""
+        return np.union1d(self.songs.heard, self._answered_rows)
 
     def _novelty(self, recovery_times: Vector, weights: Vector) -> Vector:
         """Return the novelty of each song, averaged over recovery times: (S,)."""
@@ -151,7 +181,8 @@ class ExactPrediction:
         return curves
 
     def _mean_of(self, rows: Indices) -> Vector:
-        content = self.songs.features_of(rows) @ self.belief.means.T
+        features, groups = self.songs.features_of(rows), self.songs.groups_of(rows)
+        content = self.belief.contents_of(features, groups)
         curves = novelty(self.songs.elapsed_of(rows)[:, np.newaxis], self.belief.recovery_times)
         return np.asarray((curves * content) @ self.belief.weights)
 
@@ -163,23 +194,28 @@ class ExactPrediction:
         )
         return np.sqrt(total)  # type: ignore[arg-type]
 
-    def _pooled_covariance(self, elapsed: float) -> Matrix:
-        """Return Σ w_g u_g² B_g/(A−1) Λ_g⁻¹: what songs of one elapsed time have in common (p, p).
+    def _variance_shares(self, elapsed: float) -> Vector:
+        """Return w_g u_g² B_g/(A−1), how much each node has in a variance: (G,).
 
-        So the sum over the nodes is taken once, and not for every song.
+        So the sum Σ_g share_g Λ_g⁻¹, which songs of one elapsed time have in common, is taken
+        once, and not for every song.
         """
         belief = self.belief
         curves = novelty(elapsed, belief.recovery_times)
-        share = belief.weights * curves**2 * belief.rates / (belief.shape - 1)
-        return belief.spread.pooled(share)
+        return np.asarray(belief.weights * curves**2 * belief.rates / (belief.shape - 1))
 
-    def _shared_deviation_of(self, rows: Indices, elapsed: float, pooled: Matrix) -> Vector:
-        """Return the standard deviations of songs that were all heard so long ago."""
+    def _shared_deviation_of(
+        self, rows: Indices, elapsed: float, pooled: Matrix, own: float
+    ) -> Vector:
+        """Return the standard deviations of songs that were all heard so long ago.
+
+        `own` is the variance of the effects of a song of which nothing is known.
+        """
         belief, features = self.belief, self.songs.features_of(rows)
         locations = novelty(elapsed, belief.recovery_times) * (features @ belief.means.T)
         away = locations - (locations @ belief.weights)[:, np.newaxis]
         within = np.einsum("sp,sp->s", features @ pooled, features)
-        return np.asarray(np.sqrt(np.maximum(within, 0.0) + away**2 @ belief.weights))
+        return np.asarray(np.sqrt(np.maximum(within, 0.0) + own + away**2 @ belief.weights))
 
     def _drawn_places(self, rng: np.random.Generator, size: int) -> Vector:
         """Return draws of y from its posterior, as places on the grid in units of nodes."""

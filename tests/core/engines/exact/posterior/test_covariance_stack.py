@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.core.engines.engine import array_bytes
-from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack, Diagonal
+from bandstand.core.engines.exact.posterior.covariance_stack import (
+    CovarianceStack,
+    Diagonal,
+    Same,
+)
 
 
 def drawn_stack(
@@ -95,3 +99,40 @@ def test_a_direction_that_takes_everything_leaves_no_negative_variance() -> None
     base = np.diag([1.0, 1e-20])[np.newaxis]
     stack = CovarianceStack.of(base).without(np.array([[1.0 + 1e-15, 0.0]]))
     assert (stack.variances_of(np.eye(2)) >= 0).all()
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    columns=st.integers(1, 40),
+    alike=st.integers(0, 50),
+    others=st.integers(0, 50),
+)
+def test_one_matrix_serves_all_nodes_until_an_answer_differs_by_node(
+    seed: int, columns: int, alike: int, others: int
+) -> None:
+    rng, nodes = np.random.default_rng(seed), 4
+    root = rng.normal(size=(columns, columns))
+    plain = np.tile(root @ root.T + np.eye(columns), (nodes, 1, 1))
+    stack = CovarianceStack.same(plain[0], nodes)
+    for answer in range(alike + others):
+        scale = np.ones(nodes) if answer < alike else rng.uniform(0, 1, nodes)
+        towards = scale[:, np.newaxis] * stack.times(rng.normal(size=columns)) / 3
+        growth = np.einsum("gp,gpq,gq->g", towards, np.linalg.inv(plain), towards)
+        taken = towards / np.sqrt(1 + growth)[:, np.newaxis]
+        plain = plain - taken[:, :, np.newaxis] * taken[:, np.newaxis]
+        stack = stack.without(taken)
+    unit = 1e-9 * float(np.abs(plain).max())
+    assert isinstance(stack.base, Same) or others
+    assert array_bytes(stack) <= 8 * columns * (columns + stack.room) or others
+    assert stack.dense == pytest.approx(plain, rel=1e-9, abs=unit)
+    assert stack.at([2, 0]) == pytest.approx(plain[[2, 0]], rel=1e-9, abs=unit)
+    x, songs = rng.normal(size=columns), rng.normal(size=(3, columns))
+    assert stack.times(x) == pytest.approx(plain @ x, rel=1e-9, abs=unit)
+    variances = np.einsum("sp,gpq,sq->sg", songs, plain, songs)
+    assert stack.variances_of(songs) == pytest.approx(variances, rel=1e-9, abs=columns * unit)
+    share = rng.uniform(0, 1, nodes)
+    pooled = np.einsum("g,gpq->pq", share, plain)
+    assert stack.pooled(share) == pytest.approx(pooled, rel=1e-9, abs=nodes * unit)
+    rows = rng.normal(size=(3, nodes, columns))
+    products = np.einsum("gpq,ngq->ngp", plain, rows)
+    assert stack.times_each(rows) == pytest.approx(products, rel=1e-8, abs=columns * unit)

@@ -4,7 +4,7 @@ code                    maths   shape      meaning, for each node g of a grid in
 `grid`                  y_g     (G,)       the nodes, in rising order
 `means`                 m_g     (G, p)     expected preference given s_g
 `learned`               Λ_g⁻¹   (G, p, p)  covariance of θ given s_g, in units of the noise variance
-`log_determinants`              (G,)       log|Λ_g|
+`log_determinants`              (G,)       log|Λ_g|, and what effects add to it (39)
 `rates`                 B_g     (G,)       rate of the noise precision given s_g
 `shape`                 A                  its shape, the same for all nodes
 
@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandstand.core.engines.exact.posterior import recovery_grid
+from bandstand.core.engines.exact.posterior import recovery_grid, song_effects
 from bandstand.core.model.novelty import novelty
+from bandstand.core.model.song_groups import SongGroups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ class PlannedPlay:
 
     features: Vector
     elapsed: float
+    groups: SongGroups  # of this one song
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +78,33 @@ class ExactBelief:
         steps = [self]
         while steps[-1].before is not None and "spread" not in steps[-1].__dict__:
             steps.append(steps[-1].before)
-        last = steps.pop()
-        spread = last.spread if last.before is not None else last.learned
+        before = steps.pop()
+        spread = before.spread if before.before is not None else before.learned
         for belief in reversed(steps):
             play = belief.planned[-1]
             curve = novelty(play.elapsed, self.grid.nodes)[:, np.newaxis]
-            towards = curve * spread.times(play.features)
-            growth = 1 + curve * (towards @ play.features)[:, np.newaxis]
-            spread = spread.without(towards / np.sqrt(growth))
+            towards, variance = before.towards(spread, play.features, play.groups)
+            growth = 1 + curve**2 * variance[:, np.newaxis]
+            spread, before = spread.without(curve * towards / np.sqrt(growth)), belief
         return spread
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether songs of one artist, album or name have more in common than their features."""
+        return self.prior.effects.total > 0
+
+    def towards(
+        self, spread: CovarianceStack, features: Vector, song: SongGroups
+    ) -> tuple[Matrix, Vector]:
+        """Return Λ⁻¹y and the variance y'Λ⁻¹y + v of one song at each node: (G, p) and (G,)."""
+        if not self.has_effects:
+            towards = spread.times(features)
+            return towards, towards @ features
+        rows, variance = song_effects.rows_of(self, features[np.newaxis], song)
+        is_same = rows.shape[1] == 1
+        towards = spread.times(rows[0, 0]) if is_same else spread.times_each(rows)[0]
+        along = (towards * rows[0]).sum(axis=1)
+        return towards, along + variance[0]
 
     @cached_property
     def shortest(self) -> float:
@@ -135,6 +155,24 @@ class ExactBelief:
         """Return Λ_g⁻¹ of some nodes: (n, p, p)."""
         return self.spread.at(nodes)
 
-    def variances_of(self, features: Matrix) -> Matrix:
-        """Return x'Λ_g⁻¹x of each row x of `features` at each node: (n, G)."""
-        return self.spread.variances_of(features)
+    def contents_of(self, features: Matrix, songs: SongGroups) -> Matrix:
+        """Return what is expected of songs, if never heard, at each node: (n, G)."""
+        contents: Matrix = features @ self.means.T
+        if self.has_effects:
+            for part in song_effects.parts_of(self, songs):
+                contents += part
+        return contents
+
+    def variances_of(self, features: Matrix, songs: SongGroups | None = None) -> Matrix:
+        """Return the variance of that in units of the noise variance: (n, G).
+
+        Without `songs` they are like no other.
+        """
+        if not self.has_effects:
+            return self.spread.variances_of(features)
+        some = SongGroups.unknown(len(features)) if songs is None else songs
+        rows, variance = song_effects.rows_of(self, features, some)
+        if rows.shape[1] == 1:
+            return self.spread.variances_of(rows[:, 0]) + variance
+        along: Matrix = np.einsum("ngp,ngp->ng", self.spread.times_each(rows), rows)
+        return np.asarray(np.maximum(along, 0.0) + variance)

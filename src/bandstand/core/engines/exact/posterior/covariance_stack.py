@@ -1,6 +1,7 @@
-"""Two ways to keep one covariance matrix for each node of a grid.
+"""Three ways to keep one covariance matrix for each node of a grid.
 
 `WrittenOut`  every matrix for itself: any history
+`Same`        one matrix for all nodes: answers that do not depend on the recovery time
 `Diagonal`    T diag(d_g) T' with one T for all nodes: a history in which all songs had been heard
               equally long before, such as never, needs no more (8): Λ_g = V0⁻¹ + u_g² Σ w xx'
 
@@ -12,7 +13,7 @@ code        maths  shape      meaning
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -92,6 +93,37 @@ class Diagonal:
         return total
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Same:
+    """One matrix for all nodes."""
+
+    matrix: Matrix
+    nodes: int
+
+    @property
+    def columns(self) -> int:
+        """The size of the matrix: p."""
+        return len(self.matrix)
+
+    def at(self, nodes: Indices | slice) -> Stack:
+        """Return the matrices of some nodes: (n, p, p)."""
+        every: Stack = np.broadcast_to(self.matrix, (self.nodes, *self.matrix.shape))
+        return np.array(every[nodes])
+
+    def times(self, features: Vector) -> Matrix:
+        """Return each matrix times a vector: (G, p)."""
+        return np.tile(self.matrix @ features, (self.nodes, 1))
+
+    def variances_of(self, features: Matrix) -> Matrix:
+        """Return x'Cx of each row x of `features` for each matrix C: (n, G)."""
+        variances = np.einsum("sp,sp->s", features @ self.matrix, features)
+        return np.tile(variances[:, np.newaxis], self.nodes)
+
+    def pooled(self, share: Vector) -> Matrix:
+        """Return the sum of all matrices, each times its share: (p, p)."""
+        return np.asarray(share.sum() * self.matrix)
+
+
 # One covariance matrix for each node of a grid, kept so that an answer costs hardly anything.
 #
 #     Λ_g⁻¹ = base_g − Σ_k d_kg d_kg'
@@ -102,7 +134,8 @@ class Diagonal:
 #
 # code       maths  shape      meaning
 # `base`            (G, p, p)  the covariances some answers ago, or before the first of them
-# `taken`    d      (K, G, p)  what the answers since have taken from them
+# `taken`    d      (K, G, p)  what the answers since have taken from them; (K, 1, p) where that
+#                              is the same for all nodes
 
 
 # What is smaller than any number is zero.
@@ -120,7 +153,7 @@ class CovarianceStack:
     ([[1.0, -1.0], [-1.0, 1.0]], [1.0, -1.0])
     """
 
-    base: WrittenOut | Diagonal
+    base: WrittenOut | Diagonal | Same
     taken: Stack
 
     @classmethod
@@ -132,11 +165,23 @@ class CovarianceStack:
             taken=frozen(np.empty((0, nodes, columns))),
         )
 
+    @classmethod
+    def same(cls, covariance: Matrix, nodes: int) -> CovarianceStack:
+        """Return the stack of one matrix for all nodes."""
+        taken = frozen(np.empty((0, 1, len(covariance))))
+        return cls(base=Same(matrix=frozen(covariance), nodes=nodes), taken=taken)
+
+    @property
+    def _is_same(self) -> bool:
+        """Whether all nodes have the same matrix."""
+        return isinstance(self.base, Same) and self.taken.shape[1] == 1
+
     @property
     def room(self) -> int:
         """How many directions there may be before they are taken off."""
         # Matrices that are not written out are worth as many as would fill them.
-        return max(_MOST_TAKEN, self.base.columns if isinstance(self.base, Diagonal) else 0)
+        is_small = not isinstance(self.base, WrittenOut)
+        return max(_MOST_TAKEN, self.base.columns if is_small else 0)
 
     @property
     def dense(self) -> Stack:
@@ -176,18 +221,38 @@ class CovarianceStack:
         total: Matrix = self.base.pooled(share) - halves.T @ halves
         return total
 
+    @_tiny_is_zero
+    def times_each(self, rows: Stack) -> Stack:
+        """Return Λ_g⁻¹y for n vectors y that differ by node: (n, G, p), or (n, 1, p) for all."""
+        if isinstance(self.base, Same):
+            product = rows @ self.base.matrix
+        else:
+            product = np.matmul(rows.transpose(1, 0, 2), self.base.at(slice(None)))
+            product = product.transpose(1, 0, 2)
+        along = np.einsum("ngp,kgp->ngk", rows, self.taken)
+        return np.asarray(product - np.einsum("ngk,kgp->ngp", along, self.taken))
+
     def without(self, directions: Matrix) -> CovarianceStack:
         """Return Λ_g⁻¹ − d_g d_g', for one direction per node: (G, p)."""
+        if self._is_same and (directions == directions[0]).all():
+            directions = directions[:1]
         if len(self.taken) + 1 < self.room:
-            taken = np.concatenate([self.taken, directions[np.newaxis]])
-            return CovarianceStack(base=self.base, taken=frozen(taken))
-        last = frozen(directions[np.newaxis].copy())
-        return CovarianceStack(base=WrittenOut(matrices=self.dense), taken=last)
+            nodes = max(self.taken.shape[1], len(directions))
+            every = np.empty((len(self.taken) + 1, nodes, directions.shape[1]))
+            every[:-1], every[-1] = self.taken, directions
+            return CovarianceStack(base=self.base, taken=frozen(every))
+        is_same, taken = self._is_same, self.taken[:0]
+        base = (
+            replace(self.base, matrix=self.at([0])[0])
+            if is_same
+            else WrittenOut(matrices=self.dense)
+        )
+        return CovarianceStack(base=base, taken=taken).without(directions)
 
     @_tiny_is_zero
     def _at(self, nodes: Indices | slice) -> Stack:
-        directions = self.taken[:, nodes].transpose(1, 0, 2)
+        directions = (self.taken if self._is_same else self.taken[:, nodes]).transpose(1, 0, 2)
         # A matrix times its own transpose is computed once and mirrored.
         dyads = np.matmul(directions.transpose(0, 2, 1), directions)
-        matrices: Stack = frozen(np.subtract(self.base.at(nodes), dyads, out=dyads))
+        matrices: Stack = frozen(self.base.at(nodes) - dyads)
         return matrices

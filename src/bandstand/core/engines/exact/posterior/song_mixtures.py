@@ -1,8 +1,10 @@
 """Mixtures of Student t distributions of songs (13), each on a grid that is fine enough for it.
 
 code         maths              shape   meaning
-`content`    x'm_g              (n, G)  expected liking of the content given s_g
-`variance`   x'Λ_g⁻¹x           (n, G)  its variance in units of the noise variance
+`content`    x'm_g              (n, G)  expected liking of the content given s_g; with effects
+                                        y'm_g + c
+`variance`   x'Λ_g⁻¹x           (n, G)  its variance in units of the noise variance; with effects
+                                        y'Λ_g⁻¹y + v
 `locations`  u_g x'm_g          (n, G)  centre of each component
 `scales`     u_g √(B_g/A · …)   (n, G)  width of each component
 
@@ -53,9 +55,12 @@ class Given(NamedTuple):
     @classmethod
     def of(cls, belief: ExactBelief, songs: Songs, rows: Indices) -> Given:
         """Return the songs in `rows` as a belief sees them."""
-        features = songs.features_of(rows)
-        variance = belief.variances_of(features)
-        return cls(features @ belief.means.T, variance, songs.elapsed_of(rows))
+        features, groups = songs.features_of(rows), songs.groups_of(rows)
+        return cls(
+            belief.contents_of(features, groups),
+            belief.variances_of(features, groups),
+            songs.elapsed_of(rows),
+        )
 
     def at(self, part: AnyArray) -> Given:
         """Return some of the songs."""
