@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from bandstand._util.parallel import run_tasks
 from bandstand.core.model.candidates import CandidateSet, best_rows
 from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
+from bandstand_lab.report.tasks import run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand.core.engines.engine import array_bytes
 from bandstand_lab.speed.training import STARS
 from benchmarks.program import answer_order, child
 from benchmarks.steps import Session, drawn_features
@@ -105,21 +106,16 @@ def held_by_engine(order: Mapping[str, Any]) -> dict[str, Any]:
         session.learn(session.rate(choice))
         choice = session.choose()
         session.recommender.work_behind_answer()
-    peak, beliefs = peak_bytes(), {most: _belief_bytes(session)}
+    peak, beliefs = peak_bytes(), {most: array_bytes(session.recommender.model.belief)}
     for count in others:
         newcomer = Session(STARS, features, ratings=count, seed=order["seed"])
-        beliefs[count] = _belief_bytes(newcomer)
+        beliefs[count] = array_bytes(newcomer.recommender.model.belief)
     return {
         "songs": len(features),
         "peak": peak,
         "matrix": int(features.nbytes),
         "belief_mb": [beliefs[count] / _MEGABYTE for count in order["ratings"]],
     }
-
-
-def _belief_bytes(session: Session) -> int:
-    model = session.recommender.model
-    return model.engine.nbytes(model.belief)
 
 
 def held_by_radio(order: Mapping[str, Any]) -> dict[str, Any]:

@@ -149,25 +149,6 @@ def test_what_is_not_as_the_lock_wants_it_is_brought_again(
         assert is_there(project)
 
 
-def test_files_of_an_earlier_version_do_not_stay(
-    project: Path, machine: Callable[[str | None], None]
-) -> None:
-    (project / PLACE).mkdir(parents=True)
-    (project / PLACE / "charts.js").touch()
-    machine(FAKE_NPM)
-    bring(project)
-    assert not (project / PLACE / "charts.js").exists()
-
-
-def test_a_machine_without_npm_is_told_so(
-    project: Path, machine: Callable[[str | None], None]
-) -> None:
-    machine(None)
-    with pytest.raises(RuntimeError, match="needs npm, got none on the PATH"):
-        bring(project)
-    assert not (project / PLACE).exists()
-
-
 def test_tools_come_by_npm_once_for_each_lock(
     project: Path, machine: Callable[[str | None], None], tmp_path: Path
 ) -> None:

@@ -49,10 +49,6 @@ def test_an_option_wins_over_a_variable_and_that_over_the_file(tmp_path: Path) -
     assert (found.port, found.rescan_minutes, found.session_days) == (3, 2, 1)
 
 
-def test_an_option_that_was_not_given_changes_nothing() -> None:
-    assert loaded({"port": None, "hosts": ()}, BANDSTAND_PORT="2").port == 2
-
-
 def test_every_setting_can_stand_in_the_file_and_in_the_environment(tmp_path: Path) -> None:
     values: dict[str, tuple[str, str, Any]] = {
         "store": ('"postgresql://a@b/c"', "postgresql://a@b/c", "postgresql://a@b/c"),
@@ -99,10 +95,6 @@ def test_paths_in_a_file_are_seen_from_its_folder(
     found = loaded(config=written(tmp_path, text))
     assert found.folders == (str(tmp_path / "Music"), "/mnt/b", "/home/ann/c")
     assert found.store == str(tmp_path / "radio.db")
-
-
-def test_an_empty_variable_counts_as_not_set() -> None:
-    assert loaded(BANDSTAND_PORT="", BANDSTAND_FOLDERS="", BANDSTAND_CONFIG="") == Settings()
 
 
 # ── What is refused, and how ─────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ import pytest
 from bandstand.errors import BandstandError
 from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from benchmarks.audio import librosa_ratio, measure_folder
-from tests.fixtures.cli.run_command import assert_refused, run, run_apart
+from tests.fixtures.cli.run_command import run_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,9 @@ def test_every_track_is_timed_and_failures_are_counted(
     assert (row["tracks"], row["failed"]) == (2, 1)
     assert found["figures"]["decoding and describing a track"] > 0
     assert found["figures"]["librosa / ours"] is None
+    (folder / "none").mkdir()
+    with pytest.raises(BandstandError, match="tracks that can be decoded"):
+        measure_folder(folder / "none", lambda _: None)
 
 
 def test_without_librosa_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,13 +59,3 @@ def test_the_command_prints_json(folder: Path) -> None:
     part = json.loads(outcome.out)["parts"]["audio"]
     assert part["rows"][0]["tracks"] == 2
     assert part["figures"]["librosa / ours"] > 0
-
-
-def test_the_command_refuses_a_folder_without_music(tmp_path: Path) -> None:
-    outcome = run_apart("bench", "--audio", tmp_path)
-    assert outcome.code == 2
-    assert "tracks that can be decoded" in outcome.err
-
-
-def test_other_options_do_not_go_with_it(tmp_path: Path) -> None:
-    assert_refused(run("bench", "--audio", tmp_path, "--quick"), "does not go with --quick")

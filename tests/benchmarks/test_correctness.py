@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.prediction import ExactPrediction
-from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.engines.variational.engine import FactorPrediction
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.recommender import Recommender
-from bandstand.errors import InvalidInputError
 from benchmarks.correctness import ENGINES, Question, compared, measure_correctness
 
 VALUES = np.array([1.0, 3.0, 3.0, 2.0])
@@ -56,11 +55,6 @@ def test_a_playlist_in_the_wrong_order_is_counted(monkeypatch: pytest.MonkeyPatc
     assert all(row["wrong"] > 0 for row in measured(60).values())
 
 
-def test_no_cases_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="cases must be at least 1, got 0"):
-        measured(0)
-
-
 @pytest.mark.parametrize(
     ("found", "right", "same"),
     [
@@ -85,9 +79,5 @@ def test_a_song_that_is_not_allowed_is_wrong() -> None:
     question = Question(level=0.9, count=1, allowed=CandidateSet.everything(4).without([1]))
     assert not compared(np.array([1]), VALUES, question).right
     assert compared(np.array([2]), VALUES, question).right
-
-
-def test_without_quantiles_nothing_may_be_found() -> None:
-    question = Question(level=0.9, count=1, allowed=CandidateSet.everything(4))
     assert compared(np.empty(0, dtype=np.intp), None, question).right
     assert not compared(np.array([1]), None, question).right

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,6 @@ from bandstand.store.songs.songs import SongRecord
 from benchmarks import scan
 from benchmarks.memory import measure_memory
 from benchmarks.one_radio import measure_changing, measure_cold
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def quiet(_: str) -> None:
@@ -74,16 +71,6 @@ def test_the_ratio_of_a_scan_is_that_of_rounds_side_by_side() -> None:
     assert found["ratios"] == [2.0, 1.5, 1.5]
     assert found["figures"] == {"one worker / two": 1.5}
     assert [row["files_a_second"] for row in found["rows"]] == [pytest.approx(12 / 9), 2.0]
-
-
-def test_no_two_files_are_equal(tmp_path: Path) -> None:
-    originals = [tmp_path / "a.opus", tmp_path / "b.opus"]
-    for number, path in enumerate(originals):
-        path.write_bytes(b"music %d" % number)
-    scan.fill(tmp_path / "library", originals, 45)
-    contents = {path.read_bytes() for path in (tmp_path / "library").rglob("*.opus")}
-    assert len(contents) == 45
-    assert len(list((tmp_path / "library").iterdir())) == 3
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bandstand.errors import BandstandError
 from benchmarks.program import child, measure_parts, print_tables, write
-from benchmarks.targets import TARGETS, Target, checks
+from benchmarks.targets import Target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,15 +47,6 @@ def test_a_target_holds_on_one_side_of_its_bound(
     assert [target.check(value)["holds"] for value in (1.0, 2.0, 3.0)] == [below, equal, above]
 
 
-def test_a_figure_that_was_not_measured_holds_no_target() -> None:
-    assert [one["holds"] for one in checks({"scan": {"figures": {}}})] == [False]
-
-
-def test_no_target_stands_twice_in_the_table() -> None:
-    names = [(target.part, target.name) for target in TARGETS]
-    assert len(names) == len(set(names))
-
-
 def test_what_was_measured_is_printed_and_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,9 +70,6 @@ def test_a_part_that_cannot_be_measured_does_not_cost_the_others() -> None:
     screen = io.StringIO()
     print_tables(found, Console(file=screen))
     assert "serving could not be measured: expected PostgreSQL [programs]" in screen.getvalue()
-
-
-def test_a_run_without_any_result_is_an_error() -> None:
     with pytest.raises(BandstandError, match="found none"):
         measure_parts({"serving": absent}, {})
 

@@ -8,9 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from bandstand.radio.background import MAX_WAITING, BackgroundWorker
-from tests.fixtures.radio.catalogues import model, rated, shelf
-from tests.fixtures.radio.logs import HOUR
-from tests.radio.selection.test_training_data import assert_same
 
 if TYPE_CHECKING:
     import pytest
@@ -88,25 +85,3 @@ def test_who_waits_while_it_is_closed_goes_on() -> None:
         problem = waiting.exception(30)
         go.set()
     assert problem is None
-
-
-def test_a_prepared_model_believes_and_plays_the_same() -> None:
-    """Play by play; whenever there is something to do beforehand, it changes nothing."""
-    on = shelf(30)
-    log = rated([1, 2, 3], apart=7 * HOUR)
-    one, prepared = model(on, log), 0
-    for number in range(60):
-        log.add("rating", on.ids[(7 * number) % 13], after=5 * HOUR, stars=1 + number % 5)
-        one = one.follow(model(on, log, algorithm="random").ledger)
-        ready = one.rebuilt()
-        if ready is one:
-            continue
-        prepared += 1
-        assert_same(ready, one, tolerance=1e-8)
-        assert ready.next(now=log.clock).row == one.next(now=log.clock).row
-        assert ready.rebuilt() is ready
-        one = ready
-    assert prepared
-    assert_same(one, model(on, log), tolerance=1e-8)
-    other = model(on, log, algorithm="linucb-cn")
-    assert other.rebuilt() is other

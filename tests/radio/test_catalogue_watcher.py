@@ -106,25 +106,6 @@ def test_every_new_name_of_the_same_song_is_noticed(store: Store, radio: Radio) 
     assert [by(radio, artist) for artist in ("First", "Second", "Third")] == [0, 0, 1]
 
 
-def test_a_new_name_makes_one_new_shelf(store: Store, radio: Radio) -> None:
-    rename(store, "First")
-    radio.refresh()
-    found = radio.catalogue
-    radio.refresh()
-    assert radio.catalogue is found
-
-
-def test_without_anybody_who_watches_they_are_not(store: Store, radio: Radio) -> None:
-    """Planted: this is what the other tests would see if nothing were noticed."""
-    add_songs(store, 90)
-    assert not radio_has(radio, 90)
-
-
-def radio_has(radio: Radio, songs: int) -> bool:
-    time.sleep(20 * SOON)
-    return len(radio.catalogue) == songs
-
-
 def test_a_store_in_which_nothing_changes_is_only_looked_at(store: Store, radio: Radio) -> None:
     looks = Looks(radio)
     watching = looks.watch(store)
@@ -132,17 +113,6 @@ def test_a_store_in_which_nothing_changes_is_only_looked_at(store: Store, radio:
     watching.close()
     assert looks.changes == 0
     assert not any(each.name == "bandstand-watching" for each in threading.enumerate())
-
-
-def test_an_empty_store_is_refreshed_once_at_most(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "empty.db")) as store:
-        radio = Radio(store, clock=system_clock)
-        looks = Looks(radio)
-        watching = looks.watch(store)
-        assert holds(lambda: looks.asked > 5)
-        watching.close()
-        radio.close()
-    assert looks.changes <= 1
 
 
 def test_while_this_process_scans_nothing_is_looked_at(store: Store, radio: Radio) -> None:

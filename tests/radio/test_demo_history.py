@@ -8,7 +8,6 @@ import pytest
 
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio import demo_history as made_up_history
-from bandstand.radio.service import Radio
 from bandstand.store import accounts
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.events import events
@@ -69,16 +68,6 @@ def test_a_made_up_history_is_an_ordinary_log_of_the_weeks_before(store: Store) 
     assert all(one != other for one, other in pairwise(heard))
 
 
-def test_a_taste_is_learnt_from_a_made_up_history(store: Store) -> None:
-    account = start(store)
-    radio = Radio(store, clock=lambda: NOW)
-    try:
-        assert radio.taste(account).counts.plays == 112
-        assert radio.ledger(account).seq == 112
-    finally:
-        radio.close()
-
-
 def test_what_is_made_up_is_known_as_such_until_it_is_erased(store: Store) -> None:
     account = start(store)
     with store.writing() as connection:
@@ -96,10 +85,3 @@ def test_what_is_made_up_is_known_as_such_until_it_is_erased(store: Store) -> No
         assert not made_up_history.is_made_up(connection, fresh.id)
         assert events.end(connection, fresh.id).seq == 0
         assert events.end(connection, own).seq == 1
-
-
-def test_without_songs_nothing_is_made_up(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "empty.db"), now=NOW) as empty:
-        account = start(empty)
-        with empty.reading() as connection:
-            assert events.end(connection, account).seq == 0

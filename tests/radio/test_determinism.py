@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.conftest import ROOT
 from tests.fixtures.child_processes import PATIENCE
-from tests.fixtures.radio.catalogues import model, rated, shelf
+from tests.fixtures.radio.catalogues import model, shelf
 from tests.fixtures.radio.play_in_process import ALGORITHMS, play
 
 
@@ -44,12 +44,3 @@ def test_two_processes_play_the_same_in_whatever_order_listeners_come() -> None:
 def test_another_seed_plays_something_else() -> None:
     one, other = (model(shelf(80), seed=seed).playlist(5, now=0) for seed in (1, 2))
     assert [each.song for each in one] != [each.song for each in other]
-
-
-def test_asking_changes_nothing() -> None:
-    one = model(shelf(80), rated([1, 2, 3, 9, 20]))
-    asked = [
-        [each.row for each in one.playlist(5, now=10**13, dial=dial)]
-        for dial in (0.0, -1.0, 1.0, 0.0)
-    ]
-    assert asked[0] == asked[3]

@@ -36,15 +36,6 @@ def test_it_is_what_is_predicted_of_each_song(algorithm: str, *, intercept: bool
         assert found[song] == (None if seen is None else pytest.approx(seen, abs=1e-9))
 
 
-def test_a_song_just_heard_promises_less_than_later() -> None:
-    log = rated([1, 2, 3, 4], [5, 5, 5, 5])
-    one = model(SHELF, log)
-    soon, later = (one.expected(now=log.clock + wait)[song_id(4)] for wait in (0, 10**10))
-    assert soon is not None
-    assert later is not None
-    assert soon < later
-
-
 def test_nothing_is_expected_where_nothing_is_known() -> None:
     assert set(model(SHELF).expected(now=0).values()) == {None}
     assert model(catalogue_of([record(0)])).expected(now=0) == {song_id(0): None}

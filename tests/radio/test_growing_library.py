@@ -16,7 +16,6 @@ from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio import service
 from bandstand.radio.listener_cache import CachedListener
 from bandstand.radio.selection.filters import Station
-from bandstand.radio.selection.select import RadioListener
 from bandstand.radio.service import Radio
 from bandstand.store.songs import files, scans, songs
 from tests.fixtures.child_processes import PATIENCE
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.radio.selection.select import RadioListener
     from bandstand.store.database.connection import Store
 
 SHORT = 2.0  # seconds for an answer that never comes
@@ -131,17 +131,6 @@ def _is_present(store: Store, song: str) -> bool:
     return record is not None and record.is_present
 
 
-def test_when_all_songs_have_left_it_is_said(radio: Radio, store: Store) -> None:
-    ann = somebody(radio, Clock())
-    ann.listens(2)
-    leave(store, range(0))
-    with pytest.raises(NotFoundError, match="there are no songs"):
-        ann.next()
-    add_songs(store, SONGS)  # all of them are back
-    radio.refresh()
-    assert ann.next().song.is_present
-
-
 def test_songs_that_keep_leaving_do_not_hold_an_answer_for_ever(
     radio: Radio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,29 +175,3 @@ def test_models_that_stay_on_their_shelf_are_noticed(
     """Planted: no listener is migrated."""
     monkeypatch.setattr(CachedListener, "migrate", lambda *_: None)
     assert shelves_alive(radio, 4) == 5
-
-
-def test_an_answer_that_is_under_way_keeps_no_shelf_alive(
-    radio: Radio, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ann, before = somebody(radio, Clock()), weakref.ref(radio.catalogue)
-    is_asked, go_on = threading.Event(), threading.Event()
-    choose = RadioListener.next
-
-    def slowly(model: RadioListener, **asked: Any) -> Any:
-        is_asked.set()
-        assert go_on.wait(PATIENCE)
-        return choose(model, **asked)
-
-    monkeypatch.setattr(RadioListener, "next", slowly)
-    with ThreadPoolExecutor(2) as pool:
-        answer = pool.submit(ann.next)
-        assert is_asked.wait(PATIENCE)
-        add_songs(store, SONGS + 1)
-        refresh = pool.submit(radio.refresh)
-        go_on.set()
-        assert answer.result(PATIENCE).song is not None
-        refresh.result(PATIENCE)
-    del answer, refresh
-    gc.collect()
-    assert before() is None

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -79,24 +78,6 @@ def test_what_a_question_that_fails_leaves_behind_is_counted() -> None:
     with pytest.raises(KeyError):
         fail()
     assert (len(cache), cache.nbytes) == (1, 90)
-
-
-def test_a_listener_is_held_by_one_thread_at_a_time() -> None:
-    cache, at_once, most = ListenerCache(1_000), [0], [0]
-
-    def visit() -> None:
-        for _ in range(200):
-            with cache.locked("ann"):
-                at_once[0] += 1
-                most[0] = max(most[0], at_once[0])
-                at_once[0] -= 1
-
-    threads = [threading.Thread(target=visit) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most[0] == 1
 
 
 # ── What was rebuilt counts from the next answer on, and not before ──────────────────────

@@ -61,29 +61,6 @@ def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
     assert there.engine is one.engine
 
 
-def test_what_was_said_meanwhile_counts_too() -> None:
-    log = rated(ROWS, apart=9 * HOUR)
-    one = listener(range(60), log)
-    log.add("rating", song_id(5), after=HOUR, stars=5)
-    log.add("rating", song_id(70), after=HOUR, stars=1)  # it came, and was rated at once
-    there = moved(one, shelf_with(range(80)), log)
-    assert there is not None
-    assert_same(there, listener(range(80), log))
-    assert there.step == len(log.events) + 1
-
-
-def test_a_listener_goes_on_from_the_new_shelf() -> None:
-    log = rated(ROWS, apart=9 * HOUR)
-    there = moved(listener(range(60), log), shelf_with(range(10, 80)), log)
-    assert there is not None
-    for number in (11, 75, 12, 75):
-        log.add("rating", song_id(number), after=5 * HOUR, stars=1 + number % 5)
-        there = there.follow(model(there.catalogue, log).ledger)
-        assert_same(there, listener(range(10, 80), log))
-    rows = [chosen.row for chosen in there.playlist(5, now=log.clock)]
-    assert rows == [c.row for c in listener(range(10, 80), log).playlist(5, now=log.clock)]
-
-
 def test_songs_that_sound_otherwise_now_are_learnt_anew() -> None:
     log = rated(ROWS, apart=9 * HOUR)
     one = listener(range(60), log)
@@ -105,12 +82,6 @@ def test_a_heard_song_that_has_been_analysed_meanwhile_is_learnt() -> None:
     assert one.migrated(whole, one.ledger, lambda _: {}) is None
     assert one.migrated(catalogue_of(records), one.ledger, lambda _: {}) is None
     assert model(catalogue_of(records), log).migrated(whole, one.ledger, lambda _: {}) is None
-
-
-def test_an_engine_that_measures_by_the_shelf_begins_anew() -> None:
-    log = rated(ROWS, apart=9 * HOUR)
-    one = listener(range(60), log, algorithm=BY_SHELF)
-    assert moved(one, shelf_with(range(80)), log) is None
 
 
 def test_a_belief_that_was_carried_over_by_mistake_would_be_noticed() -> None:

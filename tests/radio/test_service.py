@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import pytest
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
-from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import RadioListener
 from bandstand.radio.service import Radio
 from bandstand.store import accounts
@@ -150,28 +148,6 @@ def test_a_seat_that_was_cleared_makes_no_difference(ann: Listener, radio: Radio
     assert after.why.score == pytest.approx(before.why.score, rel=1e-9)
 
 
-def test_a_rating_that_is_taken_back_was_never_given(ann: Listener) -> None:
-    ann.listens(10)
-    before = ann.next()
-    appended = ann.hears(before.song.id, 5)
-    assert appended is not None
-    ann.clock.now -= 4 * MINUTE  # so that both are asked at the same time
-    ann.takes_back(appended.event.seq)
-    after = ann.radio.ledger(ann.account)
-    assert len(after.plays) == 10
-    assert ann.next().step == before.step
-
-
-def test_the_same_key_counts_once(ann: Listener) -> None:
-    song = ann.next().song.id
-    ann.hears(song, 4, key="once")
-    ann.clock.now -= 4 * MINUTE
-    again = ann.hears(song, 4, key="once")
-    assert again is not None
-    assert not again.is_new
-    assert ann.next().seq == 1
-
-
 def test_private_mode_learns_nothing_and_keeps_nothing(ann: Listener, radio: Radio) -> None:
     ann.listens(5)
     before = radio.ledger(ann.account).digest()
@@ -188,28 +164,6 @@ def test_songs_that_are_playing_are_not_offered_again(ann: Listener) -> None:
     second = ann.next(after=[first.song.id])
     assert second.song.id != first.song.id
     assert second.at == first.at + round(first.song.duration * 1_000)
-
-
-def test_a_banned_song_is_never_offered(ann: Listener, radio: Radio) -> None:
-    ann.listens(5)
-    for number in range(30):
-        song = ann.next().song.id
-        new = NewEvent(
-            account=ann.account, key=f"ban {number}", kind="ban", scope="song", target=song
-        )
-        radio.submit(new).result()
-        assert ann.next().song.id != song
-        assert song not in {offer.song.id for offer in radio.playlist(ann.account, count=5)}
-
-
-def test_listeners_do_not_touch_each_other(ann: Listener, radio: Radio, clock: Clock) -> None:
-    ann.listens(5)
-    before = ann.next()
-    ben = somebody(radio, clock, "ben")
-    then = clock.now
-    ben.listens(5)
-    clock.now = then
-    assert ann.next() == before
 
 
 def snapshot_seq(radio: Radio, account: str) -> int:
@@ -236,14 +190,6 @@ def test_snapshots_are_written_now_and_then(ann: Listener, radio: Radio, store: 
     assert radio.ledger(ann.account).digest() == whole.digest()
 
 
-def test_many_short_visits_end_in_a_snapshot_too(ann: Listener, radio: Radio) -> None:
-    for _ in range(3):
-        rates(ann, 30)
-        radio.drop(ann.account)
-        ann.next()
-    assert snapshot_seq(radio, ann.account) == 90
-
-
 def test_a_snapshot_that_an_undo_made_useless_is_made_anew(ann: Listener, radio: Radio) -> None:
     rates(ann, 70)
     ann.next()
@@ -263,12 +209,6 @@ def test_forgetting_a_period_leaves_the_rest(ann: Listener, radio: Radio) -> Non
     assert forget == 4
     assert radio.ledger(ann.account).digest(numbered=False) == before
     assert radio.forget(ann.account, start=start, end=end, key="again").result() == 0
-
-
-def test_a_wish_is_granted(ann: Listener, radio: Radio) -> None:
-    wanted = radio.catalogue.ids[7]
-    offer = ann.next(station=Station(song=wanted))
-    assert (offer.song.id, offer.how) == (wanted, "wish")
 
 
 def test_after_a_refresh_nothing_is_learnt_anew(
@@ -308,24 +248,6 @@ def test_after_another_projection_all_is_learnt_anew(
     kept = ann.next()
     radio.drop(ann.account)
     assert ann.next().song == kept.song
-
-
-def test_songs_come_while_listeners_ask(radio: Radio, store: Store, clock: Clock) -> None:
-    people = [somebody(radio, clock, name) for name in ("ann", "ben")]
-    for each in people:
-        each.listens(4)
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(each.next) for _ in range(20) for each in people]
-        for more in (5, 10, 15):
-            add_songs(store, SONGS + more)
-            radio.refresh()
-        offers = [answer.result() for answer in asked]
-    assert {offer.seq for offer in offers} == {4}
-    assert len(radio.catalogue) == SONGS + 15
-    for each in people:
-        kept = each.next()
-        radio.drop(each.account)
-        assert each.next().song == kept.song
 
 
 def test_beliefs_are_made_ready_behind_the_answers(
@@ -385,28 +307,3 @@ def test_every_algorithm_can_be_chosen(ann: Listener, radio: Radio) -> None:
 def test_nobody_has_a_next_song(radio: Radio) -> None:
     with pytest.raises(NotFoundError, match="there must be an account"):
         radio.next("0" * 16)
-
-
-def test_a_library_that_is_not_analysed_is_played_at_random(store: Store, clock: Clock) -> None:
-    add_songs(store, 10, fit=False)
-    radio = Radio(store, clock=clock)
-    try:
-        ann = somebody(radio, clock)
-        offer = ann.next()
-        assert offer.how == "random"
-        assert offer.note is not None
-        assert "analysed" in offer.note
-        heard = ann.listens(8)
-        assert len(set(heard)) >= 3  # two others come between a song and itself
-    finally:
-        radio.close()
-
-
-def test_an_empty_library_has_nothing_to_play(store: Store, clock: Clock) -> None:
-    radio = Radio(store, clock=clock)
-    try:
-        ann = somebody(radio, clock)
-        with pytest.raises(NotFoundError):
-            ann.next()
-    finally:
-        radio.close()

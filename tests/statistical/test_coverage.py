@@ -10,7 +10,13 @@ from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.model.history import History
 from tests.fixtures.statistical import mutants
 from tests.fixtures.statistical.checks import FAILURE_RATE
-from tests.fixtures.statistical.worlds import PRIOR, PROBE, ExactWorld, Listener, expected_ratings
+from tests.fixtures.statistical.worlds import (
+    PRIOR,
+    PROBE,
+    CollapsedWorld,
+    Listener,
+    expected_ratings,
+)
 
 SEED = 20130703
 DRAWS = 200
@@ -24,7 +30,7 @@ def covered(count: int, *, listeners: int, rng: np.random.Generator) -> int:
     engine = Mcmc(prior=PRIOR, effective_draws=DRAWS, most_draws=DRAWS, warm_up=8)
     hits = 0
     for _ in range(listeners):
-        listener = ExactWorld().draw_truth(rng)
+        listener = CollapsedWorld().draw_truth(rng)
         belief = engine.fit(a_history(listener, count, rng), rng=rng)
         prediction = engine.predict(belief, PROBE)
         low, high = prediction.quantile(LOW), prediction.quantile(1 - LOW)

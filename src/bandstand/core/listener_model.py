@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 
 import numpy as np
 
-from bandstand.core.engines.engine import BeliefT
+from bandstand.core.engines.engine import BeliefT, array_bytes
 from bandstand.core.model.history import History, PlayTimes, SongsAt
 from bandstand.types import Minutes
 
@@ -102,15 +102,11 @@ class ListenerModel(Generic[BeliefT]):
     @property
     def nbytes(self) -> int:
         """About how much memory belongs to this listener alone."""
-        history, times = self.history, self.play_times
-        answers = _NUMBER_BYTES * len(history) * (history.columns + _OTHER_COLUMNS)
+        times, columns = self.play_times, self.song_features.features.shape[1]
+        answers = _NUMBER_BYTES * len(self.history) * (columns + _OTHER_COLUMNS)
         heard = times.heard_rows.nbytes + times.heard_at.nbytes
         kept = 0 if self.cache is None else self.cache.nbytes
-        return self.engine.nbytes(self.belief) + answers + int(heard) + kept
-
-    def randomness(self, step: int) -> np.random.Generator:
-        """Return the randomness of a choice: from the seed and the step alone."""
-        return randomness(self.seed, step, "choose")
+        return array_bytes(self.belief) + answers + int(heard) + kept
 
     # ── Learning ─────────────────────────────────────────────────────────────────────────
 
@@ -188,7 +184,7 @@ class ListenerModel(Generic[BeliefT]):
     ) -> Indices:
         """Return the rows of the `count` songs to play now, best first; all if there are fewer."""
         number = self.step if step is None else step
-        rng = self.randomness(number)
+        rng = randomness(self.seed, number, "choose")
         prediction = self.predict(now)
         return self.policy.choose(prediction, step=number, rng=rng, count=count, allowed=allowed)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
-from bandstand.core.listener_model import ListenerModel, RatedRow
+from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import SongFeatures
 from bandstand.core.model.priors import paper_prior, radio_prior
@@ -184,7 +184,7 @@ class Recommender:
 
     def randomness(self) -> np.random.Generator:
         """Return the randomness of this step's choice: from the seed and the step alone."""
-        return self.model.randomness(self.step)
+        return randomness(self.model.seed, self.step, "choose")
 
     def summary(self) -> Summary:
         """Return what has been learned about the listener, in a few numbers."""

@@ -16,7 +16,7 @@ from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
+from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.core.policies import (
     BayesUcb,
     EpsilonGreedy,

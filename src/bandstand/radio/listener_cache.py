@@ -83,7 +83,13 @@ class CachedListener:
 
     def follow(self, ledger: Ledger, catalogue: Catalogue) -> RadioListener:
         """Return the listener as of this ledger, the settings and the songs."""
-        settings, known = self.settings, self._latest(ledger)
+        settings, known = self.settings, self.listener
+        if known is not None and ledger is not known.ledger:
+            # Not before: two questions without an event between them have the same answer, to
+            # the last digit.
+            if self.rebuilt is not None and self.rebuilt[0] is known:
+                known = self.rebuilt[1]
+            self.rebuilt = None
         made_for = None if known is None else (known.algorithm, known.reader.intercept)
         found = None
         if known is not None and made_for == (settings.algorithm, settings.intercept):
@@ -99,18 +105,6 @@ class CachedListener:
             )
         self.keep(found)
         return found
-
-    def _latest(self, ledger: Ledger) -> RadioListener | None:
-        """Return the cached listener, rebuilt if there are new events.
-
-        Not before: two questions without an event between them have the same answer, to the last
-        digit.
-        """
-        listener, rebuilt = self.listener, self.rebuilt
-        if listener is None or ledger is listener.ledger:
-            return listener
-        self.rebuilt = None
-        return rebuilt[1] if rebuilt is not None and rebuilt[0] is listener else listener
 
     def keep(self, listener: RadioListener | None) -> None:
         """Keep this listener, and nothing that was rebuilt from another one."""

@@ -22,7 +22,7 @@ from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import BackgroundWorker
-from bandstand.radio.explain.why import explain, only
+from bandstand.radio.explain.why import explained, only, preference_of
 from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
 from bandstand.radio.selection.filters import ANY_SONG
@@ -173,7 +173,8 @@ class Radio:
 
     def is_quick(self, account: str) -> bool:
         """Return whether questions about a listener take milliseconds, by the algorithm."""
-        return ALGORITHMS[self.settings(account).algorithm].is_quick
+        with self.store.reading() as connection:
+            return ALGORITHMS[settings_of(connection, account).algorithm].is_quick
 
     def change_settings(self, account: str, changes: Mapping[str, Any]) -> Future[ListenerSettings]:
         """Return a listener's settings after `changes`."""
@@ -284,11 +285,14 @@ class Radio:
             chosen, records = self._present(
                 listener, lambda: select(listener, cached.settings.dial)
             )
-            projection = listener.catalogue.projection
+            answers, preference = len(listener.history), None
+            if answers:
+                columns = listener.history.columns
+                preference = preference_of(listener.engine, listener.belief, columns)
             offers = [
                 Offer(
                     song=records[each.song],
-                    why=explain(listener, each, projection),
+                    why=explained(each, preference, listener.catalogue.projection, answers=answers),
                     how=each.how,
                     note=each.note or None,
                     step=each.step,

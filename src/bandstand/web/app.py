@@ -1,20 +1,31 @@
-"""The app: one context, every router in `routes`, and the middleware around them."""
+"""The app: one context, every router in `routes`, the middleware around them, its description.
+
+The OpenAPI description is completed by policies, bodies and the shape of errors.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
-from bandstand.web import openapi, routes
+from bandstand.web import routes
 from bandstand.web.http import problems
-from bandstand.web.requests.authentication import check_policies
+from bandstand.web.http.request_input import BodyReader
+from bandstand.web.requests.authentication import check_policies, policy_of
 from bandstand.web.requests.middleware import SecurityMiddleware
+from bandstand.web.security import browser_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from starlette.routing import BaseRoute
 
     from bandstand.web.requests.context import Context
 
@@ -37,7 +48,7 @@ def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> 
         app.include_router(router)
     problems.install(app)
     app.state.routes = [route for router in chosen for route in router.routes]
-    openapi.install(app, app.state.routes)
+    _describe(app, app.state.routes)
     app.add_middleware(SecurityMiddleware, context=context)
     return app
 
@@ -56,3 +67,148 @@ def find_routers() -> list[APIRouter]:
             msg = f"routes/{name}.py must have a `router`, got {router!r}"
             raise TypeError(msg)
     return [router for router in found if router is not None]
+
+
+# ── The description ──────────────────────────────────────────────────────────────────────
+
+_PROBLEM: Final = {
+    "type": "object",
+    "required": ["error"],
+    "additionalProperties": False,
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "request_id"],
+            "additionalProperties": False,
+            "properties": {
+                "code": {"type": "string", "description": "for programs; it never changes"},
+                "message": {"type": "string", "description": "for people"},
+                "request_id": {"type": "string", "description": "finds the request in the log"},
+                "until": {
+                    "type": "integer",
+                    "description": "when a study's rule allows it, in UTC milliseconds; or absent",
+                },
+            },
+        }
+    },
+}
+_MEANINGS: Final = {
+    400: "The request is malformed, or for another host.",
+    401: "Log in first; or the name, password or token is wrong.",
+    403: "Not allowed: for administrators only, or sent by another site's page.",
+    404: "There is no such thing, or it belongs to another account.",
+    408: "The body came too slowly.",
+    409: "It does not go with what is already there, or with a rule of the study.",
+    413: "The body is too large.",
+    414: "The address is too long.",
+    415: "The body is not plain application/json.",
+    422: "Something in the request is not as documented.",
+    429: "Too many attempts; `Retry-After` says when to come back.",
+    431: "The headers are too large.",
+    500: "Something went wrong; the request id finds it in the log.",
+    503: "The store or the server is busy or failed; nothing was stored.",
+    507: "The store's disk is full; nothing was stored.",
+}
+_ALWAYS: Final = (400, 404, 414, 422, 431, 500, 503)
+_WITH_BODY: Final = (408, 409, 413, 415, 429)
+_CHANGING: Final = (403, 409, 507)
+
+
+def _describe(app: FastAPI, routes: list[BaseRoute]) -> None:
+    """Install the description, made at the first request; `routes` are those of all routers."""
+
+    @cache
+    def describe() -> dict[str, Any]:
+        with warnings.catch_warnings():
+            # FastAPI gives GET and HEAD of one route the same id; `_complete` renames them.
+            warnings.filterwarnings("ignore", "Duplicate Operation ID")
+            return _described(app, routes)
+
+    app.openapi = describe  # type: ignore[method-assign]
+
+
+def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
+    schema = get_openapi(
+        title=app.title, version=app.version, summary=app.summary, routes=app.routes
+    )
+    components = schema.setdefault("components", {})
+    components["schemas"] = {**_own_schemas(components), "Problem": _PROBLEM}
+    name = browser_sessions.cookie_name(app.state.context.access)
+    components["securitySchemes"] = {
+        "session": {"type": "apiKey", "in": "cookie", "name": name},
+    }
+    for route, method, operation in _operations(schema, routes):
+        _complete(operation, route, method, components["schemas"])
+    return schema
+
+
+def _own_schemas(components: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas without FastAPI's own shape of errors, which we do not use."""
+    theirs = {"HTTPValidationError", "ValidationError"}
+    return {
+        name: schema for name, schema in components.get("schemas", {}).items() if name not in theirs
+    }
+
+
+def _operations(
+    schema: dict[str, Any], routes: list[BaseRoute]
+) -> Iterator[tuple[APIRoute, str, dict[str, Any]]]:
+    for route in routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            for method in sorted(route.methods or ()):
+                operation = schema["paths"][route.path_format].get(method.lower())
+                if operation is not None:
+                    yield route, method, operation
+
+
+def _complete(
+    operation: dict[str, Any], route: APIRoute, method: str, schemas: dict[str, Any]
+) -> None:
+    policy, model = policy_of(route), _body_model(route)
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _in_words_of_json_schema(parameter["schema"])
+    if len(route.methods or ()) > 1:  # FastAPI gives both the same
+        operation["operationId"] = f"{route.operation_id or route.name}_{method.lower()}"
+    codes = {*_ALWAYS}
+    if policy != "public":
+        operation["security"] = [{"session": []}]
+        codes |= {401, 403}
+    if method not in {"GET", "HEAD"}:
+        codes |= {*_CHANGING}
+    if model is not None:
+        operation["requestBody"] = _body(model, schemas)
+        codes |= {*_WITH_BODY, 401}
+    operation["responses"].pop("422", None)
+    for code in sorted(codes):
+        operation["responses"].setdefault(str(code), _refusal(code, method))
+
+
+def _in_words_of_json_schema(schema: Any) -> Any:
+    """Return a schema with the limits of `Whole` under JSON Schema's names, not pydantic's."""
+    if isinstance(schema, list):
+        return [_in_words_of_json_schema(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    names = {"ge": "minimum", "le": "maximum"}
+    return {names.get(key, key): _in_words_of_json_schema(part) for key, part in schema.items()}
+
+
+def _refusal(code: int, method: str) -> dict[str, Any]:
+    if method == "HEAD":
+        return {"description": _MEANINGS[code]}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": _MEANINGS[code], "content": content}
+
+
+def _body_model(route: APIRoute) -> Any:
+    parts = route.dependant.dependencies  # codespell:ignore dependant
+    readers = [part.call for part in parts if isinstance(part.call, BodyReader)]
+    return readers[0].model if readers else None
+
+
+def _body(model: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(schema.pop("$defs", {}))
+    schemas[schema["title"]] = schema
+    reference = {"$ref": f"#/components/schemas/{schema['title']}"}
+    return {"required": True, "content": {"application/json": {"schema": reference}}}

@@ -98,10 +98,10 @@ def content(
 
 def _compared(rated: RatedItems, *, parts: int, seed: int, workers: int | None) -> RaterComparison:
     """Return the errors of all raters, in the order of the file."""
-    from bandstand._util.parallel import run_tasks
     from bandstand.cli._progress import counting
     from bandstand_lab.content.comparison import RaterComparison
     from bandstand_lab.content.validation import Task, rater_errors
+    from bandstand_lab.report.tasks import run_tasks
 
     tasks = [Task(rated.features[rater.rows], rater, parts, seed) for rater in rated.raters]
     found = {}

@@ -104,7 +104,7 @@ def simulate(
     """
     check_outputs((), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand._util.parallel import check_one_place
+    from bandstand_lab.report.tasks import check_one_place
     from bandstand_lab.simulation.report import ExperimentReport
 
     check_one_place(workers, scheduler)

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy.optimize import brentq
 
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import PAPER_BASIS
+from bandstand.core.model.novelty import PAPER_BASIS, novelty
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.report.figures import CYCLE, plain

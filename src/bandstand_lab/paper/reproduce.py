@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bandstand._util.parallel import check_one_place, connected
+from bandstand._util.parallel import connected
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab import histories as listening
 from bandstand_lab.content.ratings import read_rated_items
@@ -48,6 +48,7 @@ from bandstand_lab.report.page import (
     tally,
     write_chapter,
 )
+from bandstand_lab.report.tasks import check_one_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -24,10 +24,11 @@ from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
-from bandstand._util.parallel import run_tasks, usable_cores
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
 from bandstand_lab.report.machine import one_thread
+from bandstand_lab.report.tasks import run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandstand._util.parallel import run_tasks
 from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
+from bandstand_lab.report.tasks import run_tasks
 from bandstand_lab.simulation.session import PAPER_CLOCK, Clock, Trace, follow, radio_seed
 
 if TYPE_CHECKING:

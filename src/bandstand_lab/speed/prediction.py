@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine
     from bandstand.core.engines.exact.engine import ExactBelief
-    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+    from bandstand.core.engines.variational.engine import FactorPrediction
     from bandstand.core.model.history import History
     from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Json

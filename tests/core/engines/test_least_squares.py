@@ -8,9 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.posterior.conjugate import condition_on
-from bandstand.core.engines.least_squares import LeastSquares, LeastSquaresBelief, penalised, plain
+from bandstand.core.engines.least_squares import LeastSquares, penalised, plain
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import (
@@ -20,17 +19,14 @@ from bandstand.core.model.priors import (
     NoisePrior,
     PreferencePrior,
     paper_prior,
-    radio_prior,
 )
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
     from bandstand.core.engines.least_squares import Objective
-    from bandstand.core.model.prediction import Prediction
     from bandstand.types import Vector
 
-ENGINE: Engine[LeastSquaresBelief] = LeastSquares()  # checked by mypy
 seeds = st.integers(0, 2**32)
 log_times = st.floats(0, 12)
 units = st.floats(0.1, 10)
@@ -49,24 +45,18 @@ def simulated(
     return taste, History.of(features=features, elapsed=elapsed, ratings=ratings)
 
 
-@st.composite
-def priors(draw: st.DrawFn, columns: int) -> ListenerPrior:
-    mean = draw(st.lists(st.floats(-2, 2), min_size=columns, max_size=columns))
-    variances = draw(st.lists(st.floats(0.1, 20), min_size=columns, max_size=columns))
-    recovery = draw(
-        st.one_of(
-            st.builds(GammaRecovery, shape=st.floats(1.5, 6), rate=st.floats(2e-3, 0.05)),
-            st.builds(
-                LogNormalRecovery,
-                median=st.floats(60, 3_000),
-                log_standard_deviation=st.floats(0.3, 1.7),
-            ),
-        )
+def drawn_prior(rng: np.random.Generator, columns: int = 3) -> ListenerPrior:
+    root = rng.standard_normal((columns, columns + 2))
+    recovery = (
+        GammaRecovery(shape=rng.uniform(1, 5), rate=rng.uniform(1e-3, 1e-1)),
+        LogNormalRecovery(
+            median=rng.uniform(50, 2_000), log_standard_deviation=rng.uniform(0.3, 2)
+        ),
     )
     return ListenerPrior(
-        preference=PreferencePrior.independent(mean, variances),
-        recovery=recovery,
-        noise=draw(st.builds(NoisePrior, shape=st.floats(1e-3, 4), rate=st.floats(1e-3, 4))),
+        preference=PreferencePrior.correlated(rng.standard_normal(columns), root @ root.T),
+        recovery=recovery[rng.integers(2)],
+        noise=NoisePrior(shape=rng.uniform(1e-3, 3), rate=rng.uniform(1e-3, 3)),
     )
 
 
@@ -142,12 +132,12 @@ def test_the_plain_form_finds_the_minimum_that_brute_force_finds(
 
 
 @settings(max_examples=40)
-@given(seed=seeds, columns=st.integers(1, 3), count=st.integers(1, 12), data=st.data())
+@given(seed=seeds, columns=st.integers(1, 3), count=st.integers(1, 12))
 def test_the_penalised_form_finds_the_mode_that_brute_force_finds(
-    seed: int, columns: int, count: int, data: st.DataObject
+    seed: int, columns: int, count: int
 ) -> None:
     _, history = simulated(seed, count=count, columns=columns, noise=0.5)
-    prior = data.draw(priors(columns))
+    prior = drawn_prior(np.random.default_rng(seed), columns)
     power = prior.noise.shape + (count + columns) / 2
     nodes = np.linspace(0, math.log(2**17), 300)
 
@@ -166,20 +156,13 @@ def test_the_penalised_form_finds_the_mode_that_brute_force_finds(
     np.testing.assert_allclose(belief.preference, mode, atol=1e-5)
 
 
-# ── No data, and data that say little ────────────────────────────────────────────────────
+# ── No data ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_without_data_there_is_no_preference_and_the_papers_recovery_time() -> None:
-    belief = LeastSquares().fit(History.empty(3))
-    assert belief.preference.tolist() == [0.0, 0.0, 0.0]
-    assert belief.recovery_time == 300.0
-    assert belief.residual_variance is None
-    assert LeastSquares().summary(belief) == Summary()
-
-
-@given(data=st.data(), columns=st.integers(1, 4))
-def test_without_data_the_estimate_is_the_prior_mean(data: st.DataObject, columns: int) -> None:
-    prior = data.draw(priors(columns))
+@given(seed=seeds, columns=st.integers(1, 4))
+def test_without_data_the_estimate_is_the_prior_mean(seed: int, columns: int) -> None:
+    assert LeastSquares().fit(History.empty(columns)).recovery_time == 300.0
+    prior = drawn_prior(np.random.default_rng(seed), columns)
     belief = LeastSquares(penalty=prior).fit(History.empty(columns))
     np.testing.assert_array_equal(belief.preference, prior.preference.mean)
     match prior.recovery:
@@ -190,38 +173,7 @@ def test_without_data_the_estimate_is_the_prior_mean(data: st.DataObject, column
     assert belief.recovery_time == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("engine", [LeastSquares(), LeastSquares(penalty=paper_prior(4))])
-def test_songs_just_heard_teach_nothing_about_taste(engine: LeastSquares) -> None:
-    features = np.random.default_rng(0).standard_normal((9, 4))
-    belief = engine.fit(History.of(features=features, elapsed=0, ratings=np.arange(9.0)))
-    np.testing.assert_allclose(belief.preference, 0.0, atol=1e-12)
-    assert belief.converged
-
-
-@given(seed=seeds)
-def test_with_fewer_answers_than_features_the_answer_is_finite_and_repeatable(seed: int) -> None:
-    _, history = simulated(seed, count=5, columns=12, noise=1.0)
-    with np.errstate(all="raise"):
-        once, again = (LeastSquares().fit(history) for _ in range(2))
-    assert np.isfinite(once.preference).all()
-    assert once.preference.tolist() == again.preference.tolist()
-    assert once.recovery_time == again.recovery_time
-    assert once.residual_variance == pytest.approx(0.0, abs=1e-6)
-
-
 # ── Weights ──────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("engine", [LeastSquares(), LeastSquares(penalty=radio_prior(3))])
-def test_a_weight_of_zero_is_an_answer_never_given(engine: LeastSquares) -> None:
-    _, history = simulated(1, count=20, columns=3, noise=0.5)
-    weights = np.ones(20)
-    weights[[3, 7]] = 0
-    with_zeros = History.of(
-        features=history.features, elapsed=history.elapsed, ratings=history.ratings, weights=weights
-    )
-    without = history.without(7).without(3)
-    assert engine.fit(with_zeros).preference.tolist() == engine.fit(without).preference.tolist()
 
 
 @given(seed=seeds, scale=st.sampled_from([1e-300, 1e-12, 1.0, 1e12, 1e29]))
@@ -266,19 +218,6 @@ def test_one_answer_at_a_time_comes_to_the_same_estimate_in_fewer_steps(
     assert len(belief.history) == 80
 
 
-@given(seed=seeds, scale=st.sampled_from([1e-20, 1e-3, 1e4, 1e29]))
-def test_ratings_in_other_units_give_the_same_estimate_in_those_units(
-    seed: int, scale: float
-) -> None:
-    _, history = simulated(seed, count=30, columns=3, noise=0.3)
-    scaled = History.of(
-        features=history.features, elapsed=history.elapsed, ratings=scale * history.ratings
-    )
-    first, second = LeastSquares().fit(history), LeastSquares().fit(scaled)
-    np.testing.assert_allclose(second.preference, scale * first.preference, rtol=1e-4)
-    assert second.recovery_time == pytest.approx(first.recovery_time, rel=1e-4)
-
-
 # ── Prediction ───────────────────────────────────────────────────────────────────────────
 
 
@@ -288,32 +227,10 @@ def test_a_prediction_has_a_mean_made_of_content_and_novelty_and_no_spread() -> 
     belief = engine.fit(history)
     songs = Songs.of(features=[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], elapsed=[0, 100, MONTH])
     point = engine.predict(belief, songs)
-    prediction: Prediction = point
-    parts = prediction.parts()
+    parts = point.parts()
     np.testing.assert_allclose(parts["content"], [taste[0], taste[1], taste.sum()], atol=1e-4)
     np.testing.assert_allclose(parts["novelty"], novelty(songs.elapsed, 400.0), atol=1e-4)
     np.testing.assert_array_equal(point.mean(), parts["content"] * parts["novelty"])
-    assert prediction.standard_deviation() is None
-    assert prediction.quantile(0.9) is None
-    assert prediction.sample(np.random.default_rng(0), 3) is None
-    assert len(prediction.best_by_quantile(0.9, 2, np.arange(3))) == 0
-    assert len(prediction) == 3
-
-
-def test_the_summary_has_the_estimates_and_no_spread() -> None:
-    _, history = simulated(3, count=400, columns=2, noise=0.5)
-    engine = LeastSquares()
-    summary = engine.summary(engine.fit(history))
-    assert summary.recovery_time_mean == pytest.approx(400, rel=0.2)
-    assert summary.noise_sd == pytest.approx(0.5, rel=0.1)
-    assert summary.recovery_time_sd is None
-
-
-def test_a_planned_song_changes_nothing() -> None:
-    _, history = simulated(3, count=9, columns=2, noise=0.5)
-    belief = LeastSquares().fit(history)
-    song = Songs.of(features=[[1.0, 2.0]], elapsed=10)
-    assert LeastSquares().plan(belief, song) is belief
 
 
 # ── What is refused ──────────────────────────────────────────────────────────────────────
@@ -325,17 +242,6 @@ def test_bounds_that_hold_no_recovery_time_are_refused(shortest: float, longest:
         LeastSquares(shortest=Minutes(shortest), longest=Minutes(longest))
 
 
-def test_a_prior_for_other_features_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="must have 2 features as the prior has, got 3"):
-        LeastSquares(penalty=paper_prior(2)).fit(History.empty(3))
-
-
-def test_songs_with_other_features_are_refused() -> None:
-    belief = LeastSquares().fit(History.empty(3))
-    with pytest.raises(InvalidInputError, match="songs must have 3 features, got 1"):
-        LeastSquares().predict(belief, Songs.of(features=[[1.0]], elapsed=0))
-
-
 # ── What is minimised ────────────────────────────────────────────────────────────────────
 
 
@@ -345,21 +251,6 @@ def drawn_history(rng: np.random.Generator) -> History:
         elapsed=np.exp(rng.uniform(0, 10, 7)),
         ratings=rng.normal(3, 1, 7),
         weights=rng.gamma(2, 1, 7),
-    )
-
-
-def drawn_prior(rng: np.random.Generator) -> ListenerPrior:
-    root = rng.standard_normal((3, 5))
-    recovery = (
-        GammaRecovery(shape=rng.uniform(1, 5), rate=rng.uniform(1e-3, 1e-1)),
-        LogNormalRecovery(
-            median=rng.uniform(50, 2_000), log_standard_deviation=rng.uniform(0.3, 2)
-        ),
-    )
-    return ListenerPrior(
-        preference=PreferencePrior.correlated(rng.standard_normal(3), root @ root.T),
-        recovery=recovery[rng.integers(2)],
-        noise=NoisePrior(shape=rng.uniform(1e-3, 3), rate=rng.uniform(1e-3, 3)),
     )
 
 
@@ -424,13 +315,3 @@ def test_the_penalised_form_is_minus_the_log_density_of_preference_and_recovery_
     gap = objective(np.append(first / unit, y))[0] - objective(np.append(second / unit, other))[0]
     expected = minus_log_density(first, y) - minus_log_density(second, other)
     assert power * gap == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("elapsed", [0.0, 1e-300, 1e-9, 1e30])
-@pytest.mark.parametrize("y", [-600.0, 0.0, 600.0])
-def test_no_recovery_time_is_too_short_or_too_long(elapsed: float, y: float) -> None:
-    history = History.of(features=[[1.0], [2.0]], elapsed=elapsed, ratings=[3, 4])
-    with np.errstate(all="raise"):
-        value, gradient = plain(history, 1.0)(np.array([1.0, y]))
-    assert math.isfinite(value)
-    assert np.isfinite(gradient).all()

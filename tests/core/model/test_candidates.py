@@ -4,9 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.model.candidates import CandidateSet, allowed_of
+from bandstand.core.model.candidates import CandidateSet, allowed_of, best_rows
 
 counts = st.integers(1, 60)
+# Few different values, so that ties are common.
+scores_with_ties = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 7.0]), min_size=1)
 
 
 @given(data=st.data(), count=counts)
@@ -52,3 +54,12 @@ def test_a_plain_list_of_rows_is_taken_in_any_order_and_doubled_ones_once() -> N
 def test_nothing_is_allowed_of_nothing() -> None:
     assert not CandidateSet.everything(0).rows().size
     assert not CandidateSet.only([], 3).contains(np.arange(3)).any()
+
+
+@given(scores_with_ties, st.integers(0, 12), st.data())
+def test_the_best_rows_are_those_of_a_full_sort_whatever_the_ties(
+    values: list[float], count: int, data: st.DataObject
+) -> None:
+    allowed = data.draw(st.lists(st.integers(0, len(values) - 1), unique=True))
+    best = best_rows(np.array(values), count, np.array(allowed, dtype=np.intp))
+    assert best.tolist() == sorted(allowed, key=lambda row: (-values[row], row))[:count]

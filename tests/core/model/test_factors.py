@@ -17,9 +17,7 @@ from bandstand.core.model.factors import (
     content_novelty_diversity,
 )
 from bandstand.core.model.history import Songs
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import PAPER_BASIS, PiecewiseLinearBasis
-from bandstand.core.model.priors import PreferencePrior
+from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis, novelty
 from bandstand.errors import InvalidInputError
 
 SONGS: Final = Songs.of(
@@ -36,13 +34,6 @@ def test_the_papers_model_has_its_dimensions_and_priors() -> None:
     assert model.columns == 91
     assert (model.noise.shape, model.noise.rate) == (2.0, 2e-8)
     np.testing.assert_array_equal(model.factors[0].prior_precision, 100 * np.eye(91))
-
-
-def test_a_third_factor_is_added_without_a_change_to_the_others() -> None:
-    two, three = content_novelty(5), content_novelty_diversity(5)
-    assert [factor.name for factor in three.factors] == ["content", "novelty", "diversity"]
-    for first, second in zip(two.factors, three.factors, strict=False):
-        np.testing.assert_array_equal(first.prior_precision, second.prior_precision)
 
 
 @given(st.floats(0, 43_200), st.floats(1e-3, 1e3), st.floats(-3, 3))
@@ -84,14 +75,6 @@ def test_the_novelty_factor_sets_out_from_the_papers_curve() -> None:
     factor = content_novelty(3).factors[1]
     np.testing.assert_array_equal(factor.start, novelty(PAPER_BASIS.nodes, 300.0))
     assert (content_novelty_diversity(3).factors[2].start == 1).all()
-
-
-def test_content_sees_the_features_and_takes_any_prior() -> None:
-    prior = PreferencePrior.correlated([1.0, 2.0, 0.0], [[2.0, 1, 0], [1, 3.0, 0], [0, 0, 0.5]])
-    factor = factors.content(prior)
-    np.testing.assert_array_equal(factor.design(SONGS), SONGS.features)
-    np.testing.assert_array_equal(factor.prior_mean, prior.mean)
-    np.testing.assert_array_equal(factor.prior_precision, prior.precision)
 
 
 def test_a_prior_whose_parts_do_not_fit_is_refused() -> None:

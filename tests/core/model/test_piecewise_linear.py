@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.linalg import cho_factor, cho_solve
 
-from bandstand.core.model.piecewise_linear import (
+from bandstand.core.model.novelty import (
     DIVERSITY_BASIS,
     PAPER_BASIS,
-    PAPER_KNOTS,
     RADIO_BASIS,
-    RADIO_KNOTS,
     PiecewiseLinearBasis,
 )
 from bandstand.errors import InvalidInputError
@@ -64,16 +61,6 @@ def fractions_of(matrix: Matrix) -> list[list[Fraction]]:
     return [[Fraction(float(value)) for value in row] for row in matrix]
 
 
-def test_the_paper_has_fifteen_knots_and_seventeen_entries() -> None:
-    assert PAPER_KNOTS[0] == 1 / 8
-    assert PAPER_KNOTS[-1] == 2_048
-    assert len(PAPER_KNOTS) == 15
-    assert PAPER_BASIS.hinges(np.array([5.0])).shape == (1, 17)
-    assert PAPER_BASIS.hats(np.array([5.0])).shape == (1, 17)
-    assert RADIO_KNOTS[-1] == 2**16
-    assert RADIO_BASIS.cap == 2**17
-
-
 @given(bases(), st.data())
 def test_both_vectors_make_the_same_curve(basis: PiecewiseLinearBasis, data: st.DataObject) -> None:
     size = basis.dimension
@@ -98,26 +85,11 @@ def test_hats_share_out_one(basis: PiecewiseLinearBasis, place: float) -> None:
     assert np.count_nonzero(hats) <= 2
 
 
-def test_a_curve_goes_on_straight_beyond_the_cap() -> None:
-    basis = PiecewiseLinearBasis(knots=(1.0, 2.0), cap=4.0)
-    values = np.array([0.0, 1.0, 5.0, 6.0])
-    np.testing.assert_allclose(basis.hats(np.array([6.0, 10.0])) @ values, [7.0, 9.0])
-
-
 @every_basis
 def test_the_closed_form_of_the_change_of_basis_is_its_inverse(basis: PiecewiseLinearBasis) -> None:
     exact = exact_inverse(fractions_of(basis.hinges(basis.nodes)))
     expected = np.array([[float(value) for value in row] for row in exact])
     np.testing.assert_allclose(basis.coefficients(), expected, rtol=1e-14, atol=0)
-
-
-@every_basis
-def test_values_at_the_nodes_come_back(basis: PiecewiseLinearBasis) -> None:
-    values = np.random.default_rng(1).normal(size=basis.dimension)
-    coefficients = basis.coefficients() @ values
-    # A slope is a value over a short length, and is multiplied by a long one.
-    rounding = 1e-15 * np.abs(coefficients).max() * basis.cap
-    np.testing.assert_allclose(basis.values(coefficients), values, rtol=0, atol=rounding)
 
 
 @every_basis
@@ -152,33 +124,6 @@ def test_equations_in_hinges_are_not() -> None:
     matrix = 100 * np.eye(17) + hinges.T @ hinges
     assert np.linalg.cond(matrix) > 1e8
     assert scaled_condition(matrix) > 1e8
-
-
-def curve_variances(precision: Matrix, vectors: Matrix) -> Vector:
-    solved = cho_solve(cho_factor(precision, lower=True), vectors.T)
-    return np.asarray(np.sum(vectors.T * solved, axis=0))
-
-
-def test_hats_give_the_posterior_of_the_hinges_without_their_rounding_errors() -> None:
-    # Halves of minutes and few ratings: fractions that exact arithmetic can still carry.
-    t = np.round(2 * rated_times(12)) / 2
-    at = np.array([0.0, 1.0, 100.0, 5_000.0, 43_200.0])
-    hinges = PAPER_BASIS.hinges(t)
-    precision = 100 * np.eye(17) + hinges.T @ hinges  # exact: sums of small squares
-    covariance = exact_inverse(fractions_of(precision))
-    vectors = fractions_of(PAPER_BASIS.hinges(at))
-    exact = np.array(
-        [
-            float(sum(v[i] * covariance[i][j] * v[j] for i in range(17) for j in range(17)))
-            for v in vectors
-        ]
-    )
-    hats = PAPER_BASIS.hats(t)
-    prior = PAPER_BASIS.precision_of_values(100 * np.eye(17))
-    found = curve_variances(prior + hats.T @ hats, PAPER_BASIS.hats(at))
-    np.testing.assert_allclose(found, exact, rtol=1e-11)
-    raw = curve_variances(precision, PAPER_BASIS.hinges(at))
-    assert np.abs(raw / exact - 1).max() > 1e-11
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_the_radios_prior_spans_an_hour_to_a_month_and_does_not_grow_with_featur
     law = lognorm(broad.log_standard_deviation, scale=broad.median)
     assert law.cdf(43_200) - law.cdf(60) > 0.94
     assert prior.noise.shape >= 2
+    assert np.diag(radio_prior(4, intercept=False).preference.precision).tolist() == [0.4] * 4
 
 
 @given(seed=st.integers(0, 1_000), columns=st.integers(1, 6))
@@ -110,9 +111,3 @@ def test_what_is_no_prior_is_refused() -> None:
         for prior in (paper_prior, radio_prior):
             with pytest.raises(InvalidInputError, match="whole number of at least 1"):
                 prior(columns)  # type: ignore[arg-type]
-
-
-def test_without_an_intercept_all_columns_are_features() -> None:
-    prior = radio_prior(4, intercept=False)
-    assert np.diag(prior.preference.precision).tolist() == [0.4] * 4
-    assert np.diag(radio_prior(5).preference.precision).tolist() == [0.4] * 4 + [0.1]

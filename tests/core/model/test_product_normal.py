@@ -13,11 +13,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
-from scipy.special import k0, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 
 from bandstand.core.model import product_normal
-from bandstand.core.model.product_normal import standard_deviation
-from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
+from bandstand.core.model.product_normal import WIDEST_RADIUS, PairProducts, standard_deviation
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     Factors = tuple[float, float, float, float]
 
-# Each comparison with random draws is 4 standard errors wide.
-FAILURE_RATE: Final = 2 * float(ndtr(-4.0))
 LEVELS: Final = (1e-9, 1e-4, 0.05, 0.3, 0.5, 2 / 3, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9)
 
 # value, mean_x, standard_deviation_x, mean_y, standard_deviation_y, P(U ≤ value): integrals
@@ -117,6 +114,11 @@ def test_probabilities_agree_with_the_plain_integral(drawn: Factors, score: floa
     assert abs(float(cdf(value, *drawn)) - plain_integral(value, drawn, split=True)) < 1e-10
 
 
+def test_a_forgotten_sign_would_be_found() -> None:
+    drawn = (1.0, 1.0, -0.4, 0.3)
+    assert abs(float(cdf(0.5, *drawn)) - plain_integral(0.5, drawn, split=False)) > 0.01
+
+
 @given(means, st.floats(0.0, 5.0), means, levels, st.floats(-50.0, 50.0))
 def test_a_normal_times_a_constant_is_normal(
     mean_x: float, deviation_x: float, constant: float, level: float, value: float
@@ -131,34 +133,17 @@ def test_a_normal_times_a_constant_is_normal(
         assert float(probability) == pytest.approx(float(ndtr(scores)), rel=1e-9, abs=1e-300)
 
 
-def test_the_product_of_two_constants_is_a_constant() -> None:
-    assert cdf([5.9, 6.0, 6.1], 2.0, 0.0, 3.0, 0.0).tolist() == [0.0, 1.0, 1.0]
-    assert quantile(0.9, [2.0, 0.0], 0.0, -3.0, [0.0, 1.0]).tolist() == [-6.0, 0.0]
-    assert spread(2.0, 0.0, 3.0, 0.0) == 0
-
-
-@pytest.mark.parametrize("value", [0.01, 0.3, 1.0, 2.5, 6.0])
-def test_two_standard_normals_have_the_density_of_bessel(value: float) -> None:
-    upper_tail = quad(k0, value, np.inf, epsabs=1e-14)[0] / np.pi
-    assert float(cdf(-value, 0, 1, 0, 1)) == pytest.approx(upper_tail, rel=1e-10)
-    assert float(cdf(value, 0, 1, 0, 1)) == pytest.approx(1 - upper_tail, rel=1e-12)
-
-
 @given(factors, st.floats(-30.0, 30.0), levels)
-def test_changing_the_sign_of_one_factor_mirrors_the_product(
+def test_the_order_of_factors_does_not_matter_and_a_sign_mirrors_the_product(
     drawn: Factors, value: float, level: float
 ) -> None:
+    one, other = quantile(level, *drawn), quantile(level, *drawn[2:], *drawn[:2])
+    assert abs(float(one - other)) <= 1e-11 * float(spread(*drawn))
     mirrored = (-drawn[0], *drawn[1:])
     assert float(cdf(value, *mirrored)) == pytest.approx(1 - float(cdf(-value, *drawn)), abs=1e-13)
     if 1 - (1 - level) == level:
         total = float(quantile(level, *mirrored) + quantile(1 - level, *drawn))
         assert abs(total) <= 1e-11 * float(spread(*drawn))
-
-
-@given(factors, levels)
-def test_the_order_of_the_factors_does_not_matter(drawn: Factors, level: float) -> None:
-    one, other = quantile(level, *drawn), quantile(level, *drawn[2:], *drawn[:2])
-    assert abs(float(one - other)) <= 1e-11 * float(spread(*drawn))
 
 
 @given(factors, levels, st.integers(-300, 300), st.integers(-300, 300))
@@ -179,15 +164,6 @@ def test_a_quantile_has_the_probability_of_its_level(drawn: Factors, level: floa
     assert float(cdf(found, *drawn)) == pytest.approx(level, rel=1e-10)
 
 
-@given(factors, st.lists(st.floats(-40, 40), min_size=2, max_size=9), st.lists(levels, min_size=2))
-def test_probabilities_rise_with_the_value_and_quantiles_with_the_level(
-    drawn: Factors, some_values: list[float], some_levels: list[float]
-) -> None:
-    assert (np.diff(cdf(np.sort(some_values), *drawn)) >= -1e-14).all()
-    found = np.array([float(quantile(level, *drawn)) for level in sorted(some_levels)])
-    assert (np.diff(found) >= -1e-11 * float(spread(*drawn))).all()
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_scale_and_ratio_gives_a_number_without_a_warning(level: float) -> None:
     sizes = np.array([0.0, 1e-150, 1e-6, 1.0, 1e6, 1e100])
@@ -205,16 +181,6 @@ def test_every_scale_and_ratio_gives_a_number_without_a_warning(level: float) ->
     np.testing.assert_allclose(probability[visible], level, atol=1e-9)
 
 
-def test_a_product_far_from_zero_keeps_its_digits() -> None:
-    """The centred value is what counts: U itself has lost six of them."""
-    found = quantile(0.999, 1e6, 1.0, 1e6, 1.0)
-    # Normal, with the first term of Cornish and Fisher: skewness 6ab/(a² + b²)^1.5.
-    score = float(ndtri(0.999))
-    skewness = 6e12 / 2e12**1.5
-    expected = np.sqrt(2e12) * (score + skewness * (score**2 - 1) / 6)
-    assert float(found - 1e12) == pytest.approx(expected, abs=3e-4)
-
-
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.8])
 def test_a_quantile_near_a_large_mean_is_rounded_once(level: float) -> None:
     rng = np.random.default_rng(7)
@@ -225,27 +191,6 @@ def test_a_quantile_near_a_large_mean_is_rounded_once(level: float) -> None:
     ]
     found = quantile(level, x, 1e-12, y, 1e-12)
     assert found.tolist() == [float(value) for value in exact]
-
-
-@given(st.lists(factors, min_size=2, max_size=30), levels)
-def test_a_row_does_not_depend_on_its_neighbours(rows: list[Factors], level: float) -> None:
-    together = quantile(level, *np.array(rows).T)
-    assert together.tolist() == [float(quantile(level, *row)) for row in rows]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(
-    "drawn", [(0.0, 1.0, 0.5, 1.0), (1.0, 1.0, -0.4, 0.3), (3.0, 0.5, 0.9, 0.05), (4, 1, 0.05, 0.3)]
-)
-def test_random_draws_agree_and_would_find_a_forgotten_sign(drawn: Factors) -> None:
-    rng = np.random.default_rng(20_131)
-    draws = rng.normal(drawn[0], drawn[1], 1_000_000) * rng.normal(drawn[2], drawn[3], 1_000_000)
-    values = [float(quantile(level, *drawn)) for level in (0.02, 0.1, 0.5, 0.8, 0.99)]
-    observed = np.array([(draws <= value).mean() for value in values])
-    assert agrees(cdf(values, *drawn), observed, len(draws))
-    if drawn[2] < 4 * drawn[3]:  # else Y is never negative, and there is no sign to forget
-        wrong = np.array([plain_integral(value, drawn, split=False) for value in values])
-        assert not agrees(wrong, observed, len(draws))
 
 
 @given(st.lists(factors, max_size=60), levels, st.integers(0, 70), st.data())
@@ -259,7 +204,7 @@ def test_the_largest_quantiles_are_those_of_brute_force(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_largest_quantiles_of_a_catalogue_are_those_of_brute_force(
     level: float, seed: int
 ) -> None:
@@ -275,12 +220,6 @@ def test_the_largest_quantiles_of_a_catalogue_are_those_of_brute_force(
     )
     table = table[:, rng.integers(0, size, size)]  # with repetition, so there are ties
     check_largest(level, [1, 3, 40, size - 1, size + 1], table)
-
-
-def test_the_largest_of_equal_songs_is_the_first() -> None:
-    rows, values = largest_quantiles(0.9, 3, np.full(100, 2.0), 0.5, 0.9, 0.05)
-    assert rows.tolist() == [0, 1, 2]
-    assert len(set(values.tolist())) == 1
 
 
 def test_a_constant_ties_with_songs_that_are_solved_before_it() -> None:
@@ -304,22 +243,6 @@ def test_no_songs_have_no_quantiles(factors: int) -> None:
     nothing = np.empty((factors, 0))
     assert product_normal.quantile(0.5, nothing, nothing).shape == (0,)
     assert product_normal.largest_quantiles(0.5, 3, nothing, nothing)[0].shape == (0,)
-
-
-@given(st.lists(factors, min_size=1, max_size=20), levels)
-def test_the_bound_of_a_quantile_is_never_below_it(rows: list[Factors], level: float) -> None:
-    products = PairProducts.of(*np.array(rows).T)
-    assert (products.quantile_bounds(level) >= products.quantile(level)).all()
-
-
-@given(st.lists(factors, min_size=1, max_size=20), levels, st.floats(-3.0, 3.0))
-def test_no_song_is_ruled_out_that_reaches_the_threshold(
-    rows: list[Factors], level: float, threshold: float
-) -> None:
-    products = PairProducts.of(*np.array(rows).T)
-    found = products.quantile(level)
-    for least in (threshold, float(found[0])):
-        assert (products.may_reach(level, least) >= (found >= least)).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, float("nan")])
@@ -397,22 +320,14 @@ def test_the_variance_is_that_of_independent_factors(means: Matrix, deviations: 
 
 
 @pytest.mark.parametrize("factors", [1, 2, 3, 4])
-@pytest.mark.parametrize("count", [0, 1, 7, 500])
-def test_the_best_are_the_best_of_all(factors: int, count: int) -> None:
-    means, deviations = several(0.15, 60, factors=factors)
+@pytest.mark.parametrize("count", [0, 3, 500])
+@pytest.mark.parametrize("width", [0.15, 1.5])
+def test_the_best_are_the_best_of_all(factors: int, count: int, width: float) -> None:
+    means, deviations = several(width, 60, factors=factors)
     rows, values = product_normal.largest_quantiles(0.95, count, means, deviations)
     everything = product_normal.quantile(0.95, means, deviations)
     np.testing.assert_array_equal(rows, np.argsort(-everything, kind="stable")[:count])
     np.testing.assert_allclose(values, everything[rows], rtol=1e-12)
-
-
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-def test_no_wide_song_is_ruled_out_by_a_rough_look(level: float) -> None:
-    for seed in range(3):
-        means, deviations = several(1.5, 60, seed=seed)
-        rows, _ = product_normal.largest_quantiles(level, 3, means, deviations)
-        everything = product_normal.quantile(level, means, deviations)
-        np.testing.assert_array_equal(rows, np.argsort(-everything, kind="stable")[:3])
 
 
 def test_point_masses_and_every_scale_of_numbers_are_taken() -> None:
@@ -457,11 +372,6 @@ def panel_edges(value: float, drawn: Factors) -> Vector:
     edges = np.unique(edges[np.abs(edges - mean_y) <= 9 * deviation_y])
     # `quad` complains of panels that are too narrow to have an inside.
     return edges[np.diff(edges, prepend=-np.inf) > 1e-12 * deviation_y]
-
-
-def agrees(probability: Vector, observed: Vector, draws: int) -> bool:
-    errors = np.sqrt(probability * (1 - probability) / draws)
-    return bool((np.abs(probability - observed) <= -float(ndtri(FAILURE_RATE / 2)) * errors).all())
 
 
 def check_largest(level: float, counts: list[int], table: AnyArray) -> None:

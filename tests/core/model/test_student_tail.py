@@ -69,9 +69,3 @@ def test_falls_from_one_to_zero(freedom: float, values: list[float]) -> None:
     assert ((above >= 0) & (above <= 1)).all()
     assert (np.diff(above) <= 1e-13 * above[:-1]).all()
     assert StudentTail.of(freedom).above(np.zeros(1))[0] == pytest.approx(0.5, rel=1e-14)
-
-
-def test_nothing_asked() -> None:
-    """No values have no tails."""
-    above, density, fall = StudentTail.of(5.0).above_and_density(np.empty((0, 3)))
-    assert above.shape == density.shape == fall.shape == (0, 3)

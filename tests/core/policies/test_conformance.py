@@ -92,13 +92,6 @@ def uniformity(counts: Vector) -> float:
     return float(chdtrc(len(counts) - 1, statistic))
 
 
-def sameness(counts: Vector, others: Vector) -> float:
-    """Return the p-value of the chi-square test that two sets of counts have the same law."""
-    seen = counts + others > 0
-    statistic = (np.square(counts - others)[seen] / (counts + others)[seen]).sum()
-    return float(chdtrc(max(int(seen.sum()) - 1, 1), statistic))
-
-
 # ── What comes back ──────────────────────────────────────────────────────────────────────
 
 
@@ -144,30 +137,6 @@ def test_every_song_has_a_finite_score(
 
 
 @every_policy
-@pytest.mark.parametrize("step", [1, 2, 50])
-def test_nothing_allowed_gives_nothing(policy: Policy, step: int) -> None:
-    for prediction in (normal_prediction(0, 5), BlindPrediction(size=5), BlindPrediction(size=0)):
-        choice = policy.choose(
-            prediction,
-            step=step,
-            rng=np.random.default_rng(0),
-            count=3,
-            allowed=np.empty(0, dtype=np.intp),
-        )
-        assert len(choice) == 0
-
-
-@every_policy
-@given(step=st.integers(1, 100), seed=st.integers(0, 2**32), known=st.booleans())
-def test_the_same_randomness_gives_the_same_answer(
-    policy: Policy, *, step: int, seed: int, known: bool
-) -> None:
-    prediction = normal_prediction(seed, 9) if known else BlindPrediction(size=9)
-    once, again = (chosen(policy, prediction, step=step, seed=seed, count=9) for _ in range(2))
-    assert once.tolist() == again.tolist()
-
-
-@every_policy
 @given(step=st.integers(1, 100), seed=st.integers(0, 2**32), known=st.booleans())
 def test_a_choice_is_what_the_scores_say(
     policy: Policy, *, step: int, seed: int, known: bool
@@ -196,26 +165,6 @@ def test_songs_in_another_order_are_the_same_choice(
     before = chosen(policy, prediction, step=step, seed=seed, count=7)
     after = chosen(policy, prediction.permuted(rows), step=step, seed=seed, count=7)
     assert rows[after].tolist() == before.tolist()
-
-
-def order_matters(policy: Policy, *, step: int) -> bool:
-    """Return whether songs are chosen more or less often when their order changes."""
-    prediction, order = normal_prediction(3, 6), np.array([4, 2, 5, 0, 3, 1])
-    before = first_choices(policy, prediction, step=step, seeds=range(1_000))
-    after = first_choices(policy, prediction.permuted(order), step=step, seeds=range(1_000, 2_000))
-    return sameness(before[order], after) < FAILURE_RATE
-
-
-@pytest.mark.statistical
-@every_policy
-@pytest.mark.parametrize("step", [1, 8])
-def test_songs_in_another_order_are_chosen_as_often(policy: Policy, step: int) -> None:
-    assert not order_matters(policy, step=step)
-
-
-@pytest.mark.statistical
-def test_a_preference_for_the_first_row_is_seen_when_the_order_changes() -> None:
-    assert order_matters(SometimesTheFirstRow(), step=8)
 
 
 # ── The first song ───────────────────────────────────────────────────────────────────────

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import PAPER_BASIS
+from bandstand.core.model.novelty import PAPER_BASIS, novelty
 from bandstand.errors import InvalidInputError
 from bandstand_lab.paper.novelty_curves import (
     RECOVERY_TIMES,

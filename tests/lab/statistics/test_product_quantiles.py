@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model import product_normal
-from bandstand.core.model.product_normal_pair import WIDEST_RADIUS, PairProducts
+from bandstand.core.model.product_normal import WIDEST_RADIUS, PairProducts
 from bandstand_lab.speed.prediction import monte_carlo_quantile, quadrature_quantile
 
 # A right Monte Carlo quantile is further off than the test allows about once in a million seeds.

@@ -126,7 +126,6 @@ def test_waves_of_many_descriptors_cannot_be_distinguished() -> None:
     table = library(1, 30)
     projection = fit(table, feature_map="fourier")
     features = projection.apply(table)[0]
-    assert not loadings.has_groups(projection)
     assert loadings.parts(projection, np.ones(len(features)), features) == {}
     assert loadings.character(projection, features) == {}
 

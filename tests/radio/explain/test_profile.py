@@ -92,13 +92,6 @@ def test_names_and_numbers_are_those_of_the_list_of_songs(
                 assert song_pages.size(connection, Filter(**{of: name}))[0] == count  # type: ignore[arg-type]
 
 
-def test_names_by_the_leading_artist_would_be_noticed() -> None:
-    """The same numbers by who leads, with the albums' artists, are others."""
-    with_guests = each_by_itself([["Rihanna"], ["Rihanna feat. Jay-Z"], ["Rihanna feat. Jay-Z"]])
-    assert numbers(with_guests) == {"Rihanna": 1, "Rihanna feat. Jay-Z": 2}
-    assert numbers(each_by_itself([["Rihanna"], ["rihanna"], ["Rihanna"]])) == {"Rihanna": 3}
-
-
 def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() -> None:
     written = [[f"name {number // 3}"] for number in range(36)]
     written += [[], ["name 12"], ["name 12"]]  # one song of nobody, and two of somebody

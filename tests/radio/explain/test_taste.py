@@ -19,7 +19,6 @@ from bandstand.radio.explain.profile import (
     counts,
     ratings_over_time,
     repeats,
-    running_mean,
 )
 from bandstand.radio.explain.taste import (
     Preference,
@@ -32,9 +31,8 @@ from bandstand.radio.explain.taste import (
 )
 from bandstand.radio.log.fold import fold
 from tests.fixtures.radio.catalogues import song_id
-from tests.fixtures.radio.choices import projected
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
-from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model
+from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model, projected
 
 FAILURE_RATE = 1e-3
 
@@ -78,31 +76,11 @@ def test_of_very_many_ratings_some_are_shown_and_the_last_is_among_them() -> Non
     assert [point.at for point in points] == sorted({point.at for point in points})
 
 
-def test_a_running_mean_looks_back_only_so_far() -> None:
-    values = np.arange(50.0)
-    found = running_mean(values, window=20)
-    np.testing.assert_allclose(found[:20], np.arange(20) / 2)
-    np.testing.assert_allclose(found[20:], values[20:] - 9.5)
-
-
 def test_songs_that_come_back() -> None:
     found = repeats(fold(log_by_hand().events).plays)
     assert found is not None
     assert found.share == pytest.approx(2 / 5)
     assert found.plays_by_rank == (2, 2, 1)
-
-
-@given(
-    exponent=st.floats(min_value=0.05, max_value=3),
-    first=st.floats(min_value=0.5, max_value=1e4),
-    songs=st.integers(min_value=5, max_value=200),
-)
-def test_a_power_law_is_found_as_it_is(exponent: float, first: float, songs: int) -> None:
-    found = zipf(first * np.arange(1.0, songs + 1) ** -exponent)
-    assert found is not None
-    assert found.exponent == pytest.approx(exponent, rel=1e-6)
-    assert found.first == pytest.approx(first, rel=1e-6)
-    assert found.r_squared == pytest.approx(1)
 
 
 @given(st.lists(st.integers(min_value=1, max_value=500), min_size=5, max_size=60))
@@ -120,12 +98,6 @@ def test_the_line_is_that_of_least_squares(plays: list[int]) -> None:
     residuals = up - level - slope * across
     unexplained = np.sum(residuals**2) / np.sum((up - up.mean()) ** 2)
     assert found.r_squared == pytest.approx(1 - unexplained, abs=1e-9)
-
-
-def test_through_few_songs_there_is_no_line() -> None:
-    assert zipf(np.array([])) is None
-    assert zipf(np.array([9.0, 5.0, 2.0, 1.0])) is None
-    assert zipf(np.ones(50)) is None
 
 
 def test_of_somebody_new_there_is_nothing_to_tell() -> None:
@@ -182,36 +154,6 @@ def test_a_listener_is_found_out() -> None:
     assert found.artists.most[0].name == max(truth, key=lambda artist: truth[artist])
     assert found.artists.least[0].name == min(truth, key=lambda artist: truth[artist])
     assert found.artists.most[0].songs == SONGS // 4
-
-
-def test_a_genre_is_one_however_it_is_written_and_a_song_may_have_several() -> None:
-    genres = taste(30).genres
-    songs = {each.name: each.songs for each in (*genres.most, *genres.least)}
-    assert songs == {"Folk": 20, "Blues": 10, "Techno": 10}
-
-
-def test_the_curve_rises_within_its_band_from_a_minute_to_three_months() -> None:
-    recovery = taste(60).recovery
-    assert recovery is not None
-    assert recovery.curve.minutes[0] == pytest.approx(1.0)
-    assert recovery.curve.minutes[-1] == pytest.approx(90 * 24 * 60)
-    assert (np.diff(recovery.curve.mean) >= -1e-12).all()
-    assert recovery.curve.standard_deviation is not None
-    assert max(recovery.curve.standard_deviation) < 0.5
-
-
-def test_it_is_the_same_with_what_was_kept() -> None:
-    listener, known = model(listened(40)), dict[bytes, float]()
-    first = taste_of(listener, projected()[0], known=known)
-    assert known
-    assert taste_of(listener, projected()[0], known=known) == first
-
-
-def test_without_an_intercept_it_works_too() -> None:
-    listener = model(listened(40), intercept=False)
-    found = taste_of(listener, projected()[0])
-    assert found.preferences
-    assert found.artists.most
 
 
 def test_it_says_in_words_what_it_shows() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,18 +16,29 @@ from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.registry import ALGORITHMS
-from bandstand.radio.explain.why import OTHER, SOUND, Why, as_json, explained, preference_of
+from bandstand.radio.explain.why import (
+    OTHER,
+    SOUND,
+    Why,
+    as_json,
+    explained,
+    preference_of,
+)
+from bandstand.radio.selection.filters import Station
 from bandstand.types import frozen
-from tests.fixtures.radio.choices import choices, projected, selection
+from tests.fixtures.radio.catalogues import song_id
+from tests.fixtures.radio.tastes import listened, model, now_after, projected, selection
 from tests.music.audio.test_loadings import made_by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bandstand.music.audio.projection import Projection
+    from bandstand.radio.selection.select import RadioListener, Selection
+
 TOLERANCE = 1e-9
 PROJECTION, _ = projected()
 EXACT = [name for name in ALGORITHMS if name.endswith("-x")]
-SLOW = {"bayes-ucb-cn": 2, "bayes-ucb-cn-v": 12, "bayes-ucb-cnd-v": 12}
 
 
 def one_node() -> tuple[Exact, ExactBelief]:
@@ -121,109 +132,88 @@ def test_sums_that_are_wrong_are_noticed(mistake: Callable[[Why], Why]) -> None:
         check_sums(mistake(why))
 
 
-def test_the_parts_add_up_for_a_thousand_choices() -> None:
-    runs = [("bayes-ucb-cn-x", dial, 160) for dial in (-1.0, 0.0, 1.0)]
-    runs += [(name, 0.0, 130) for name in EXACT if name != "bayes-ucb-cn-x"]
-    explanations = []
-    for seed, (name, dial, count) in enumerate(runs):
-        for choice in choices(name, count=count, seed=seed, dial=dial):
-            with np.errstate(all="raise"):
-                explanations.append(choice.why(PROJECTION))
-    assert len(explanations) == 1_000
-    for why in explanations:
+def why_of(listener: RadioListener, chosen: Selection, projection: Projection | None) -> Why:
+    answers, preference = len(listener.history), None
+    if answers:
+        columns = listener.history.columns
+        preference = preference_of(listener.engine, listener.belief, columns)
+    return explained(chosen, preference, projection, answers=answers)
+
+
+def explanations(
+    plays: int,
+    *,
+    algorithm: str = "bayes-ucb-cn-x",
+    count: int = 10,
+    dial: float = 0.0,
+    projection: Projection | None = PROJECTION,
+    **options: Any,
+) -> list[Why]:
+    """Return the explanations of a playlist for a listener who has heard some songs."""
+    ledger = listened(plays, seed=plays)
+    listener = model(ledger, algorithm=algorithm, **options)
+    with np.errstate(all="raise"):
+        playlist = listener.playlist(count, now=now_after(ledger), dial=dial)
+        return [why_of(listener, chosen, projection) for chosen in playlist]
+
+
+def test_the_parts_add_up_for_hundreds_of_choices() -> None:
+    runs = [("bayes-ucb-cn-x", dial) for dial in (-1.0, 0.0, 1.0)]
+    runs += [(name, 0.0) for name in EXACT if name != "bayes-ucb-cn-x"]
+    found = [
+        why
+        for name, dial in runs
+        for plays in (2, 60)
+        for why in explanations(plays, algorithm=name, count=40, dial=dial)
+    ]
+    assert len(found) >= 500
+    for why in found:
         check_sums(why)
         assert why.liking is not None
         assert why.novelty is not None
         assert 0 <= why.novelty <= 1
         assert abs(why.groups[OTHER]) < 1e-9
         assert why.sentence.endswith(".")
-    heard = [why for why in explanations if why.minutes_since_heard is not None]
-    assert len(heard) > 300
-    assert any(why.mainly_to_learn for why in explanations)
+    assert sum(why.minutes_since_heard is not None for why in found) > 150
+    assert any(why.mainly_to_learn for why in found)
 
 
-@pytest.mark.parametrize("name", EXACT)
-def test_the_score_is_the_one_by_which_the_song_was_chosen_among_all(name: str) -> None:
-    for choice in choices(name, count=15):
-        scores = choice.scores()
-        why = choice.why(PROJECTION)
-        if scores is None:
-            assert why.score is None
-        else:
-            assert why.score == pytest.approx(scores[choice.selection.row], abs=1e-9)
-
-
-def test_what_is_liked_loses_by_not_being_fresh() -> None:
-    """Liking and recovery are believed together, so it holds where all of the belief likes it."""
-    certain = 0
-    for choice in choices("bayes-ucb-cn-x", count=120, seed=5):
-        why = choice.why(PROJECTION)
-        assert why.staleness is not None
-        if (choice.model.belief.means @ choice.features).min() >= 0:
-            assert why.staleness <= 1e-12
-            certain += 1
-    assert certain > 60
-    for choice in choices("greedy-cn-map", count=60, seed=5):
-        why = choice.why(PROJECTION)
-        assert why.liking is not None
-        assert why.staleness is not None
-        assert why.staleness * why.liking <= 1e-12
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_every_algorithm_says_what_it_has_and_nothing_else(name: str) -> None:
-    for choice in choices(name, count=SLOW.get(name, 30)):
-        with np.errstate(all="raise"):
-            why = choice.why(PROJECTION)
+@pytest.mark.parametrize("dial", [-0.4, 0.7])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_without_an_intercept_the_base_is_nothing(dial: float, intercept: bool) -> None:
+    for why in explanations(60, dial=dial, intercept=intercept):
         check_sums(why)
-        assert (why.score is None) == (choice.selection.score is None)
-        assert (why.expected is None) == (name == "random")
-        assert (why.novelty is None) == (name in {"random", "linucb-c", "linucb-cn"})
-        assert (why.staleness is None) == (name in {"random", "linucb-c"})
-        assert bool(why.groups) == (name != "random")
-        assert (why.exploration is None) == (why.score is None)
+        assert (why.base == 0) is not intercept
+
+
+@pytest.mark.parametrize(
+    ("projection", "feature_map"),
+    [(None, "identity"), (made_by_hand(), "identity"), (projected("fourier")[0], "fourier")],
+)
+def test_features_that_cannot_be_told_apart_are_one_part(
+    projection: Projection | None, feature_map: str
+) -> None:
+    for why in explanations(10, projection=projection, feature_map=feature_map):
+        check_sums(why)
+        assert list(why.groups) == [SOUND]
+        assert (why.base is None) == (feature_map == "identity")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_explains_what_it_has_and_nothing_else(algorithm: str) -> None:
+    for why in explanations(25, algorithm=algorithm, count=8):
+        check_sums(why)
         json.dumps(as_json(why), allow_nan=False)
-
-
-@pytest.mark.parametrize("name", ["greedy-cn", "greedy-cn-x", "greedy-cn-map"])
-def test_greedy_algorithms_do_not_explore(name: str) -> None:
-    for choice in choices(name, count=20):
-        why = choice.why(PROJECTION)
-        assert why.exploration is None or abs(why.exploration) < 1e-9
-
-
-def test_the_dial_moves_what_exploring_adds() -> None:
-    explored = {}
-    for dial in (-1.0, 1.0):
-        found = [each.why(PROJECTION) for each in choices("bayes-ucb-cn-x", count=40, dial=dial)]
-        explored[dial] = [why.exploration for why in found if why.exploration is not None]
-    assert max(explored[-1.0][3:]) < min(explored[1.0][3:])
-    assert min(explored[1.0][3:]) > 0
-
-
-def test_without_an_intercept_the_base_is_nothing() -> None:
-    for choice in choices("bayes-ucb-cn-x", count=10, intercept=False):
-        why = choice.why(PROJECTION)
-        check_sums(why)
-        assert why.base == 0
-
-
-def test_features_that_cannot_be_told_apart_are_one_part() -> None:
-    projection, _ = projected("fourier")
-    for choice in choices("bayes-ucb-cn-x", count=10, feature_map="fourier"):
-        why = choice.why(projection)
-        check_sums(why)
-        assert list(why.groups) == [SOUND]
-        assert why.base is not None
-
-
-def test_features_of_another_projection_are_one_part() -> None:
-    (choice,) = choices("bayes-ucb-cn-x", count=1)
-    for projection in (None, made_by_hand()):
-        why = choice.why(projection)
-        check_sums(why)
-        assert list(why.groups) == [SOUND]
-        assert why.base is None
+        assert (why.expected is None) == (algorithm == "random")
+        assert (why.novelty is None) == (algorithm in {"random", "linucb-c", "linucb-cn"})
+        assert (why.staleness is None) == (algorithm in {"random", "linucb-c"})
+        assert (why.exploration is None) == (why.score is None)
+        if algorithm.startswith("greedy"):
+            assert why.exploration == pytest.approx(0.0, abs=1e-9)
+        if algorithm == "random":
+            assert why.sentence == "The algorithm draws this song at random."
+        else:
+            assert abs(why.groups[OTHER]) < 1e-9
 
 
 def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
@@ -244,3 +234,22 @@ def test_of_somebody_who_has_said_nothing_nothing_is_known() -> None:
         "answers": 0,
         "sentence": "The first song is drawn at random.",
     }
+
+
+def test_an_unanalysed_library_says_so() -> None:
+    ledger = listened(10)
+    listener = model(ledger, analysed=False)
+    why = why_of(listener, listener.next(now=now_after(ledger)), None)
+    assert why.expected is None
+    assert why.sentence == ("The library is still being analysed: this song is drawn at random.")
+
+
+def test_a_song_that_was_asked_for_says_so_and_has_its_parts() -> None:
+    ledger = listened(30)
+    listener = model(ledger)
+    chosen = listener.next(now=now_after(ledger), station=Station(song=song_id(7)))
+    why = why_of(listener, chosen, projected()[0])
+    assert chosen.song == song_id(7)
+    assert why.sentence.startswith("It is what you asked for; ")
+    assert why.expected is not None
+    check_sums(why)

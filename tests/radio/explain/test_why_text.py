@@ -18,28 +18,16 @@ NAMES = [group.name for group in GROUPS]
 stars = st.floats(-10, 10)
 
 
-def why(
-    *,
-    groups: Mapping[str, float] | None = None,
-    exploration: float | None = 0.0,
-    novelty: float | None = 1.0,
-    minutes: float | None = None,
-    learns: bool = False,
-    expected: float = 3.0,
-    answers: int = 100,
-) -> Why:
+def why(*, minutes: float | None = None, learns: bool = False, **facts: Any) -> Why:
+    usual = {"groups": {}, "exploration": 0.0, "novelty": 1.0, "expected": 3.0, "answers": 100}
     return Why(
         score=3.0,
-        expected=expected,
-        exploration=exploration,
         liking=3.0,
         base=3.0,
-        groups={} if groups is None else groups,
         staleness=0.0,
-        novelty=novelty,
         minutes_since_heard=minutes,
         mainly_to_learn=learns,
-        answers=answers,
+        **{**usual, **facts},
     )
 
 
@@ -49,81 +37,61 @@ def said(
     return sentence(of, how=how, note=note, character=character or {})
 
 
-def test_a_bright_fast_song_that_teaches_something() -> None:
-    found = said(
-        why(groups={"brightness": 0.6, "tempo": 0.4, "timbre": -0.1}, exploration=0.5),
-        character={"brightness": 1.0, "tempo": 0.8, "timbre": 2.0},
-    )
-    assert found == (
-        "You have not heard it, but its bright, fast sound is like what you rate highly, "
-        "and it would teach me something about you."
-    )
-
-
-def test_a_song_is_known_by_what_marks_it_most_among_what_counts() -> None:
-    groups = {"timbre": 1.0, "tempo": 0.4, "movement": 0.1}
-    character = {"timbre": 0.6, "tempo": 2.0, "movement": 3.0}
-    assert "its fast, rough sound is" in said(why(groups=groups), character=character)
-
-
-def test_a_song_that_is_not_marked_is_praised_for_what_it_is_made_of() -> None:
-    groups = {"harmony": 0.3, "timbre": 0.25, "movement": 0.06}
-    assert said(why(groups=groups), character={"harmony": 0.1}) == (
-        "You have not heard it, but its harmony and timbre are like what you rate highly."
-    )
+@pytest.mark.parametrize(
+    ("groups", "character", "words"),
+    [
+        # Known by what marks it most among what counts.
+        (
+            {"timbre": 1.0, "tempo": 0.4, "movement": 0.1},
+            {"timbre": 0.6, "tempo": 2.0, "movement": 3.0},
+            ", but its fast, rough sound is just what you rate highly.",
+        ),
+        # Not marked: praised for what it is made of.
+        (
+            {"harmony": 0.3, "timbre": 0.25, "movement": 0.06},
+            {"harmony": 0.1},
+            ", but its harmony and timbre are like what you rate highly.",
+        ),
+        ({"tempo": 2.0}, {"tempo": -2.0}, ", but its slow sound is just what you rate highly."),
+        ({"tempo": 0.5}, {"tempo": -2.0}, ", but its slow sound is like what you rate highly."),
+        ({"tempo": 0.1}, {"tempo": -2.0}, "; its slow sound speaks for it a little."),
+        ({"tempo": -0.1}, {"tempo": -2.0}, "; its slow sound speaks against it a little."),
+        ({"tempo": -0.5}, {"tempo": -2.0}, "; its slow sound is not quite what you rate highly."),
+        ({"tempo": -2.0}, {"tempo": -2.0}, "; its slow sound is far from what you rate highly."),
+        ({"sound": 0.5}, {}, ", but its sound is like what you rate highly."),
+        ({"other": 0.5}, {}, ", but its sound is like what you rate highly."),
+        (
+            {"tempo": 0.01, "timbre": -0.02},
+            {},
+            "; nothing in its sound speaks for or against it.",
+        ),
+    ],
+)
+def test_how_much_the_sound_counts_is_said(
+    groups: dict[str, float], character: dict[str, float], words: str
+) -> None:
+    assert said(why(groups=groups), character=character) == f"You have not heard it{words}"
 
 
 @pytest.mark.parametrize(
-    ("part", "words"),
+    ("answers", "tempo", "words"),
     [
-        (2.0, ", but its slow sound is just what you rate highly."),
-        (0.5, ", but its slow sound is like what you rate highly."),
-        (0.1, "; its slow sound speaks for it a little."),
-        (-0.1, "; its slow sound speaks against it a little."),
-        (-0.5, "; its slow sound is not quite what you rate highly."),
-        (-2.0, "; its slow sound is far from what you rate highly."),
+        (1, 2.0, "; it is a guess so far, from one answer, that its fast sound suits you."),
+        (4, 2.0, "; it is a guess so far, from four answers, that its fast sound suits you."),
+        (5, 2.0, ", but its fast sound seems to be what you like."),
+        (19, 2.0, ", but its fast sound seems to be what you like."),
+        (20, 2.0, ", but its fast sound is just what you rate highly."),
+        (
+            2,
+            -1.0,
+            "; it is a guess so far, from two answers, that its fast sound is not quite for you.",
+        ),
+        (9, -1.0, "; you may not like its fast sound."),
     ],
 )
-def test_how_much_the_sound_counts_is_said(part: float, words: str) -> None:
-    found = said(why(groups={"tempo": part}), character={"tempo": -2.0})
+def test_no_more_is_claimed_than_is_known(answers: int, tempo: float, words: str) -> None:
+    found = said(why(groups={"tempo": tempo}, answers=answers), character={"tempo": 2.0})
     assert found == f"You have not heard it{words}"
-
-
-def test_a_sound_that_cannot_be_told_apart() -> None:
-    for name in ("sound", "other"):
-        assert said(why(groups={name: 0.5})) == (
-            "You have not heard it, but its sound is like what you rate highly."
-        )
-
-
-def test_a_sound_that_says_nothing() -> None:
-    assert said(why(groups={"tempo": 0.01, "timbre": -0.02})) == (
-        "You have not heard it; nothing in its sound speaks for or against it."
-    )
-
-
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        (1, "; it is a guess so far, from one answer, that its fast sound suits you."),
-        (4, "; it is a guess so far, from four answers, that its fast sound suits you."),
-        (5, ", but its fast sound seems to be what you like."),
-        (19, ", but its fast sound seems to be what you like."),
-        (20, ", but its fast sound is just what you rate highly."),
-    ],
-)
-def test_no_more_is_claimed_than_is_known(answers: int, words: str) -> None:
-    found = said(why(groups={"tempo": 2.0}, answers=answers), character={"tempo": 2.0})
-    assert found == f"You have not heard it{words}"
-
-
-def test_what_speaks_against_a_song_is_a_guess_too() -> None:
-    of: dict[str, Any] = {"groups": {"harmony": -1.0, "timbre": -0.9}}
-    assert said(why(**of, answers=2)).endswith(
-        "; it is a guess so far, from two answers, that its harmony and timbre are not quite "
-        "for you."
-    )
-    assert said(why(**of, answers=9)).endswith("; you may not like its harmony and timbre.")
 
 
 @pytest.mark.parametrize(
@@ -141,38 +109,45 @@ def test_how_fresh_a_song_is(minutes: float, novelty: float | None, beginning: s
     assert found == f"{beginning}its tempo is like what you rate highly."
 
 
-@pytest.mark.parametrize("answers", [1, 10, 100])
-def test_a_song_that_is_played_mainly_to_learn_says_so(answers: int) -> None:
-    of = why(groups={"tempo": 1.0}, exploration=2.0, learns=True, answers=answers)
-    assert said(of).endswith(", and I chose it mainly to learn what you think of such songs.")
-    assert said(of, character={"tempo": -0.9, "brightness": -1.5}).endswith(
-        ", and I chose it mainly to learn what you think of dark, slow songs."
-    )
-
-
-def test_what_should_please_most_says_so() -> None:
-    best: dict[str, Any] = {"groups": {"tempo": 0.5}, "exploration": 2.0, "expected": 4.6}
-    assert said(why(**best)).endswith("highly, so it may become a favourite.")
-    assert said(why(**best, minutes=9_000.0)).endswith("highly, so it should please you again.")
-    assert said(why(**best, answers=10)).endswith("seems to be what you like.")
+LEARNS = {"groups": {"tempo": 1.0}, "exploration": 2.0, "learns": True}
+BEST = {"groups": {"tempo": 0.5}, "exploration": 2.0, "expected": 4.6}
 
 
 @pytest.mark.parametrize(
-    ("exploration", "part", "ending"),
+    ("facts", "character", "ending"),
     [
-        (0.4, 0.5, "highly."),
-        (0.5, 0.5, "highly, and it would teach me something about you."),
-        (1.5, 0.5, "highly, and it would teach me a lot about you."),
-        (1.5, 1.0, "highly."),
-        (-1.0, 0.5, "highly."),
-        (None, 0.5, "highly."),
+        *(
+            (LEARNS | {"answers": some}, {}, "mainly to learn what you think of such songs.")
+            for some in (1, 10, 100)
+        ),
+        (
+            LEARNS,
+            {"tempo": -0.9, "brightness": -1.5},
+            ", and I chose it mainly to learn what you think of dark, slow songs.",
+        ),
+        (BEST, {}, "highly, so it may become a favourite."),
+        (BEST | {"minutes": 9_000.0}, {}, "highly, so it should please you again."),
+        (BEST | {"answers": 10}, {}, "seems to be what you like."),
+        # Doubt is named where the sound is not reason enough.
+        (BEST | {"expected": 3.0, "exploration": 0.4}, {}, "highly."),
+        (
+            BEST | {"expected": 3.0, "exploration": 0.5},
+            {},
+            "highly, and it would teach me something about you.",
+        ),
+        (
+            BEST | {"expected": 3.0, "exploration": 1.5},
+            {},
+            "highly, and it would teach me a lot about you.",
+        ),
+        (BEST | {"expected": 3.0, "exploration": 1.5, "groups": {"tempo": 1.0}}, {}, "highly."),
+        (BEST | {"expected": 3.0, "exploration": None}, {}, "highly."),
     ],
 )
-def test_doubt_is_named_where_the_sound_is_not_reason_enough(
-    exploration: float | None, part: float, ending: str
+def test_what_it_is_good_for_beside_its_sound(
+    facts: dict[str, Any], character: dict[str, float], ending: str
 ) -> None:
-    found = said(why(groups={"tempo": part}, exploration=exploration))
-    assert found.endswith(ending)
+    assert said(why(**facts), character=character).endswith(ending)
 
 
 @given(
@@ -187,12 +162,9 @@ def test_doubt_is_named_where_the_sound_is_not_reason_enough(
     how=st.sampled_from(["model", "wish"]),
 )
 def test_whatever_the_facts_are_it_is_one_sentence_that_names_no_stars(
-    character: dict[str, float],
-    how: str,
-    **facts: Any,
+    character: dict[str, float], how: str, **facts: Any
 ) -> None:
     found = said(why(**facts), how=how, character=character)
-    assert found == said(why(**facts), how=how, character=character)
     assert found[0].isupper()
     assert found.endswith(".")
     assert found.count(".") == 1
@@ -203,20 +175,15 @@ def test_whatever_the_facts_are_it_is_one_sentence_that_names_no_stars(
     assert ("rate highly" in found) <= (facts["answers"] >= 20)
 
 
-def test_a_choice_at_random_says_so() -> None:
-    nothing = Why(groups={})
+def test_a_choice_at_random_and_a_wish_say_so() -> None:
+    nothing, near = Why(groups={}), why(groups={"tempo": 0.5})
     assert said(nothing, how="random") == "It was drawn at random."
     note = "the library is still being analysed: this song is drawn at random"
-    assert said(nothing, how="random", note=note) == (
-        "The library is still being analysed: this song is drawn at random."
-    )
-
-
-def test_a_wish_is_a_reason() -> None:
-    assert said(Why(groups={}), how="wish", note="the first song is drawn at random") == (
+    assert said(nothing, how="random", note=note) == f"T{note[1:]}."
+    assert said(nothing, how="wish", note="the first song is drawn at random") == (
         "It is what you asked for; you have not heard it."
     )
-    assert said(why(groups={"tempo": 0.5}), note="nothing near it may be played") == (
+    assert said(near, note="nothing near it may be played") == (
         "Nothing near it may be played; you have not heard it, but "
         "its tempo is like what you rate highly."
     )

@@ -71,24 +71,9 @@ def test_a_skip_is_graded_by_how_much_was_played(played_ms: int, says: Evidence)
     assert skip(played_ms) == says
 
 
-@given(played, played)
-def test_the_earlier_a_skip_the_worse_and_the_surer(one: int, other: int) -> None:
-    sooner, later = sorted(max(2_000, place) for place in (one, other))
-    first, second = skip(sooner), skip(later)
-    assert first.rating is not None
-    assert second.rating is not None
-    assert first.rating <= second.rating
-    assert first.weight >= second.weight
-
-
-@pytest.mark.parametrize("kind", ["skip", "listen"])
-def test_a_broken_file_or_one_loaded_in_advance_says_nothing(kind: str) -> None:
-    assert evidence(heard(kind, played_ms=0), idle_ms=0) is NOTHING
-    assert evidence(heard(kind, played_ms=1_500), idle_ms=0) is NOTHING
-
-
 @pytest.mark.parametrize("played_ms", [None, 2_000, 200_000])
 def test_a_full_listen_is_mildly_good(played_ms: int | None) -> None:
+    assert evidence(heard("listen", played_ms=1_500), idle_ms=0) is NOTHING
     says = evidence(heard("listen", played_ms=played_ms), idle_ms=None)
     assert says == FULL_LISTEN
     assert says.rating is not None
@@ -121,12 +106,6 @@ def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
     assert says.weight <= 1 / 4
     assert (says.rating is None) == (says.weight == 0)
     assert says.rating is None or 1 <= says.rating <= 5
-
-
-def test_weights_add_up_exactly_in_any_order() -> None:
-    weights = [says.weight for says in (FULL_LISTEN, EARLY_SKIP, MIDDLE_SKIP, LATE_SKIP)] * 1_000
-    halves = [weight / 2 for weight in weights]
-    assert sum(weights + halves) == sum(sorted(halves + weights)) == 1.5 * 1_000 * 9 / 16
 
 
 @pytest.mark.parametrize(

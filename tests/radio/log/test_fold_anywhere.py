@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from bandstand._util.clock import minutes_between
 from bandstand.radio.log.fold import fold
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
@@ -100,18 +99,3 @@ def test_every_year_gives_the_same_digest() -> None:
     seen = [folded_apart(program, year) for year in YEARS]
     assert {report["right"] for report in seen} == {fold(calendar_log().events).digest()}
     assert [report["year"] for report in seen] == [int(text[:4]) for text in YEARS]
-
-
-def test_the_log_of_strange_nights_has_no_negative_time() -> None:
-    log = calendar_log()
-    times = [event.at for event in log.events]
-    assert times == sorted(times)
-    since = [play.since_heard_ms for play in fold(log.events).plays]
-    assert any(elapsed is not None for elapsed in since)
-    assert all(elapsed is None or elapsed >= 0 for elapsed in since)
-
-
-@pytest.mark.parametrize("gone_back", [DAY, 365 * DAY, 10 * 365 * DAY])
-def test_minutes_are_never_negative(gone_back: int) -> None:
-    assert minutes_between(moment("2024-03-10T07:00:00"), moment("2024-03-10T08:00:00")) == 60
-    assert minutes_between(gone_back, 0) == 0

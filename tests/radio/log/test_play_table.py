@@ -8,12 +8,10 @@ from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.fold import Ledger, Play, PlayTable, extend, fold
-from tests.fixtures.radio.comparisons import same
-from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log
+from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log, same
 
 if TYPE_CHECKING:
     import pytest
@@ -44,22 +42,6 @@ def test_ledgers_stay_as_they_were_when_others_go_on_from_them(log: Log) -> None
         ledgers.append(extend(ledgers[-1], [event], lambda end=place: log.events[:end]))  # type: ignore[misc]
     for number, ledger in enumerate(ledgers):
         assert same(ledger, fold(log.events[:number]))
-
-
-@given(logs(), st.lists(st.sampled_from(SONGS), max_size=5), st.lists(st.sampled_from(SONGS)))
-def test_two_ways_on_from_one_ledger_do_not_disturb_each_other(
-    log: Log, one: list[str], other: list[str]
-) -> None:
-    start = fold(log.events)
-    ways = []
-    for songs in (one, other):
-        way = Log(clock=log.clock, events=list(log.events))
-        ledger = start
-        for song in songs:
-            ledger = extend(ledger, [way.add("listen", song)], no_log)
-        ways.append((ledger, way))
-    for ledger, way in ways:
-        assert same(ledger, fold(way.events))
 
 
 def test_threads_may_go_on_from_one_ledger_at_once() -> None:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import gc
-import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand.core.engines.engine import array_bytes
 from bandstand.core.listener_model import randomness
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
-from bandstand.radio.selection.filters import Station
 from bandstand.radio.selection.select import minutes_at
 from tests.fixtures.radio.catalogues import (
-    expected,
     features,
     matrix,
     model,
@@ -149,22 +146,6 @@ def test_a_song_that_is_playing_or_queued_counts_as_heard() -> None:
         assert following.at == planned[count].at
 
 
-def test_a_song_that_was_rated_while_it_plays_is_not_counted_twice() -> None:
-    log = rated([1, 2, 3], apart=HOUR)
-    one = model(SHELF, log)
-    following = one.next(now=log.clock + 1_000, after=[song_id(3)])
-    assert following.step == 4
-    assert following.at == log.clock + 1_000 + 200_000
-    again = one.next(now=log.clock + 1_000, after=[song_id(3), song_id(3)])
-    assert again.step == 5
-
-
-def test_songs_that_have_left_the_library_may_still_be_playing() -> None:
-    one = model(SHELF, rated([1, 2, 3]))
-    chosen = one.next(now=NOW, after=["f" * 16])
-    assert (chosen.row, chosen.at) == (one.next(now=NOW).row, NOW)
-
-
 @settings(max_examples=25)
 @given(back=st.sampled_from([0, 1, HOUR, DAY, 365 * DAY, NOW]))
 def test_a_clock_that_was_set_back_never_gives_negative_times(back: int) -> None:
@@ -186,21 +167,6 @@ def test_a_playlist_has_a_sensible_length() -> None:
             one.playlist(count, now=NOW)
 
 
-def test_a_playlist_may_be_longer_than_the_library() -> None:
-    small = shelf(7)
-    rows = [each.row for each in model(small, rated([1, 2])).playlist(20, now=NOW)]
-    assert sorted(set(rows)) == list(range(7))
-
-
-def test_what_was_just_rated_is_known_by_the_very_next_choice() -> None:
-    log = rated([1, 2, 3, 4, 5], [3, 3, 3, 3, 3])
-    loved, hated = (rated([1, 2, 3, 4, 5, 8], [3, 3, 3, 3, 3, stars]) for stars in (5, 1))
-    one = model(SHELF, log)
-    after = [one.follow(model(SHELF, each).ledger) for each in (loved, hated)]
-    more, less = (expected(each, song_id(8), now=NOW) or 0.0 for each in after)
-    assert more > less + 0.5
-
-
 def test_an_algorithm_must_be_known() -> None:
     with pytest.raises(InvalidInputError, match="the algorithm must be one of"):
         model(SHELF, algorithm="best")
@@ -211,7 +177,7 @@ def test_the_memory_of_a_listener_is_told() -> None:
     one.next(now=NOW)
     assert one.cache is not None
     assert model(SHELF, rated([1, 2, 3])).cache is None  # 60 songs are never searched
-    assert one.nbytes > one.engine.nbytes(one.belief) + one.cache.nbytes > 0
+    assert one.nbytes > array_bytes(one.belief) + one.cache.nbytes > 0
     for algorithm in QUICK:
         few, many = (
             model(SHELF, rated([1, 2, 3] * times), algorithm=algorithm) for times in (1, 20)
@@ -225,24 +191,6 @@ def test_the_memory_of_a_listener_is_told() -> None:
     assert banned.filter.nbytes == len(SHELF)
     assert banned.nbytes >= before + len(SHELF)
     assert model(catalogue_of([record(0)])).nbytes < 100
-
-
-def test_what_a_wish_keeps_is_counted_and_goes_with_the_bans_it_was_for() -> None:
-    log = rated([1, 2, 3])
-    log.add("ban", scope="artist", target="Artist 4")
-    one = model(SHELF, log)
-    free = one.filter.eligible(one.ledger.rules_at(NOW))
-    before, seeds = one.filter.nbytes, SHELF.rows_of("genre", "jazz")
-    playable = int(free.songs.contains(seeds).sum())
-    one.filter.station(Station(genre="jazz"), free)
-    assert one.filter.nbytes == before + seeds.itemsize * (len(seeds) + playable)
-    assert free.songs.mask is not None
-    mask = weakref.ref(free.songs.mask)
-    del free
-    one.filter.eligible(())
-    gc.collect()
-    assert mask() is None
-    assert one.filter.nbytes == 0
 
 
 # ── Odd libraries (N6) ───────────────────────────────────────────────────────────────────
@@ -272,7 +220,10 @@ def odd_shelves() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("algorithm", QUICK)
+@pytest.mark.parametrize(
+    "algorithm",
+    ["bayes-ucb-cn-x", "bayes-ucb-cnd-v", "linucb-cn", "greedy-cn", "greedy-cn-map", "random"],
+)
 @pytest.mark.parametrize("name", sorted(odd_shelves()))
 def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -> None:
     with np.errstate(all="raise"):
@@ -287,7 +238,7 @@ def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -
                 assert chosen.score is None or np.isfinite(chosen.score)
 
 
-@pytest.mark.parametrize("algorithm", QUICK)
+@pytest.mark.parametrize("algorithm", ["bayes-ucb-cn-x", "random"])
 def test_an_empty_library_says_that_nothing_may_be_played(algorithm: str) -> None:
     with pytest.raises(NotFoundError, match=r"nothing may be played.*there are no songs"):
         model(catalogue_of([]), algorithm=algorithm).next(now=NOW)

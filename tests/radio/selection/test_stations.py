@@ -67,16 +67,6 @@ def test_a_station_works_for_newcomers_and_before_anything_is_analysed() -> None
     assert all(row // 10 == 0 or row % 4 == 1 for row in rows[1:])  # its artist or its genre
 
 
-def test_a_banned_start_leads_to_its_neighbours() -> None:
-    log = Log()
-    log.add("ban", scope="song", target=song_id(77))
-    rows = [
-        c.row for c in model(SHELF, log).playlist(9, now=NOW, station=Station(song=song_id(77)))
-    ]
-    assert 77 not in rows
-    assert set(rows) <= near(77, 51)
-
-
 def test_a_station_whose_neighbours_are_all_banned_says_so() -> None:
     plain = catalogue_of([record(row) for row in range(60)])
     log = Log()
@@ -104,8 +94,8 @@ def test_what_is_not_there_is_no_start_of_a_station() -> None:
             one.next(now=NOW, station=station)
     with pytest.raises(InvalidInputError, match="one of song, artist and genre"):
         Station(song=song_id(1), genre="Rock")
-    assert not Station().has_start
-    assert Station(genre="Rock").has_start
+    assert not Station().start
+    assert Station(genre="Rock").start
 
 
 @given(songs=st.integers(1, 100_000), seeds=st.integers(1, 100_000))
@@ -146,30 +136,6 @@ def test_a_station_plays_its_start_and_what_is_nearest_to_it(
     assert playlist[0].row < size
     for chosen in playlist:
         assert chosen.row < size or away[chosen.row] <= farthest[-1]
-
-
-def test_in_a_library_of_sixty_a_genre_is_heard() -> None:
-    """As in the music of the demonstration: genres differ in sound, artists have three songs."""
-    rows = features(60)
-    rows[:, 0] += 6 * (np.arange(60) // 12)  # five genres, one beside the other
-    records = [record(row, artist=f"Artist {row // 3}", genre=f"{row // 12}") for row in range(60)]
-    on, log = catalogue_of(records, matrix(rows)), rated([7, 20, 33, 46, 59], [1, 5, 5, 5, 1])
-    for genre in (0, 4):
-        wished = model(on, log).playlist(10, now=NOW, station=Station(genre=str(genre)))
-        assert sum(chosen.row // 12 == genre for chosen in wished) >= 6
-        assert all(abs(chosen.row // 12 - genre) <= 1 for chosen in wished)
-    free = model(on, log).playlist(10, now=NOW)
-    assert sum(chosen.row // 12 in {0, 4} for chosen in free) <= 5
-
-
-def test_a_neighbourhood_grows_with_the_library() -> None:
-    big = catalogue_of([record(row, genre=None) for row in range(2_000)], matrix(features(2_000)))
-    log = rated([1, 2, 3])
-    rows = [c.row for c in model(big, log).playlist(60, now=NOW, station=Station(song=song_id(9)))]
-    assert big.song_features is not None
-    away = big.song_features.distances(big.song_features.features[9])
-    assert set(rows) <= set(np.argsort(away)[:101].tolist())
-    assert len(set(rows)) == 60
 
 
 @given(

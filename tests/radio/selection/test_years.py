@@ -97,7 +97,7 @@ def test_the_best_of_them_is_chosen(years: Years, dial: float, heard: list[int])
     one, now = model(CATALOGUE, log), log.clock + 30 * DAY
     chosen = one.next(now=now, dial=dial, station=Station(years=years))
     free = one.filter.eligible((), years)
-    last = [int(song, 16) for song in one.ledger.recent]
+    last = [int(song, 16) for song in reversed(one.ledger.recent)]
     left = free.spacing.left(CATALOGUE, CandidateSet.only(may, SONGS), last).rows()
     found = scores(one, now, dial)[left]
     assert chosen.score == pytest.approx(found.max(), rel=1e-9)
@@ -192,7 +192,7 @@ def test_what_is_no_range_is_refused() -> None:
             Years(last=wrong)
     assert not Years()
     assert Years(last=0)
-    assert not Station(years=Years(first=1990)).has_start
+    assert not Station(years=Years(first=1990)).start
     assert str(Years()) == "all years"
 
 

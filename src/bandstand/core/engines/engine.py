@@ -123,10 +123,6 @@ class Engine(Protocol[BeliefT]):
         """Return the columns of a history that the engine learns from."""
         return ("ratings", "weights", "elapsed", "features")
 
-    def nbytes(self, belief: BeliefT) -> int:
-        """Return about how much memory the belief takes; its history is not counted."""
-        return array_bytes(belief)
-
 
 def array_bytes(value: object) -> int:
     """Return the size of the arrays in a value, but for those that it shares."""

@@ -159,7 +159,7 @@ def best_of(songs: Songs, rows: Indices, values: Vector, count: int) -> Indices:
         rows, values = rows[near], values[near]
     order = np.argsort(rows)
     rows, values = rows[order], _made_equal(songs, rows[order], values[order])
-    return rows[best_rows(_ranks(values), count, np.arange(len(rows)))]
+    return rows[np.argsort(-_ranks(values), kind="stable")[: max(count, 0)]]
 
 
 def _ranks(values: Vector) -> Vector:

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from bandstand.core.model.novelty import novelty
-from bandstand.core.model.piecewise_linear import DIVERSITY_BASIS, PAPER_BASIS, PiecewiseLinearBasis
+from bandstand.core.model.novelty import DIVERSITY_BASIS, PAPER_BASIS, PiecewiseLinearBasis, novelty
 from bandstand.core.model.priors import NoisePrior, PreferencePrior
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen

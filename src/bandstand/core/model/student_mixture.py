@@ -50,7 +50,7 @@ _FARTHEST: Final = 1e150  # its square is still a number
 _TOLERANCE: Final = 1e-12
 _LAST_STEP: Final = 1e-5
 _MOST_STEPS: Final = 200
-# After so many steps every second one halves what is between.
+# After this number of steps every second one halves what is between.
 _SURE_STEPS: Final = 12
 
 
@@ -265,7 +265,7 @@ _END: Final = 12.0  # beyond it less is left than 1e-32
 _VALUES: Final = 8  # on each piece
 # With fewer degrees of freedom g bends too sharply for the pieces.
 _FEWEST: Final = 0.5
-# So many tails are made together.
+# Tails that are made together.
 _TOGETHER: Final = 8
 # Places of the values on a piece, and from them: powers' coefficients, integrals to its end.
 _PLACES: Final = -np.cos(np.pi * np.arange(_VALUES) / (_VALUES - 1))
@@ -342,7 +342,7 @@ class StudentTail:
 
 @lru_cache(maxsize=32)
 def _tails(first: float, count: int = 1) -> tuple[StudentTail, ...]:
-    """Return the tails of so many degrees of freedom, one more each."""
+    """Return `count` tails, each with one more degree of freedom."""
     if first < _FEWEST:
         log_peak = gammaln((first + 1) / 2) - gammaln(first / 2) - 0.5 * np.log(first * np.pi)
         tail = StudentTail(

@@ -85,20 +85,16 @@ GROUPS: Final = (
 )
 
 
-def has_groups(projection: Projection) -> bool:
-    """Return whether the features are sums over descriptors, so that groups have their parts."""
-    return isinstance(projection.feature_map, Identity)
-
-
 def parts(projection: Projection, preference: Vector, features: Vector) -> dict[str, float]:
     """Return what each group of descriptors adds to θ'x; together they are θ'x, to rounding.
 
-    What follows the projection's own features, such as an intercept, is left out. Empty where
-    features are not sums over descriptors.
+    An intercept behind the projection's own features is left out. Empty where features are not
+    sums over its descriptors.
     """
-    if not has_groups(projection):
-        return {}
     components = projection.components
+    is_own = len(preference) - len(components) in {0, 1}
+    if not is_own or not isinstance(projection.feature_map, Identity):
+        return {}
     with np.errstate(under="ignore"):
         theta, x = preference[: len(components)], features[: len(components)]
         each = (theta @ components) * (x @ components)
@@ -130,7 +126,7 @@ def towards(projection: Projection) -> dict[str, Vector]:
 
 def _scales(projection: Projection) -> dict[str, Vector]:
     """Return Ca/√v of each group that varies: (p,) each."""
-    if not has_groups(projection):
+    if not isinstance(projection.feature_map, Identity):
         return {}
     found = {}
     with np.errstate(under="ignore"):

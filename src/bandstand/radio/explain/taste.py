@@ -34,7 +34,7 @@ from scipy.special import ndtr
 
 from bandstand._util.words import counted_in_words, rough_duration
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
-from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+from bandstand.core.engines.variational.engine import FactorPrediction
 from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.errors import InvalidInputError
@@ -43,6 +43,7 @@ from bandstand.radio.explain import profile
 from bandstand.radio.explain.profile import Favourites
 from bandstand.radio.explain.why import preference_of
 from bandstand.radio.selection.training_data import LONGEST
+from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence
@@ -53,14 +54,12 @@ if TYPE_CHECKING:
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.music.audio.projection import Projection
     from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import Features, Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Vector
 
 # The share of its novelty that makes a song fresh again.
 FRESH: Final = 0.9
 # Minutes of the novelty curve: from one to three months, evenly in the logarithm.
 CURVE_MINUTES: Final = np.geomspace(1.0, 129_600.0, 61)
-# Songs taken at a time, so that nothing of the catalogue's size is copied.
-_BLOCK: Final = 16_384
 # The mean over these songs is that over all of them to a few per cent.
 _UNCERTAINTY_SONGS: Final = 100
 _STEPS_PER_DECADE: Final = 2
@@ -203,23 +202,15 @@ def _learned(
     preference = preference_of(engine, belief, columns)
     if preference is None:
         return found
-    liking = np.where(catalogue.has_features, _likings(features, preference), np.nan)
+    liking = np.where(
+        catalogue.has_features, listener.songs(Minutes(0.0)).content(preference), np.nan
+    )
     artists, genres = profile.groups_of(catalogue)
     return replace(
         found,
         artists=profile.favourites(liking, artists),
         genres=profile.favourites(liking, genres),
     )
-
-
-def _likings(features: Features, preference: Vector) -> Vector:
-    """Return E[θ]'x of all songs, in blocks: (S,)."""
-    found = np.empty(len(features))
-    with np.errstate(under="ignore"):
-        for start in range(0, len(features), _BLOCK):
-            block = np.asarray(features[start : start + _BLOCK], dtype=np.float64)
-            found[start : start + len(block)] = block @ preference
-    return found
 
 
 # ── Novelty ──────────────────────────────────────────────────────────────────────────────

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bandstand.core.engines.engine import BeliefT, Engine
     from bandstand.core.model.prediction import Prediction
     from bandstand.music.audio.projection import Projection
-    from bandstand.radio.selection.select import RadioListener, Selection
+    from bandstand.radio.selection.select import Selection
     from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
@@ -95,15 +95,6 @@ class Why:
     sentence: str = ""
 
 
-def explain(listener: RadioListener, selection: Selection, projection: Projection | None) -> Why:
-    """Return why a song was selected; `projection` is the one that its features come from."""
-    if selection.prediction is None or selection.situation is None:
-        return explained(selection, None, projection)
-    columns = selection.situation.features.shape[1]
-    preference = preference_of(listener.engine, listener.belief, columns)
-    return explained(selection, preference, projection, answers=len(listener.history))
-
-
 def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vector | None:
     """Return E[θ], the liking of each feature at full novelty; None where there is none.
 
@@ -126,12 +117,14 @@ def explained(
 
     `preference` is E[θ], and `answers` the number that it was learned from.
     """
-    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard, answers=answers)
+    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard)
     character: Mapping[str, float] = {}
     if selection.prediction is not None and selection.situation is not None:
         features = selection.situation.features[0]
-        why = _predicted(why, selection.prediction, features, preference, projection)
-        why = _with_score(why, selection)
+        why = replace(
+            _predicted(why, selection, selection.prediction, preference, projection, features),
+            answers=answers,
+        )
         if projection is not None and OTHER in why.groups:
             character = loadings.character(projection, features)
     text = sentence(why, how=selection.how, note=selection.note, character=character)
@@ -145,12 +138,13 @@ def as_json(why: Why) -> dict[str, Any]:
 
 def _predicted(
     why: Why,
+    selection: Selection,
     prediction: Prediction,
-    features: Vector,
     preference: Vector | None,
     projection: Projection | None,
+    features: Vector,
 ) -> Why:
-    """Return `why` with the engine's parts: everything but the score."""
+    """Return `why` with the parts of the engine and the score."""
     parts, expected = prediction.parts(), only(prediction.mean())
     liking, novelty = only(parts.get("content")), only(parts.get("novelty"))
     if novelty is not None:  # a curve of straight pieces may overshoot, a sum may by rounding
@@ -161,8 +155,14 @@ def _predicted(
     staleness = None
     if expected is not None and liking is not None and ("novelty" in parts or "time" in parts):
         staleness = expected - liking
+    score = selection.score
+    exploration = None if score is None or expected is None else score - expected
+    better = selection.share_better or 0.0
     return replace(
         why,
+        score=score,
+        exploration=exploration,
+        mainly_to_learn=(exploration or 0.0) > 0 and better >= _LESSON_SHARE,
         expected=expected,
         standard_deviation=only(prediction.standard_deviation()),
         liking=liking,
@@ -173,29 +173,19 @@ def _predicted(
     )
 
 
-def _with_score(why: Why, selection: Selection) -> Why:
-    score = selection.score
-    if score is None or why.expected is None:
-        return replace(why, score=score)
-    exploration = score - why.expected
-    is_lesson = exploration > 0 and (selection.share_better or 0.0) >= _LESSON_SHARE
-    return replace(why, score=score, exploration=exploration, mainly_to_learn=is_lesson)
-
-
 def _sound(
     features: Vector, preference: Vector, projection: Projection | None, liking: float
 ) -> tuple[float | None, dict[str, float]]:
     """Return the part of the intercept, and the parts of the sound by group."""
     if projection is None:
         return None, {SOUND: liking}
-    has_groups = loadings.has_groups(projection)
-    sound = len(projection.components) if has_groups else projection.columns
+    groups = loadings.parts(projection, preference, features)
+    sound = len(projection.components) if groups else projection.columns
     if len(preference) not in {sound, sound + 1}:
         return None, {SOUND: liking}  # the features of another projection
     base = float(preference[sound:] @ features[sound:])
-    if not has_groups:
+    if not groups:
         return base, {SOUND: liking - base}
-    groups = loadings.parts(projection, preference, features)
     return base, {**groups, OTHER: liking - base - sum(groups.values())}
 
 
@@ -213,17 +203,14 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
     `note` says where more than the model decided.
     """
     if how == "random":
-        return _as_sentence(note or _AT_RANDOM)
-    first = "it is what you asked for" if how == "wish" else note
-    total, sound = _sound_text(why, character)
-    # A song that was never heard, and is known to be the right one.
-    is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
-    said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
-    clauses = "; ".join(filter(None, (first, said)))
-    return _as_sentence(clauses + _outlook(why, total, character))
-
-
-def _as_sentence(text: str) -> str:
+        text = note or _AT_RANDOM
+    else:
+        total, sound = _sound_text(why, character)
+        # A song that was never heard, and is known to be the right one.
+        is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
+        said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
+        first = "it is what you asked for" if how == "wish" else note
+        text = "; ".join(filter(None, (first, said))) + _outlook(why, total, character)
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
@@ -300,26 +287,21 @@ def _what(parts: Mapping[str, float], character: Mapping[str, float]) -> tuple[s
     return f"its {' and '.join(nouns)}", "is" if len(nouns) == 1 else "are"
 
 
-def _words(character: Mapping[str, float]) -> str:
-    """Return the ways in which a song is marked most: "slow, dark"; nothing if there are none."""
-    ranked = sorted(character, key=lambda name: -abs(character[name]))
-    words = [word for name in ranked if (word := word_for(name, character[name]))]
-    return ", ".join(words[:_MAX_NAMED])
-
-
 _NAMES: Final = {group.name: group for group in loadings.GROUPS}
 
 
-def word_for(name: str, character: float) -> str | None:
-    """Return the word for a song that is marked in that way, or None if it is not.
+def _words(character: Mapping[str, float]) -> str:
+    """Return the ways in which a song is marked most; nothing if there are none.
 
-    >>> word_for("tempo", 1.2), word_for("tempo", -0.7), word_for("tempo", 0.1)
-    ('fast', 'slow', None)
+    >>> _words({"tempo": -0.7, "timbre": 0.1, "brightness": -1.2})
+    'dark, slow'
     """
-    group = _NAMES.get(name)
-    if group is None or abs(character) < _MARKED:
-        return None
-    return group.more if character > 0 else group.less
+    ranked = sorted(character, key=lambda name: -abs(character[name]))
+    marked = [name for name in ranked if name in _NAMES and abs(character[name]) >= _MARKED]
+    return ", ".join(
+        _NAMES[name].more if character[name] > 0 else _NAMES[name].less
+        for name in marked[:_MAX_NAMED]
+    )
 
 
 def _outlook(why: Why, total: float, character: Mapping[str, float]) -> str:

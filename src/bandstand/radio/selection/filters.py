@@ -160,7 +160,7 @@ class Spacing:
         *,
         once: Sequence[int] = (),
     ) -> CandidateSet:
-        """Return those of `some` that may follow the songs `last`, the latest of them at its end.
+        """Return those of `some` that may follow the songs `last`, the latest of them first.
 
         Those in `once` are kept away whatever the gap, as long as there are others; then only
         the gaps hold. All of `some` come back where spacing would leave none.
@@ -174,18 +174,14 @@ class Spacing:
         self, catalogue: Catalogue, some: CandidateSet, last: Sequence[int], once: Sequence[int]
     ) -> Iterator[CandidateSet]:
         """Yield the songs left by all gaps, then by fewer and fewer."""
-        recordings = _differs(catalogue.recording_codes, _latest(last, self.recordings))
-        artists = _differs(catalogue.artist_codes, _latest(last, self.artists))
+        recordings = _differs(catalogue.recording_codes, last[: self.recordings])
+        artists = _differs(catalogue.artist_codes, last[: self.artists])
         for planned in (once, ()) if len(once) else ((),):
-            songs = some.without([*planned, *_latest(last, self.songs)])
+            songs = some.without([*planned, *last[: self.songs]])
             yield songs.where(recordings).where(artists)
             yield songs.where(recordings)
             yield songs
-        yield some.without(_latest(last, 1))
-
-
-def _latest(last: Sequence[int], count: int) -> Sequence[int]:
-    return last[max(len(last) - count, 0) :] if count else last[:0]
+        yield some.without(last[:1])
 
 
 def _differs(codes: AnyArray, last: Sequence[int]) -> Test:
@@ -256,29 +252,26 @@ class Station:
 
     def __post_init__(self) -> None:
         """Refuse several starts at once."""
-        if len(self._given()) > 1:
-            given = " and ".join(self._given())
+        if len(self.start) > 1:
+            given = " and ".join(self.start)
             msg = f"a station must start from one of song, artist and genre, got {given}"
             raise InvalidInputError(msg)
 
     @property
-    def has_start(self) -> bool:
-        """Whether there is something to start from."""
-        return not (self.song is None and self.artist is None and self.genre is None)
+    def start(self) -> dict[str, str]:
+        """What to start from, if anything, by what it is."""
+        names = {"song": self.song, "artist": self.artist, "genre": self.genre}
+        return {scope: target for scope, target in names.items() if target is not None}
 
     def rows(self, catalogue: Catalogue) -> Indices:
         """Return the station's own songs."""
-        for scope, target in self._given().items():
+        for scope, target in self.start.items():
             rows = catalogue.rows_of(scope, target)
             if not len(rows):
                 msg = f"the {scope} to start from must be one that can be played, got {target!r}"
                 raise NotFoundError(msg)
             return rows
         return np.arange(len(catalogue))
-
-    def _given(self) -> dict[str, str]:
-        names = {"song": self.song, "artist": self.artist, "genre": self.genre}
-        return {scope: target for scope, target in names.items() if target is not None}
 
 
 ANY_SONG: Final = Station()

@@ -30,10 +30,10 @@ from scipy.special import ndtr, ndtri
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.engines.engine import Belief
-from bandstand.core.listener_model import ListenerModel, PlanState, fitted
+from bandstand.core.listener_model import ListenerModel, PlanState, fitted, randomness
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import Songs
-from bandstand.core.model.piecewise_linear import RADIO_BASIS
+from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.policies import BayesUcb
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
@@ -365,12 +365,12 @@ class RadioListener(ListenerModel[Belief]):
         moment = round(state.now * MILLISECONDS_PER_MINUTE)
         eligible = self.filter.eligible(self.ledger.rules_at(moment), station.years)
         songs, is_own, note = eligible.songs, False, ""
-        if station.has_start:
+        if station.start:
             found = self.filter.station(station, eligible)
             songs, is_own, note = found.next(state.model.play_times, state.now)
         rows = self.catalogue.ids.rows(self.ledger.recent[-LONGEST_GAP:])
         last = dict.fromkeys([*state.planned[::-1], *rows[rows >= 0][::-1].tolist()])
-        left = eligible.spacing.left(self.catalogue, songs, [*last][::-1], once=state.planned)
+        left = eligible.spacing.left(self.catalogue, songs, [*last], once=state.planned)
         return _Candidates(left, "wish" if is_own else "model", note)
 
 
@@ -387,7 +387,7 @@ def _draw(
     state: PlanState[RadioListener], start: Minutes, found: _Candidates, why: str
 ) -> Selection:
     """Return a song drawn at random; a station's own song comes as no surprise."""
-    row = drawn(found.songs, state.model.randomness(state.step))
+    row = drawn(found.songs, randomness(state.model.seed, state.step, "choose"))
     return _selection(state, start, row, found if found.how == "wish" else _at_random(found, why))
 
 
@@ -428,11 +428,12 @@ def _best(
     found = []
     groups = _by_familiarity(state, songs, bonus) if bonus else [(songs, 0.0)]
     for some, favour in groups:
-        rng = model.randomness(state.step)
+        rng = randomness(model.seed, state.step, "choose")
         rows = policy.choose(prediction, step=step, rng=rng, count=1, allowed=some)
         alone = model.predict(state.now, rows)
         # The same randomness: a listener is drawn, whatever the songs.
-        score = policy.preferences(alone, step=step, rng=model.randomness(state.step))
+        again = randomness(model.seed, state.step, "choose")
+        score = policy.preferences(alone, step=step, rng=again)
         value = None if score is None else float(score[0]) + favour
         found.append(_Best(int(rows[0]), alone, value))
     return max(found, key=lambda best: -np.inf if best.score is None else best.score)

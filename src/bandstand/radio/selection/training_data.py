@@ -19,7 +19,7 @@ import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.model.history import RECENT, History, PlayTimes, SongFeatures
-from bandstand.core.model.piecewise_linear import RADIO_BASIS
+from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.types import Minutes, Vector, frozen
 
 if TYPE_CHECKING:

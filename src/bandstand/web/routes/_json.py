@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from bandstand.media.media import Media
     from bandstand.store.events.events import Event
     from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import Tags
+
+
+_GAINS: Final = ("track_gain", "track_peak", "album_gain", "album_peak")
 
 
 def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
@@ -24,6 +26,7 @@ def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
     A song without a title has the name of its file; the file's folder is for administrators only.
     """
     tags = song.tags
+    gains = {name: getattr(tags, name) for name in _GAINS}
     has_cover = media is not None and song.is_present and media.has_cover(song)
     return {
         "id": song.id,
@@ -36,7 +39,7 @@ def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
         "track": tags.track,
         "disc": tags.disc,
         "duration": song.duration,
-        "replay_gain": _replay_gain(tags),
+        "replay_gain": None if all(gain is None for gain in gains.values()) else gains,
         "has_cover": has_cover,
         "audio": audio_address(song.id),
         "cover": f"/api/songs/{song.id}/cover" if has_cover else None,
@@ -48,16 +51,6 @@ def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
 def audio_address(song: str) -> str:
     """Return the address of a song's audio."""
     return f"/api/songs/{song}/audio"
-
-
-def _replay_gain(tags: Tags) -> dict[str, float | None] | None:
-    gains = {
-        "track_gain": tags.track_gain,
-        "track_peak": tags.track_peak,
-        "album_gain": tags.album_gain,
-        "album_peak": tags.album_peak,
-    }
-    return None if all(value is None for value in gains.values()) else gains
 
 
 # Fields that only some kinds of event have.

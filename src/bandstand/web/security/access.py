@@ -118,7 +118,7 @@ def client_address(access: Access, peer: str | None, forwarded: Iterable[str]) -
     if nearest is None:
         return "unknown"
     hops = [hop.strip() for header in forwarded for hop in header.split(",")]
-    while _is_trusted(access, nearest) and hops:
+    while hops and any(nearest in network for network in access.trusted_proxies):
         further = _address(hops.pop())
         if further is None:
             break
@@ -141,10 +141,6 @@ def _origin(url: str) -> tuple[str, str, int] | None:
         return None
     name, port = parts
     return scheme, name, _DEFAULT_PORTS[scheme] if port is None else port
-
-
-def _is_trusted(access: Access, address: Address) -> bool:
-    return any(address in network for network in access.trusted_proxies)
 
 
 def _is_literal(name: str) -> bool:

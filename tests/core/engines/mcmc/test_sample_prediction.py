@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -56,13 +54,6 @@ def test_mean_spread_and_quantile_are_those_of_the_draws(level: float, seed: int
     )
 
 
-def test_a_song_heard_this_moment_is_worth_exactly_nothing() -> None:
-    found = prediction(songs=40)
-    quantile = found.quantile(0.99)
-    assert quantile is not None
-    assert (quantile[found.songs.elapsed == 0] == 0).all()
-
-
 @pytest.mark.parametrize(
     ("freedom", "has_mean", "has_spread"),
     [
@@ -101,25 +92,6 @@ def test_a_sample_is_one_listener_for_all_songs() -> None:
     assert len(listeners) == 2
 
 
-def test_samples_follow_the_draws() -> None:
-    found = prediction(draws=50)
-    drawn, mean = found.sample(np.random.default_rng(1), 20_000), found.mean()
-    assert drawn is not None
-    np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.05)  # type: ignore[arg-type]
-
-
-def test_the_parts_multiply_where_one_of_them_is_certain() -> None:
-    full = prediction()
-    found = SamplePrediction(
-        songs=full.songs,
-        preferences=full.preferences,
-        recovery_times=np.full(400, 300.0),
-        degrees_of_freedom=9.0,
-    )
-    parts = found.parts()
-    np.testing.assert_allclose(parts["content"] * parts["novelty"], found.mean())  # type: ignore[arg-type]
-
-
 @given(st.integers(0, 2**32), st.integers(1, 9))
 def test_the_best_by_quantile_are_those_of_all_quantiles(seed: int, count: int) -> None:
     found = prediction(songs=12, seed=seed)
@@ -128,23 +100,6 @@ def test_the_best_by_quantile_are_those_of_all_quantiles(seed: int, count: int) 
     assert quantile is not None
     by_sorting = sorted(allowed.tolist(), key=lambda row: (-quantile[row], row))[:count]
     assert found.best_by_quantile(0.8, count, allowed).tolist() == by_sorting
-
-
-def test_no_songs_give_empty_answers() -> None:
-    found = prediction(songs=0)
-    assert found.mean().shape == (0,)  # type: ignore[union-attr]
-    assert found.quantile(0.5).shape == (0,)  # type: ignore[union-attr]
-    assert found.sample(np.random.default_rng(1), 2).shape == (2, 0)  # type: ignore[union-attr]
-    assert found.best_by_quantile(0.5, 3, np.empty(0, dtype=np.intp)).tolist() == []
-
-
-def test_a_catalogue_does_not_need_much_memory() -> None:
-    found = prediction(songs=10_000, columns=4, draws=2_000)
-    tracemalloc.start()
-    found.quantile(0.95)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 200e6
 
 
 def test_chunks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from scipy.special import ndtri
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.candidates import CandidateSet, best_rows
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import SONGS_PER_BLOCK, History, Songs
+from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.variational.factor_prediction import FactorPrediction
+    from bandstand.core.engines.variational.engine import FactorPrediction
     from bandstand.core.model.factors import FactorModel
     from bandstand.types import Matrix, Vector
 
@@ -73,17 +73,6 @@ def test_a_quantile_has_its_share_of_the_draws_below(model: FactorModel, level: 
     assert np.abs((draws < value + 0.2 * deviation).mean(axis=0) - level).max() > allowed
 
 
-@pytest.mark.statistical
-def test_songs_of_one_draw_belong_to_one_listener() -> None:
-    songs = draw_songs(np.random.default_rng(2), 1, COLUMNS)
-    twice = Songs.of(
-        features=np.vstack([songs.features, 2 * songs.features]),
-        elapsed=np.tile(songs.elapsed, 2),
-    )
-    draws = prediction_of(content_novelty(COLUMNS), twice).sample(np.random.default_rng(5), 10)
-    np.testing.assert_allclose(draws[:, 1], 2 * draws[:, 0])
-
-
 @every_model
 def test_the_parts_multiply_to_the_mean(model: FactorModel) -> None:
     songs = draw_songs(np.random.default_rng(6), 10, COLUMNS)
@@ -127,21 +116,6 @@ def test_the_best_of_many_blocks_are_those_of_brute_force_and_equal_songs_come_b
     assert len(prediction.best_by_quantile(0.99, 0, CandidateSet.everything(len(songs)))) == 0
 
 
-def test_the_best_of_features_of_any_scale_raise_no_warning() -> None:
-    rng = np.random.default_rng(5)
-    for scale in (1e-150, 1e-20, 1e5):
-        features = scale * rng.normal(size=(300, COLUMNS))
-        engine = Variational(model=content_novelty(COLUMNS))
-        belief = engine.fit(
-            History.of(features=features[:9], elapsed=43_200, ratings=rng.normal(size=9))
-        )
-        prediction = engine.predict(belief, Songs.of(features=features, elapsed=43_200))
-        with np.errstate(all="raise"):
-            found = prediction.best_by_quantile(0.9, 3, CandidateSet.everything(300))
-        expected = best_rows(prediction.quantile(0.9), 3, np.arange(300))
-        assert found.tolist() == expected.tolist()
-
-
 def test_features_too_small_to_be_squared_keep_their_spread() -> None:
     songs = draw_songs(np.random.default_rng(9), 4, COLUMNS)
     tiny = Songs.of(features=1e-170 * songs.features, elapsed=songs.elapsed)
@@ -151,23 +125,3 @@ def test_features_too_small_to_be_squared_keep_their_spread() -> None:
             small.standard_deviation() * 1e170, usual.standard_deviation(), rtol=1e-9
         )
         np.testing.assert_allclose(small.quantile(0.9) * 1e170, usual.quantile(0.9), rtol=1e-6)
-
-
-@every_model
-def test_no_song_has_no_prediction(model: FactorModel) -> None:
-    prediction: Any = prediction_of(
-        model, draw_songs(np.random.default_rng(9), 3, COLUMNS).take([])
-    )
-    assert len(prediction) == 0
-    for values in (prediction.mean(), prediction.standard_deviation(), prediction.quantile(0.9)):
-        assert values.shape == (0,)
-    assert prediction.sample(np.random.default_rng(1), 4).shape == (4, 0)
-
-
-def test_without_ratings_everything_exists() -> None:
-    engine = Variational(model=content_novelty_diversity(COLUMNS))
-    songs = draw_songs(np.random.default_rng(9), 3, COLUMNS)
-    prediction = engine.predict(engine.fit(History.empty(COLUMNS)), songs)
-    assert (prediction.standard_deviation() > 0).all()
-    assert (prediction.quantile(0.9) > 0).all()
-    np.testing.assert_array_equal(prediction.parts()["content"], np.zeros(3))

@@ -141,7 +141,7 @@ def fitted_bounds(rng: np.random.Generator) -> Vector:
 
 def test_the_bound_never_falls() -> None:
     rng = np.random.default_rng(4)
-    assert not any(falls(fitted_bounds(rng)) for _ in range(60))
+    assert not any(falls(fitted_bounds(rng)) for _ in range(25))
 
 
 @pytest.mark.long
@@ -162,28 +162,6 @@ def test_each_step_of_the_papers_algorithm_raises_it_and_the_printed_one_falls()
         wrong += falls([printed_bound(ascent, state) for state in states])
     assert right == 0
     assert wrong > 10
-
-
-class OneTooFew(Ascent):
-    """The paper's slip in a_N: the time vector counted as one entry shorter than it is."""
-
-    __slots__ = ()
-
-    @property
-    def shape(self) -> float:
-        return super().shape - 0.5
-
-
-def test_with_one_dimension_too_few_in_the_shape_it_falls() -> None:
-    rng = np.random.default_rng(6)
-    fallen = 0
-    for _ in range(12):
-        right = Ascent.of(content_novelty(COLUMNS), small_history(rng))
-        wrong = OneTooFew(
-            model=right.model, observations=right.observations, prior_roots=right.prior_roots
-        )
-        fallen += falls([right.bound(state) for state in paper_steps(wrong, 300)])
-    assert fallen > 3
 
 
 # ── It ends at a top ─────────────────────────────────────────────────────────────────────

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import gammaln, ndtri
+from scipy.special import gammaln
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import factors
 from bandstand.core.model.factors import Factor, FactorModel
 from bandstand.core.model.history import History
 from bandstand.core.model.priors import NoisePrior, PreferencePrior
-from tests.fixtures.factor_worlds import (
-    answered,
-    draw_coefficients,
-    draw_songs,
-    drawable_model,
-    expected_ratings,
-)
 
 if TYPE_CHECKING:
     from bandstand.core.model.history import Songs
     from bandstand.types import Matrix
-
-COLUMNS: Final = 2
-# How often a right integral may be taken for a wrong one: four standard errors.
-FAILURE_RATE: Final = 6e-5
-STANDARD_ERRORS: Final = float(-ndtri(FAILURE_RATE / 2))
 
 
 def _ones(songs: Songs) -> Matrix:
@@ -87,40 +75,3 @@ def test_the_bound_stays_below_the_evidence(count: int) -> None:
         assert bound <= evidence + 1e-9
         # And not far below: a bound that is merely low would say nothing.
         assert bound > evidence - 3
-
-
-@pytest.mark.statistical
-def test_the_quadrature_is_the_evidence() -> None:
-    model = one_by_one(0.3, 1.5)
-    history = History.of(
-        features=[[0.7], [-1.1]], elapsed=9.0, ratings=[0.4, 1.3], weights=[2, 0.5]
-    )
-    rng, draws = np.random.default_rng(9), 1_000_000
-    tau = rng.gamma(model.noise.shape, 1 / model.noise.rate, draws)
-    theta = rng.normal(size=draws) * np.sqrt(0.7 / tau)
-    beta = 0.3 + rng.normal(size=draws) / np.sqrt(1.5 * tau)
-    scale = np.outer(tau, history.weights)
-    error = history.ratings - np.outer(theta * beta, history.features[:, 0])
-    likelihood = np.exp(np.sum(0.5 * np.log(scale / (2 * np.pi)) - 0.5 * scale * error**2, axis=1))
-    standard_error = likelihood.std() / np.sqrt(draws) / likelihood.mean()
-    found = log_evidence(model, history)
-    assert abs(np.log(likelihood.mean()) - found) < STANDARD_ERRORS * standard_error
-    # Another prior would be seen.
-    other = log_evidence(one_by_one(0.3, 1.7), history)
-    assert abs(np.log(likelihood.mean()) - other) > STANDARD_ERRORS * standard_error
-
-
-def test_the_bound_tells_a_good_model_from_a_bad_one() -> None:
-    rng = np.random.default_rng(10)
-    model = drawable_model(COLUMNS)
-    coefficients, precision = draw_coefficients(model, rng)
-    songs = draw_songs(rng, 60, COLUMNS)
-    history = answered(songs, 5 * expected_ratings(model, coefficients, songs), precision, rng)
-    shuffled = History.of(
-        features=history.features,
-        elapsed=history.elapsed,
-        ratings=rng.permutation(history.ratings),
-        diversity=history.diversity,
-    )
-    right, wrong = (Variational(model=model).fit(each).bounds[-1] for each in (history, shuffled))
-    assert right > wrong + 10

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from bandstand.core.engines.variational import ascent
 from bandstand.core.engines.variational.engine import Variational, VariationalBelief
 from bandstand.core.model.factors import FactorModel, content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import NoisePrior
 from tests.fixtures.factor_worlds import (
     algorithm_2,
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from bandstand.types import Vector
 
 COLUMNS: Final = 3
-MONTH: Final = 43_200.0
 # How far a search may end from its top, in standard deviations of an expected rating. The
 # engine promises 1e-6; two searches that meet may each be that far away.
 SETTLED: Final = 3e-6
 # How often the one statistical test here may fail by chance.
 FAILURE_RATE: Final = 1e-5
 STANDARD_ERRORS: Final = float(-ndtri(FAILURE_RATE / 2))
+MONTH: Final = 43_200.0
 
 
 def shift(engine: Variational, first: VariationalBelief, second: VariationalBelief) -> float:
@@ -55,20 +55,13 @@ def test_two_factors_are_the_papers_algorithm_two(seed: int) -> None:
     songs = draw_songs(np.random.default_rng(5), 30, COLUMNS)
     engine = Variational(model=content_novelty(COLUMNS))
     belief = engine.fit(history)
-    plain = algorithm_2(history, sweeps=4_000)
-    mean, deviation = plain.moments(songs)
+    mean, deviation, shape, rate = algorithm_2(history, songs, sweeps=4_000)
     prediction = engine.predict(belief, songs)
     # The paper's own basis rounds to about 1e-7.
     assert np.abs((prediction.mean() - mean) / deviation).max() < 1e-4
     np.testing.assert_allclose(prediction.standard_deviation(), deviation, rtol=1e-4)
-    assert belief.shape == plain.shape
-    assert belief.rate == pytest.approx(plain.rate, rel=1e-5)
-
-
-def test_the_shape_counts_every_coefficient_and_every_rating() -> None:
-    history = random_history(np.random.default_rng(1), 10, COLUMNS)
-    belief = Variational(model=content_novelty(COLUMNS)).fit(history)
-    assert belief.shape == 2 + (COLUMNS + 17 + 10) / 2
+    assert belief.shape == shape
+    assert belief.rate == pytest.approx(rate, rel=1e-5)
 
 
 def test_shortcuts_change_the_way_but_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,27 +164,76 @@ def test_a_weight_of_two_is_the_row_twice_in_all_but_the_shape(make: Any) -> Non
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_a_weight_of_zero_is_no_rating() -> None:
-    rng = np.random.default_rng(8)
-    history = random_history(rng, 20, COLUMNS)
-    weights = np.where(np.arange(20) < 12, 1.0, 0.0)
+# ── Nothing known, and things known before ───────────────────────────────────────────────
+
+
+@given(st.floats(0.01, 100), st.floats(0.5, 20), st.floats(0.01, 20))
+@settings(max_examples=30)
+def test_an_unheard_song_has_the_prior_spread(
+    node_precision: float, shape: float, rate: float
+) -> None:
+    model = drawable_model(COLUMNS, node_precision=node_precision)
+    noise = replace(model.noise, shape=shape, rate=rate)
+    engine = Variational(model=FactorModel(factors=model.factors, noise=noise))
+    songs = draw_songs(np.random.default_rng(1), 5, COLUMNS)
+    prediction = engine.predict(engine.fit(History.empty(COLUMNS)), songs)
+    hats = model.factors[1].design(songs)
+    size = np.linalg.norm(songs.features, axis=1) * np.linalg.norm(hats, axis=1)
+    # Each factor has the variance v'Dv/E[τ], and E[τ] stays the prior's.
+    expected = size / np.sqrt(node_precision) * rate / shape
+    np.testing.assert_allclose(prediction.standard_deviation(), expected, rtol=1e-6)
+    np.testing.assert_array_equal(prediction.mean(), np.zeros(5))
+
+
+def test_prior_means_and_covariances_are_those_of_the_belief_without_ratings() -> None:
+    model = informed_model(COLUMNS)
+    belief = Variational(model=model).fit(History.empty(COLUMNS))
+    for factor, mean, root in zip(model.factors, belief.means, belief.precision_roots, strict=True):
+        np.testing.assert_allclose(mean, factor.prior_mean, atol=1e-9)
+        expected = belief.noise_precision * factor.prior_precision
+        np.testing.assert_allclose(root @ root.T, expected, rtol=1e-7, atol=1e-7)
+    assert belief.noise_precision == pytest.approx(4.0 / 1.7, rel=1e-6)
+
+
+# ── Plans, summaries, borders ────────────────────────────────────────────────────────────
+
+
+def test_a_planned_song_counts_as_much_as_a_rated_one() -> None:
+    history = random_history(np.random.default_rng(15), 30, COLUMNS)
     engine = Variational(model=content_novelty(COLUMNS))
-    kept = weighted(history, weights)
-    alone = engine.fit(kept)
-    assert len(kept) == 12
-    assert alone.shape == 2 + (COLUMNS + 17 + 12) / 2
-
-
-@given(st.randoms(use_true_random=False))
-@settings(max_examples=10)
-def test_the_order_of_ratings_does_not_matter(random: Any) -> None:
-    history = random_history(np.random.default_rng(9), 40, COLUMNS)
-    order = random.sample(range(40), 40)
-    shuffled = History.of(
-        features=history.features[order],
-        elapsed=history.elapsed[order],
-        ratings=history.ratings[order],
-        diversity=history.diversity[order],
+    belief = engine.fit(history)
+    song = Songs.of(features=[[1.0, -0.5, 2.0]], elapsed=MONTH)
+    root = belief.precision_roots[0]
+    planned = engine.plan(belief, song).precision_roots[0]
+    growth = planned @ planned.T - root @ root.T
+    curve = belief.precision_roots[1]
+    hats = engine.model.factors[1].design(song)[0]
+    square = (hats @ belief.means[1]) ** 2 + hats @ np.linalg.solve(curve @ curve.T, hats)
+    outer = np.outer(song.features[0], song.features[0])
+    np.testing.assert_allclose(
+        growth, belief.noise_precision * square * outer, rtol=1e-8, atol=1e-8 * planned.max() ** 2
     )
-    engine = Variational(model=content_novelty(COLUMNS))
-    assert shift(engine, engine.fit(history), engine.fit(shuffled)) < 1e-7
+
+
+@pytest.mark.statistical
+def test_the_noise_is_the_mean_of_its_law() -> None:
+    belief = Variational(model=content_novelty(1)).fit(
+        random_history(np.random.default_rng(16), 6, 1)
+    )
+    rng = np.random.default_rng(17)
+    sigma = 1 / np.sqrt(rng.gamma(belief.shape, 1 / belief.rate, 100_000))
+    summary = Variational(model=content_novelty(1)).summary(belief)
+    assert summary.noise_sd is not None
+    allowed = STANDARD_ERRORS * sigma.std() / np.sqrt(100_000)
+    assert abs(summary.noise_sd - sigma.mean()) < allowed
+    # The root of the mean variance is another number.
+    assert abs(1 / np.sqrt(belief.noise_precision) - sigma.mean()) > allowed
+    assert summary.recovery_time_mean is None
+
+
+def test_a_search_that_is_cut_short_says_so() -> None:
+    history = random_history(np.random.default_rng(18), 30, COLUMNS)
+    short = Variational(model=content_novelty(COLUMNS), most_sweeps=3).fit(history)
+    assert not short.converged
+    assert len(short.bounds) == 3
+    assert Variational(model=content_novelty(COLUMNS)).fit(history).converged

@@ -145,7 +145,7 @@ def test_with_five_ratings_it_is_too_sure_and_does_not_agree() -> None:
 PROMISED: Final = {0: 0.78, 1: 0.78, 5: 0.78, 30: 0.85, 200: 0.87}
 # How often a quick test may fail though coverage is just as promised.
 FAILURE_RATE: Final = 1e-3
-QUICK: Final = 150
+QUICK: Final = 100
 ALLOWED: Final = float(-ndtri(FAILURE_RATE)) * np.sqrt(0.8 * 0.2 / QUICK)
 COLUMNS: Final = 4
 

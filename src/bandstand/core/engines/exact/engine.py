@@ -52,7 +52,7 @@ _REBUILD_LENGTH: Final = 0.5
 # fresh grid is cheap.
 _MAX_UPDATES_OF_SMALL: Final = 6
 _REBUILD_UPDATES: Final = 1
-# Of so few songs all quantiles are computed sooner than they are searched.
+# Up to this number of songs all quantiles are computed: that takes less than a search.
 _COMPUTED_UP_TO: Final = 64
 # A grid that is off by this much tells nothing about where the posterior is.
 _MAX_KNOWN_ERROR: Final = 100.0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand.core.engines.engine import array_bytes
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.exact.posterior.covariance_stack import Same
 from bandstand.core.engines.exact.posterior.effects import Level, Statistics
@@ -219,7 +220,7 @@ def test_without_repeats_nothing_is_learned_of_the_recovery_time(seed: int, coun
         assert found.recovery_time_sd == pytest.approx(prior.recovery_time_sd, rel=1e-9)
         assert np.ptp(belief.log_determinants) == 0
         assert isinstance(belief.learned.base, Same)
-        assert engine.nbytes(belief) < 60_000
+        assert array_bytes(belief) < 60_000
 
 
 def test_without_effects_groups_do_not_matter() -> None:

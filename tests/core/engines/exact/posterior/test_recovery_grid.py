@@ -91,17 +91,6 @@ def test_a_density_without_end_is_refused() -> None:
         recovery_grid.place(np.zeros_like, (0.0, 1.0))
 
 
-def test_the_last_look_is_at_the_nodes_of_the_grid() -> None:
-    looks: list[Any] = []
-
-    def density(y: Any) -> Any:
-        looks.append(y)
-        return -0.5 * (y - 4.0) ** 2
-
-    grid, _ = recovery_grid.place(density, (-9.0, 9.0))
-    assert (looks[-1] == grid.log_nodes).all()
-
-
 def test_what_is_known_already_is_not_looked_at_again() -> None:
     seen = [0, 0]
 
@@ -125,16 +114,3 @@ def test_what_is_known_of_half_a_density_is_completed() -> None:
     )
     assert is_converged
     assert grid.log_nodes[0] < 3.4
-
-
-def test_a_grid_in_use_is_strained_more_and_more_as_the_density_narrows() -> None:
-    grid, _ = recovery_grid.place(lambda y: -0.5 * ((y - 4.0) / 0.1) ** 2, (-9.0, 9.0))
-    errors = [
-        recovery_grid.grid_error(
-            grid, -0.5 * ((grid.log_nodes - 4.0) / spread) ** 2 + grid.log_stretch
-        )
-        for spread in (0.1, 0.08, 0.06, 0.03)
-    ]
-    assert errors == sorted(errors)
-    assert errors[0] < 0.1
-    assert errors[-1] > 1

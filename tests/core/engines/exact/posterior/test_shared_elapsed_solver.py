@@ -17,18 +17,10 @@ from bandstand.core.model.priors import (
     PreferencePrior,
     paper_prior,
 )
+from tests.core.engines.exact.posterior.test_conjugate import drawn_prior
 from tests.fixtures.simulated_listeners import MONTH, simulated_history
 
 TIMES = np.array([0.5, 40.0, 300.0, 9_000.0, 1e7, 1e12])
-
-
-def drawn_prior(rng: np.random.Generator, columns: int) -> ListenerPrior:
-    root = rng.normal(size=(columns, columns)) + 2 * np.eye(columns)
-    return ListenerPrior(
-        preference=PreferencePrior.correlated(rng.normal(size=columns), root @ root.T),
-        recovery=GammaRecovery(),
-        noise=NoisePrior(shape=float(rng.uniform(0.1, 5)), rate=float(rng.uniform(0.1, 5))),
-    )
 
 
 def check_same(prior: ListenerPrior, history: History, digits: float = 1e-8) -> None:
@@ -88,14 +80,6 @@ def test_songs_that_were_never_heard_need_one_matrix_for_all_recovery_times() ->
     assert isinstance(spread.base, Diagonal)
     assert len(spread.taken) == 0
     assert array_bytes(spread) == 8 * (20 * 20 + len(TIMES) * 20)
-
-
-def test_without_answers_it_is_the_prior() -> None:
-    prior = drawn_prior(np.random.default_rng(3), 4)
-    means, spread = CommonSolver(prior, History.empty(4), 0.0).at(TIMES).beliefs()
-    assert means == pytest.approx(np.tile(prior.preference.mean, (len(TIMES), 1)))
-    inverse = np.linalg.inv(prior.preference.precision)
-    assert spread.dense == pytest.approx(np.tile(inverse, (len(TIMES), 1, 1)), rel=1e-9)
 
 
 def test_it_suits_while_few_answers_have_another_elapsed_time() -> None:

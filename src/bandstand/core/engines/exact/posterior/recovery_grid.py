@@ -3,7 +3,7 @@
     y = centre + scale · sinh(v),    v evenly spaced
 
 Nodes crowd around the peak and thin out towards the tails, so that a narrow peak with long
-tails (few ratings, hardly any noise) is is_converged as well as a broad one. The trapezoid sum
+tails (few ratings, hardly any noise) is resolved as well as a broad one. The trapezoid sum
 over v of a smooth, peaked function converges exponentially: halving the spacing squares the
 relative error. So the sum over every other node tells how good the sum over all nodes
 is, at no cost, and the grid can follow the posterior as it narrows.

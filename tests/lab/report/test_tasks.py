@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand._util import parallel
-from bandstand._util.parallel import check_one_place, run_tasks, usable_cores
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
+from bandstand_lab.report import tasks as tasks_module
+from bandstand_lab.report.tasks import check_one_place, run_tasks
 from tests.fixtures.music.dask_cluster import cluster
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 
 def _square(value: int) -> int:
     return value * value
-
-
-def _process(_: int) -> int:
-    return os.getpid()
 
 
 def _refuse(value: int) -> int:
@@ -48,13 +45,6 @@ def _die(value: int) -> int:
 def test_every_task_has_its_result_once(workers: int | None, count: int) -> None:
     found = sorted(run_tasks(_square, list(range(count)), workers=workers))
     assert found == [(number, number**2) for number in range(count)]
-
-
-def test_one_worker_is_this_process_and_two_are_others() -> None:
-    here = {process for _, process in run_tasks(_process, [1, 2, 3], workers=1)}
-    assert here == {os.getpid()}
-    others = {process for _, process in run_tasks(_process, [1, 2, 3], workers=2)}
-    assert os.getpid() not in others
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -80,13 +70,6 @@ def test_workers_of_this_machine_are_refused_for_a_cluster() -> None:
         check_one_place(2, "tcp://127.0.0.1:9")
     check_one_place(2, None)
     check_one_place(None, "tcp://127.0.0.1:9")
-
-
-def test_a_result_can_be_left_before_all_are_there() -> None:
-    run = run_tasks(_square, list(range(50)), workers=2)
-    next(run)
-    run.close()  # type: ignore[attr-defined]
-    assert len(list(run_tasks(_square, list(range(5)), workers=2))) == 5
 
 
 # ── On a cluster ─────────────────────────────────────────────────────────────────────────
@@ -117,7 +100,7 @@ def test_a_cluster_gets_a_few_tasks_at_a_time(one_worker: Cluster) -> None:
 
     run = run_tasks(operator.neg, Watched(range(50)), scheduler=one_worker.address)
     for done, _ in enumerate(run):
-        assert len(sent) <= done + parallel._TASKS_PER_THREAD
+        assert len(sent) <= done + tasks_module._TASKS_PER_THREAD
     assert len(sent) == 50
 
 

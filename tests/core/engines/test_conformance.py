@@ -1,8 +1,7 @@
-"""One battery of data that break careless code, for every engine there is."""
+"""What every engine promises: sound answers to data that break careless code, plans, blocks."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -10,14 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 
+from bandstand.core.engines import ridge
+from bandstand.core.engines.engine import Summary
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.least_squares import LeastSquares
+from bandstand.core.engines.mcmc import engine as mcmc
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
+from bandstand.core.engines.variational import engine as variational
 from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.model import history as history_module
+from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.factors import content_novelty, content_novelty_diversity
-from bandstand.core.model.history import History, Songs
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs, SongsAt
 from bandstand.core.model.priors import (
     GammaRecovery,
     ListenerPrior,
@@ -28,7 +33,7 @@ from bandstand.core.model.priors import (
     radio_prior,
 )
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH
+from bandstand.types import MONTH, Minutes
 from tests.fixtures import degenerate_cases as degenerate
 from tests.fixtures.degenerate_cases import (
     CASES,
@@ -200,6 +205,50 @@ def test_every_answer_is_finite_at_the_ends_of_time(name: str, recovery: str, ca
         check(engine, engine.update(belief, longer, rng=rng()))
 
 
+# ── Plans, and what has no spread ────────────────────────────────────────────────────────
+
+
+@every_engine
+def test_a_planned_song_moves_no_mean_and_makes_no_song_less_sure(name: str) -> None:
+    engine = ENGINES[name]
+    belief = engine.fit(degenerate.many_answers(30), rng=rng())
+    planned = engine.plan(belief, ONE_SONG)
+    before, after = (engine.predict(each, SONGS) for each in (belief, planned))
+    mean = before.mean()
+    if mean is not None:
+        np.testing.assert_allclose(after.mean(), mean, rtol=1e-12)  # type: ignore[arg-type]
+    for wide, narrow in (
+        (before.standard_deviation(), after.standard_deviation()),
+        (before.parts().get("width"), after.parts().get("width")),
+    ):
+        if wide is not None:
+            assert narrow is not None
+            assert (narrow <= wide * (1 + 1e-12)).all()
+            assert narrow[1] < wide[1] or planned is belief
+
+
+@pytest.mark.parametrize("name", ["nothing", "ridge", "least squares"])
+def test_what_an_engine_does_not_know_is_absent(name: str) -> None:
+    engine, belief = ENGINES[name], fitted(name, "no answers")
+    prediction = engine.predict(belief, SONGS)
+    assert (prediction.mean() is None) == (prediction.parts() == {}) == (name == "nothing")
+    assert prediction.standard_deviation() is None
+    assert prediction.quantile(0.9) is None
+    assert prediction.sample(rng(), 2) is None
+    assert len(prediction.best_by_quantile(0.5, 2, np.arange(3))) == 0
+    assert engine.summary(belief) == Summary()
+
+
+@pytest.mark.parametrize("name", [name for name in ENGINES if name != "nothing"])
+def test_songs_and_answers_with_other_features_are_refused(name: str) -> None:
+    engine, belief = ENGINES[name], fitted(name, "one answer")
+    with pytest.raises(InvalidInputError, match="songs must have 3 features, got 2"):
+        engine.predict(belief, Songs.of(features=[[1.0, 2.0]], elapsed=1.0))
+    if name not in {"least squares", *RIDGE}:
+        with pytest.raises(InvalidInputError, match=r"must have 3 features.*, got 2"):
+            engine.fit(History.empty(2), rng=rng())
+
+
 # ── What one kind of engine promises beyond that ─────────────────────────────────────────
 
 
@@ -232,31 +281,74 @@ def test_the_bound_rises_with_more_features_than_answers(columns: int) -> None:
     assert (np.diff(belief.bounds) >= -1e-8 * (1 + np.abs(belief.bounds[1:]))).all()
 
 
-@pytest.mark.parametrize("name", RIDGE)
-@every_case
-def test_a_ridge_covariance_has_no_negative_eigenvalue_beyond_the_last_digit(
-    name: str, case: str
+# ── A whole catalogue in single precision, some songs at a time ──────────────────────────
+
+
+class Counted(np.ndarray[Any, Any]):
+    """Features that count how many rows were taken at once at most."""
+
+    most: int = 0
+
+    def __getitem__(self, rows: Any) -> Any:
+        found = np.asarray(super().__getitem__(rows))
+        if found.ndim == 2:
+            Counted.most = max(Counted.most, len(found))
+        return found
+
+
+def catalogue() -> Songs:
+    """Return fifty songs, three of which have been heard."""
+    features = np.random.default_rng(1).normal(size=(50, COLUMNS)).astype(np.float32)
+    play_times = PlayTimes.nothing(50)
+    for row, moment in ((3, 0.0), (40, 500.0), (11, 900.0)):
+        play_times = play_times.after(row, Minutes(moment))
+    return SongsAt(SongFeatures.of(features), play_times, Minutes(1_000.0))
+
+
+def answers(prediction: Any) -> list[Any]:
+    rows = CandidateSet.everything(50).where(lambda some: some % 3 > 0)
+    return [
+        prediction.mean(),
+        prediction.standard_deviation(),
+        prediction.quantile(0.9),
+        prediction.sample(np.random.default_rng(4), 2),
+        *prediction.parts().values(),
+        prediction.best_by_quantile(0.9, 4, rows),
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in ENGINES if "exact" not in name])
+def test_single_precision_by_blocks_is_what_double_precision_as_a_whole_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with strictly():
-        covariance = fitted(name, case).covariance()
-    assert np.linalg.eigvalsh(covariance).min() >= -1e-15 * covariance.max()
-
-
-# ── What no engine gets to see ───────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e150, -1e150])
-def test_features_that_no_model_can_hold_are_refused(value: float) -> None:
-    features = FEATURES.copy()
-    features[4, 1] = value
-    sentence = re.escape(
-        f"features must be finite and at most 1e+06 in size, got {value} in row 4; standardise them"
+    for module in (history_module, ridge, mcmc, variational):
+        monkeypatch.setattr(module, "SONGS_PER_BLOCK", 7)
+    engine, songs = ENGINES[name], catalogue()
+    belief = engine.fit(degenerate.many_answers(25), rng=rng())
+    whole = Songs.of(
+        features=np.asarray(songs.features, dtype=np.float64),
+        elapsed=songs.elapsed,
+        diversity=songs.diversity,
     )
-    with strictly():
-        with pytest.raises(InvalidInputError, match=sentence):
-            degenerate.history_with(features)
-        with pytest.raises(InvalidInputError, match=sentence):
-            Songs.of(features=features, elapsed=MONTH)
+    object.__setattr__(songs, "features", np.asarray(songs.features).view(Counted))
+    Counted.most = 0
+    found = answers(engine.predict(belief, songs))
+    assert Counted.most <= 34  # all of those that are allowed, at the most
+    for one, other in zip(found, answers(engine.predict(belief, whole)), strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["least squares", *SAMPLERS, "variational, two factors"])
+def test_a_mean_asks_for_no_dense_times(name: str) -> None:
+    songs = catalogue()
+    prediction = ENGINES[name].predict(fitted(name, "no noise"), songs)
+    prediction.mean()
+    prediction.parts()
+    prediction.best_by_quantile(0.9, 1, CandidateSet.everything(50))
+    assert "elapsed" not in songs.__dict__
+    assert "diversity" not in songs.__dict__
 
 
 # ── The checks themselves ────────────────────────────────────────────────────────────────
