@@ -6,7 +6,7 @@ ExactModel, McmcModel, VariationalModel, LeastSquaresModel, RidgeModel
 save, load           fitted estimators on disk, as npz and JSON
 ALGORITHMS           the named algorithms
 Songs, History       what goes in
-paper_prior, radio_prior, ListenerPrior
+paper_prior, people_prior, radio_prior, ListenerPrior
                      what is believed before the first answer
 BandstandError, InvalidInputError, NotFittedError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         save,
     )
     from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.priors import ListenerPrior, paper_prior, radio_prior
+    from bandstand.core.model.priors import ListenerPrior, paper_prior, people_prior, radio_prior
     from bandstand.core.recommender import Answer, PlannedSong, Recommender
     from bandstand.core.registry import ALGORITHMS
     from bandstand.errors import BandstandError, InvalidInputError, NotFittedError
@@ -52,6 +52,7 @@ _HOMES: Final = {
     "VariationalModel": "bandstand.core.estimators",
     "load": "bandstand.core.estimators",
     "paper_prior": "bandstand.core.model.priors",
+    "people_prior": "bandstand.core.model.priors",
     "radio_prior": "bandstand.core.model.priors",
     "save": "bandstand.core.estimators",
 }
@@ -74,6 +75,7 @@ __all__ = [
     "VariationalModel",
     "load",
     "paper_prior",
+    "people_prior",
     "radio_prior",
     "save",
 ]

@@ -14,18 +14,15 @@ import numpy as np
 import pytest
 
 from bandstand.cli import main
-from bandstand.cli.features import features
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.descriptors.summary import describe
 from tests.fixtures.child_processes import PATIENCE
-from tests.fixtures.cli.run_command import assert_refused, environment, run, run_apart
+from tests.fixtures.cli.run_command import assert_refused, environment, run
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.music.sound_checks import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "commands.md"
 
 
 @pytest.fixture(scope="module")
@@ -184,28 +181,9 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert_refused(run("features", tmp_path / "pipe.mp3"), "expected a file, got something else")
 
 
-def test_no_file_at_all_is_refused() -> None:
-    assert_refused(run("features"), "FILE")
-
-
 def test_an_output_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "no" / "out.csv"):
         assert_refused(run("features", "one.flac", "--csv", place), "--csv must name a file")
-
-
-def test_a_process_of_its_own_ends_with_1_and_one_sentence(folder: Path) -> None:
-    outcome = run_apart("features", folder / "bad.mp3")
-    assert_refused(outcome, "bad.mp3: expected audio", code=1)
-
-
-# ── Documentation ────────────────────────────────────────────────────────────────────────
-
-
-def test_every_option_is_on_the_page() -> None:
-    section = PAGE.read_text(encoding="utf-8").split("\n## features\n")[1].split("\n## ")[0]
-    documented = re.findall(r"^\| `(--[a-z]+)", section, re.MULTILINE)
-    options = [option.opts[0] for option in features.params if option.opts[0].startswith("-")]
-    assert documented == options
 
 
 @pytest.mark.parametrize("out", ["two.mp3", "./one.flac", "bad.mp3"])

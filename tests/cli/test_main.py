@@ -46,7 +46,7 @@ def test_the_version_is_the_package_s() -> None:
 def test_help_waits_for_nothing_heavy() -> None:
     program = (
         "import sys; from bandstand.cli import main; main(['--help']);"
-        "main(['recommend', '--help']); print(*sys.modules)"
+        "main(['recommend', '--help']); main(['history', '--help']); print(*sys.modules)"
     )
     modules = python_apart(b"", "-c", program).out.split()
     assert {"numpy", "scipy", "rich", "matplotlib"}.isdisjoint(modules)
@@ -123,17 +123,6 @@ def test_a_mistake_of_ours_shows_where_it_is_only_in_development_mode() -> None:
 
 def test_an_unknown_command_is_refused() -> None:
     assert_refused(run("fly"), "fly")
-
-
-@pytest.mark.parametrize("options", [["--quntile", "0.5"], ["--top"], ["surplus"]])
-def test_options_that_do_not_exist_or_lack_their_value_are_refused(
-    files: Files, options: list[str]
-) -> None:
-    assert_refused(files.recommend(*options), "Error: ", options[0])
-
-
-def test_a_required_option_that_is_missing_is_named(files: Files) -> None:
-    assert_refused(run("recommend", "--items", files.items), "--history")
 
 
 def test_a_reader_that_goes_away_is_no_error(files: Files) -> None:

@@ -59,20 +59,16 @@ def test_a_bar_shows_how_many_how_fast_and_how_long() -> None:
     assert terminal.seen.rstrip().endswith("left")
 
 
-def test_a_bar_may_grow_as_more_is_found() -> None:
+@pytest.mark.parametrize(
+    ("steps", "words"), [([(10, 10), (11, 12)], "11/12"), ([(0, 0)], "0/0"), ([], "Scanning")]
+)
+def test_a_bar_may_grow_and_there_may_be_nothing_to_do(
+    steps: list[tuple[int, int]], words: str
+) -> None:
     with redirect_stderr(Terminal()) as terminal, counting("Scanning") as show:
-        show(10, 10)
-        show(11, 12)
-    assert "11/12" in terminal.seen
-
-
-def test_a_bar_of_nothing_is_no_error() -> None:
-    with redirect_stderr(Terminal()) as terminal, counting("Scanning") as show:
-        show(0, 0)
-    assert "0/0" in terminal.seen
-    with redirect_stderr(Terminal()) as terminal, counting("Composing"):
-        pass
-    assert "Composing" in terminal.seen
+        for done, total in steps:
+            show(done, total)
+    assert words in terminal.seen
 
 
 def test_the_cursor_comes_back_when_the_work_fails() -> None:

@@ -103,12 +103,7 @@ def test_a_history_that_cannot_be_used_is_refused(
         (("--quantile", "1"), ("--quantile must be between 0 and 1", "got 1.0")),
         (("--quantile", "-3"), ("--quantile must be between 0 and 1",)),
         (("--quantile", "nan"), ("--quantile must be between 0 and 1", "got nan")),
-        (("--quantile", "high"), ("--quantile", "high")),
         (("--top", "0"), ("--top", "0")),
-        (("--top", "-1"), ("--top", "-1")),
-        (("--top", "1.5"), ("--top", "1.5")),
-        (("--seed", "-1"), ("--seed", "-1")),
-        (("--seed", "x"), ("--seed", "x")),
         (("--at", "noon"), ("--at: a time must be ISO-8601", "'noon'")),
         (("--at", "nan"), ("--at: a time must be finite",)),
         (("--at", "2026-01-02T10:07:00Z"), ("--at must not be before the last row", "1 minutes")),
@@ -126,21 +121,15 @@ def test_raw_features_must_be_of_a_size_that_the_priors_can_meet(files: Files) -
     assert files.recommend().code == 0
 
 
-def test_files_that_are_not_there_are_named(files: Files, tmp_path: Path) -> None:
-    nowhere = tmp_path / "nowhere.csv"
-    for items, history in ((nowhere, files.history), (files.items, nowhere)):
-        outcome = run("recommend", "--items", items, "--history", history)
-        assert_refused(outcome, f"{nowhere}: expected a file that can be read", "No such file")
-
-
-def test_a_folder_is_no_file(files: Files, tmp_path: Path) -> None:
-    outcome = run("recommend", "--items", tmp_path, "--history", files.history)
-    assert_refused(outcome, str(tmp_path), "directory")
-
-
-def test_a_name_that_no_file_can_have_is_refused(files: Files) -> None:
-    outcome = run("recommend", "--items", "a" * 300, "--history", files.history)
-    assert_refused(outcome, "expected a file that can be read", "too long")
+def test_files_that_cannot_be_read_are_named(files: Files, tmp_path: Path) -> None:
+    nowhere, read = tmp_path / "nowhere.csv", "expected a file that can be read"
+    for items, history, words in (
+        (nowhere, files.history, (f"{nowhere}: {read}", "No such file")),
+        (files.items, nowhere, (f"{nowhere}: {read}", "No such file")),
+        (tmp_path, files.history, (str(tmp_path), "directory")),
+        ("a" * 300, files.history, (read, "too long")),
+    ):
+        assert_refused(run("recommend", "--items", items, "--history", history), *words)
 
 
 def test_a_process_of_its_own_ends_with_2_and_one_sentence(files: Files) -> None:

@@ -101,12 +101,6 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.usefixtures("small")
-def test_a_cluster_that_is_not_there_is_told(tmp_path: Path) -> None:
-    refused = run("reproduce", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:9")
-    assert_refused(refused, "a Dask scheduler was expected at tcp://127.0.0.1:9")
-
-
 @pytest.mark.parametrize("study", reproduce.STUDIES, ids=lambda study: study.name)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_the_jobs_of_every_study_can_be_written_down(study: Study, size: str) -> None:

@@ -130,7 +130,7 @@ def test_a_study_from_the_first_file_to_the_report(tmp_path: Path) -> None:
             take_part(address, *line.split("  "))
     told = run("study", "status", file, "--store", store)
     assert "P1: 2 of 2 parts done, 6 ratings" in told.out
-    assert "2 take part, 0 are invited and have not agreed. Numbers are drawn." in told.out
+    assert "Taking part: 2. Invited: 0. Numbers are drawn." in told.out
     closed = run("study", "close", file, "--yes", "--store", store)
     assert (closed.code, closed.err) == (0, "")
     report = run("study", "report", file, tmp_path / "out", "--store", store)
@@ -231,21 +231,17 @@ def rows(store: str) -> list[studies.StudyRow]:
         return studies.all_studies(connection)
 
 
-def test_a_store_that_is_served_already_is_refused_before_the_scan(file: Path, store: str) -> None:
-    with serving_lock(parse_location(store)):
-        outcome = run("study", "run", file, "--store", store, "--port", "0")
-    assert_refused(outcome, "serve", code=1)
-    assert not titles(store)
-
-
-def test_a_study_in_a_store_that_is_served_already_is_not_said_to_be_open(
-    study: tuple[Path, str],
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_store_that_is_served_already_is_refused_before_the_scan(
+    file: Path, store: str, request: pytest.FixtureRequest, *, is_open: bool
 ) -> None:
-    file, store = study
+    if is_open:
+        request.getfixturevalue("study")
     with serving_lock(parse_location(store)):
         outcome = run("study", "run", file, "--store", store, "--port", "0")
     assert_refused(outcome, "serve", code=1)
     assert outcome.out == ""
+    assert len(titles(store)) == is_open
 
 
 def test_a_file_that_was_changed_changes_nothing_and_is_noted_by_commands_that_only_read(
@@ -329,7 +325,7 @@ def test_invitations_are_shown_once_and_let_people_in(
             assert account.role == "listener"
             assert check(accounts.password_hash(connection, account.id), password).matches
     told_of = run("study", "status", study[0], "--store", store).out
-    assert "0 take part, 2 are invited" in told_of
+    assert "Taking part: 0. Invited: 2." in told_of
     # Numbers are drawn: the name p01 does not tell the row of the square.
     found = [(each.number, each.made_for_study) for each in participants(store).values()]
     assert sorted(found) == [(1, True), (2, True)]
@@ -362,7 +358,7 @@ def test_invitations_that_cannot_be_made_change_nothing(
     assert_refused(invite(study, "ben", "ann", "--csv", sheet), "in the study", "got 'ann', who is")
     assert not sheet.exists()
     sheet.write_text("mine")
-    assert_refused(invite(study, "ben", "--csv", sheet), "--csv", "not there yet")
+    assert_refused(invite(study, "ben", "--csv", sheet), "not there yet")
     assert sheet.read_text() == "mine"
     assert participants(store) == before
     run("study", "close", study[0], "--yes", "--store", store)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand import ALGORITHMS, Answer, InvalidInputError, Recommender
+from bandstand.core.model.tag_columns import tag_columns
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(40, 4))
@@ -197,3 +199,83 @@ def test_a_recommender_without_names_counts_its_songs_and_sums_up() -> None:
     for song in (40, -1, "song 7"):
         with pytest.raises(InvalidInputError, match="one of the 40 in the catalogue"):
             one.update(song, 3, 60.0)
+
+
+# ── Artists, albums and tags ─────────────────────────────────────────────────────────────
+
+
+def named_radio(**changes: Any) -> Recommender:
+    """Return a radio of 40 songs of 10 artists with two albums each; sound tells nothing."""
+    features = np.random.default_rng(0).normal(size=(40, 3))
+    names: dict[str, Any] = {
+        "artists": [f"artist {row // 4}" for row in range(40)],
+        "albums": [f"album {row // 2 % 2}" for row in range(40)],
+        "algorithm": "mixed-effects",
+    }
+    return Recommender(features=features, **(names | changes))
+
+
+def mean_of(radio: Recommender) -> Any:
+    return radio.predict(at="2026-03-01").mean()
+
+
+def test_an_artist_that_is_liked_is_played_though_the_sound_tells_nothing() -> None:
+    radio = named_radio()
+    for row, rating in ((0, 5), (1, 5), (20, 1), (21, 1)):
+        radio.update(row, rating=rating, time="2026-01-01")
+    assert set(radio.recommend(2, exclude=[0, 1], at="2026-01-01")) == {2, 3}
+    mean = mean_of(radio)
+    assert mean[2:4].min() > np.delete(mean, [0, 1, 2, 3]).max()
+    assert mean[22:24].max() < np.delete(mean, [20, 21, 22, 23]).min()
+
+
+def test_the_same_album_name_of_another_artist_is_another_album() -> None:
+    radio = named_radio(albums=["Greatest Hits"] * 40)
+    other = named_radio(albums=None)
+    for each in (radio, other):
+        each.update(0, rating=5, time="2026-01-01")
+    gain = mean_of(radio) - mean_of(other)
+    assert (gain[1:4] > 0.01).all()
+    assert np.abs(gain[4:]).max() < 1e-9
+
+
+def test_what_was_taken_back_and_what_was_replayed_is_the_same_radio() -> None:
+    radio, again = named_radio(), named_radio()
+    rng = np.random.default_rng(1)
+    for day in range(1, 29):
+        row = int(rng.integers(12))
+        radio.update(row, rating=float(rng.integers(1, 6)), time=f"2026-01-{day:02}")
+    radio.undo()
+    again.replay(radio.answers)
+    assert mean_of(radio) == pytest.approx(mean_of(again), rel=1e-12)
+    assert len(radio.playlist(6, at="2026-03-01")) == 6
+    assert radio.elapsed(at="2026-03-01").max() == np.inf
+
+
+def test_tags_teach_about_songs_that_share_them() -> None:
+    tags = [["jazz", "live"] if row % 2 else ["rock"] for row in range(40)]
+    radio = named_radio(tags=tags, artists=None, albums=None)
+    assert radio.songs().features.shape == (40, 3 + 3 + 1)
+    for row in (1, 3, 5):
+        radio.update(row, rating=5, time="2026-01-01")
+    mean = mean_of(radio)
+    assert mean[7::2].mean() > mean[8::2].mean() + 0.1
+
+
+def test_only_the_most_frequent_tags_have_a_column() -> None:
+    columns = tag_columns([["a", "b", "c"], ["b", "c", "c"], ["c"], []], most=2)
+    assert columns.tolist() == [[pytest.approx(0.5**0.5)] * 2] * 2 + [[1.0, 0.0], [0.0, 0.0]]
+    assert tag_columns([[], []]).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"artists": ["one"]}, r"artists must have one entry per song \(40\), got 1"),
+        ({"tags": [[]]}, r"tags must have one entry per song \(40\), got 1"),
+        ({"tags": [[]] * 40, "raw": True}, "raw features must hold all columns themselves"),
+    ],
+)
+def test_names_that_do_not_fit_the_songs_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        named_radio(**changes)

@@ -132,11 +132,6 @@ def test_a_clock_that_goes_back_twice_begins_the_wait_again(first: int, second: 
     assert moments.corrected("rated", NOW, NOW + HOUR) == NOW - first - second
 
 
-@given(st.integers(0, 1_000 * DAY))
-def test_a_moment_that_has_passed_is_what_it_is(since: int) -> None:
-    assert ClockCorrections().corrected("rated", NOW, NOW + since) == NOW
-
-
 def test_so_many_moments_are_kept_and_no_more() -> None:
     moments = ClockCorrections(limit=2)
     for what in "abc":

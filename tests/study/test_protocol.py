@@ -229,55 +229,37 @@ def refused(check: Callable[..., None], *args: object, **named: object) -> Refus
 def test_the_first_arm_may_begin_at_any_time() -> None:
     check_begin(Design(), [arm(1), arm(2)], "arm 1", NOW)
     assert next_step(Design(), [arm(1), arm(2)], NOW).state == "begin"
+    assert next_step(Design(), [], NOW).state == "done"
 
 
-def test_the_second_arm_must_wait_six_hours() -> None:
-    arms = [done(1, NOW), arm(2)]
-    no = refused(check_begin, Design(), arms, "arm 2", NOW + 2 * HOUR)
-    assert (no.code, no.until) == ("too_soon", NOW + 6 * HOUR)
-    assert no.message == (
-        "6 hours must pass between two parts, got 2 h; the next part may begin in 4 h"
-    )
-    check_begin(Design(), arms, "arm 2", NOW + 6 * HOUR)
+GOING = {"begun_at": NOW, "rated": 7, "last_rated_at": NOW}
 
 
-def test_the_third_arm_must_wait_for_another_day() -> None:
-    arms = [done(1, NOW), done(2, NOW + 8 * HOUR), arm(3)]
-    no = refused(check_begin, Design(), arms, "arm 3", NOW + 15 * HOUR)
-    assert (no.code, no.until) == ("too_many_today", NOW + DAY)
-    assert no.message == (
-        "there must be at most 2 parts within 24 hours, got 2 already; "
-        "the next part may begin in 9 h"
-    )
-    check_begin(Design(), arms, "arm 3", NOW + DAY)
-
-
-def test_the_later_of_two_waits_is_said() -> None:
-    arms = [done(1, NOW), done(2, NOW + 22 * HOUR), arm(3)]
-    no = refused(check_begin, Design(), arms, "arm 3", NOW + 23 * HOUR)
-    assert (no.code, no.until) == ("too_soon", NOW + 28 * HOUR)
-
-
-def test_an_arm_must_be_finished_before_the_next() -> None:
-    going = arm(1, begun_at=NOW, rated=7, last_rated_at=NOW)
-    no = refused(check_begin, Design(), [going, arm(2)], "arm 2", NOW + DAY)
-    assert (no.code, no.until) == ("unfinished", None)
-    assert no.message == "part 1 must be finished before part 2 begins, got 7 ratings in it"
-
-
-def test_arms_come_in_their_order() -> None:
-    no = refused(check_begin, Design(), [arm(1), arm(2)], "arm 2", NOW)
-    assert no.code == "unfinished"
-
-
-def test_one_arm_goes_on_at_a_time_whatever_its_place() -> None:
-    later = arm(2, begun_at=NOW, rated=7, last_rated_at=NOW)
-    assert refused(check_begin, Design(), [arm(1), later], "arm 1", NOW + DAY).code == "unfinished"
-
-
-def test_another_participants_arm_is_not_ones_own() -> None:
-    no = refused(check_begin, Design(), [arm(1)], "arm of another", NOW)
-    assert (no.code, no.until) == ("not_yours", None)
+@pytest.mark.parametrize(
+    ("arms", "wanted", "now", "code", "until", "message"),
+    [
+        ([done(1, NOW), arm(2)], 2, NOW + 2 * HOUR, "too_soon", NOW + 6 * HOUR,
+         "6 hours must pass between two parts, got 2 h; the next part may begin in 4 h"),
+        ([done(1, NOW), done(2, NOW + 8 * HOUR), arm(3)], 3, NOW + 15 * HOUR, "too_many_today",
+         NOW + DAY, "there must be at most 2 parts within 24 hours, got 2 already; the next"),
+        # The later of two waits.
+        ([done(1, NOW), done(2, NOW + 22 * HOUR), arm(3)], 3, NOW + 23 * HOUR, "too_soon",
+         NOW + 28 * HOUR, "6 hours must pass"),
+        ([arm(1, **GOING), arm(2)], 2, NOW + DAY, "unfinished", None,
+         "part 1 must be finished before part 2 begins, got 7 ratings in it"),
+        ([arm(1), arm(2)], 2, NOW, "unfinished", None, "part 1 must be finished"),
+        ([arm(1), arm(2, **GOING)], 1, NOW + DAY, "unfinished", None, "part 2 must be finished"),
+        ([arm(1)], 2, NOW, "not_yours", None, "a part must be one of your own"),
+    ],
+)  # fmt: skip
+def test_an_arm_begins_in_its_order_and_after_its_waits(
+    arms: list[ArmState], wanted: int, now: int, code: str, until: int | None, message: str
+) -> None:
+    no = refused(check_begin, Design(), arms, f"arm {wanted}", now)
+    assert (no.code, no.until) == (code, until)
+    assert no.message.startswith(message)
+    if until is not None:
+        check_begin(Design(), arms, f"arm {wanted}", until)
 
 
 def test_an_arm_that_is_going_on_may_be_begun_again() -> None:
@@ -293,9 +275,6 @@ def test_an_arm_that_is_finished_has_no_more() -> None:
         now=NOW,
     )  # fmt: skip
     assert no.code == "finished"
-
-
-def test_an_arm_that_is_not_begun_offers_nothing() -> None:
     assert refused(check_offer, Design(), arm(), NOW).code == "not_begun"
 
 
@@ -373,22 +352,19 @@ def test_a_song_of_unknown_length_must_be_heard_as_long_as_any(song_seconds: flo
     assert may_rate_at(Design(), NOW, song_seconds) == NOW + 30_000
 
 
-@pytest.mark.parametrize("number", [2, 7])
-def test_only_the_song_on_offer_may_be_rated(number: int) -> None:
-    state = listening()
-    no = refused(check_rating, Design(), state, **rating(state, number))
-    assert no.code == "not_offered"
-    assert "which is song 1, got song" in no.message
-
-
-def test_without_a_song_there_is_no_rating() -> None:
-    state = arm(begun_at=NOW)
-    assert refused(check_rating, Design(), state, **rating(state)).code == "not_offered"
-
-
-def test_a_rating_counts_once() -> None:
-    state = listening(number=3)
-    assert refused(check_rating, Design(), state, **rating(state, 2)).code == "already_rated"
+@pytest.mark.parametrize(
+    ("state", "number", "code"),
+    [
+        (listening(), 2, "not_offered"),
+        (listening(), 7, "not_offered"),
+        (arm(begun_at=NOW), 1, "not_offered"),
+        (listening(number=3), 2, "already_rated"),
+    ],
+)
+def test_only_the_song_on_offer_may_be_rated_and_once(
+    state: ArmState, number: int, code: str
+) -> None:
+    assert refused(check_rating, Design(), state, **rating(state, number)).code == code
 
 
 def test_a_song_that_is_chosen_but_not_shown_yet_does_not_exist() -> None:
@@ -405,7 +381,3 @@ def test_a_refusal_reaches_another_process_as_it_is() -> None:
     no = refused(check_offer, Design(), arm(begun_at=NOW, rated=20, last_rated_at=NOW), NOW)
     same = pickle.loads(pickle.dumps(no))  # noqa: S301  # our own bytes
     assert (str(same), same.code, same.until) == (str(no), no.code, no.until)
-
-
-def test_nobody_waits_without_arms() -> None:
-    assert next_step(Design(), [], NOW).state == "done"

@@ -89,12 +89,6 @@ def test_a_whole_study_comes_back(tmp_path: Path) -> None:
     assert read_export(tmp_path / "new" / "folder") == data
 
 
-def test_a_study_that_nobody_has_joined_comes_back(tmp_path: Path) -> None:
-    data = study({})
-    write_export(data, tmp_path)
-    assert read_export(tmp_path) == data
-
-
 def test_other_songs_are_another_study(tmp_path: Path) -> None:
     """The twin: equality looks at features, so that losing a digit would be seen."""
     data = study({(0, ONE): [1]})

@@ -15,7 +15,7 @@ from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, St
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
 from bandstand.study.records import SongSnapshot, from_bytes, to_bytes
-from bandstand.study.study_store import design_of, find_study, open_study, study_data
+from bandstand.study.study_store import design_of, open_study, study_data
 from tests.fixtures.study.participants import Clock, served, short_design
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def test_a_study_that_is_opened_again_goes_on(full: Store) -> None:
     clock.now += 1_000
     assert open_study(full, load_catalogue(full), short_design(), clock=clock) == first
     assert rows(full) == [first]
-    assert find_study(full, short_design()) == first
 
 
 def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full: Store) -> None:
@@ -61,8 +60,6 @@ def test_another_design_under_the_same_title_is_refused_and_changes_nothing(full
     )
     with pytest.raises(InvalidInputError, match=words):
         open_study(full, load_catalogue(full), changed, clock=Clock())
-    with pytest.raises(InvalidInputError, match=words):
-        find_study(full, changed)
     assert rows(full) == [first]
 
 
@@ -88,15 +85,13 @@ def test_a_closed_study_is_not_opened_again(study: Study) -> None:
     study.close()
     with pytest.raises(InvalidInputError, match="must be open, got one that was closed"):
         open_study(study.store, study.radio.catalogue, study.design, clock=study.clock)
-    found = find_study(study.store, study.design)
-    assert found is not None
+    (found,) = rows(study.store)
     assert found.closed_at == study.clock()
     with served(study.store, short_design(title="Next")) as after:
         assert after.id != study.id
 
 
 def test_a_study_that_does_not_exist_is_not_found(full: Store) -> None:
-    assert find_study(full, short_design()) is None
     with pytest.raises(NotFoundError, match="there must be a study with that id"):
         study_data(full, "0" * 16)
 

@@ -83,3 +83,12 @@ def megabytes(size: int) -> str:
     ('1024 MB', '0.5 MB')
     """
     return f"{size / (1 << 20):g} MB"
+
+
+def printable(text: str) -> str:
+    r"""Return text as one line that can be printed: no line ends, no commands to a terminal.
+
+    >>> printable("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\\n'
+    """
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

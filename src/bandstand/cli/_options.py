@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bandstand._util.words import printable
+from bandstand.errors import NotFoundError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Connection
+
+    from bandstand.store.accounts import Account
     from bandstand.store.database.connection import Store
 
 
@@ -27,6 +33,17 @@ def opened_store(url: str | None) -> Store:
     from bandstand.store.database.connection import open_store
 
     return open_store(url)
+
+
+def named_account(connection: Connection, name: str) -> Account:
+    """Return the account with a name or an id."""
+    from bandstand.store import accounts
+
+    found = accounts.by_name(connection, name) or accounts.get(connection, name)
+    if found is None:
+        msg = f"the name of an account was expected, got {printable(name)}, which no account has"
+        raise NotFoundError(msg)
+    return found
 
 
 def store_exists(url: str | None) -> bool:

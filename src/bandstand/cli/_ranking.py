@@ -14,8 +14,7 @@ and the line.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 import numpy as np
@@ -31,7 +30,7 @@ from bandstand._util.csv_tables import (
     shown,
 )
 from bandstand._util.timestamps import minutes_between, seconds_of
-from bandstand._util.words import duration
+from bandstand._util.words import duration, printable
 from bandstand.cli._tables import print_table
 from bandstand.core.model.candidates import best_rows
 from bandstand.core.model.history import RATING_LIMIT
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from bandstand.core.engines.engine import Summary
     from bandstand.types import Indices, Vector
 
 __all__ = ["HistoryRow", "Items", "read_history", "read_items"]
@@ -94,33 +92,6 @@ def _time(path: Path, line: int, field: str) -> Decimal:
         refuse(path, line, str(problem))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedItem:
-    """One item and its prediction."""
-
-    id: str
-    elapsed_minutes: float
-    heard: bool  # whether it is in the history at all
-    mean: float | None
-    sd: float | None
-    quantile: float | None
-    score: float | None
-    bonus: float | None
-    parts: Mapping[str, float | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """Items, best first, and the posterior of the listener."""
-
-    algorithm: str
-    seed: int
-    step: int
-    level: float | None  # of the quantile
-    posterior: Summary
-    items: Sequence[RankedItem]
-
-
 def rank(
     items: Items,
     history: Sequence[HistoryRow],
@@ -131,8 +102,11 @@ def rank(
     level: float | None = None,
     at: Decimal | None = None,
     top: int | None = None,
-) -> Ranking:
-    """Return the `top` items, or all of them, as `algorithm` ranks them after `history`."""
+) -> dict[str, Any]:
+    """Return the `top` items, or all of them, as `algorithm` ranks them after `history`: JSON.
+
+    `level` is that of the quantile, by default 1 − 1/step.
+    """
     recommender = Recommender(
         features=items.features, ids=items.ids, algorithm=algorithm, raw=raw, seed=seed
     )
@@ -140,72 +114,72 @@ def rank(
         Answer(song=row.item_id, rating=row.rating, time=row.time, weight=row.weight)
         for row in history
     )
-    level = BayesUcb().level_at(recommender.step) if level is None else level
-    return Ranking(
-        algorithm=algorithm,
-        seed=seed,
-        step=recommender.step,
-        level=level,
-        posterior=recommender.summary(),
-        items=_ranked(recommender, items.ids, _Clock.of(history, at), level, top or len(items.ids)),
-    )
+    now = history[-1].time if at is None and history else at
+    elapsed = {row.item_id: _elapsed(row.time, now) for row in history}
+    posterior = recommender.summary()
+    return {
+        "algorithm": algorithm,
+        "seed": seed,
+        "step": recommender.step,
+        "posterior": {
+            "recovery_time_mean": posterior.recovery_time_mean,
+            "recovery_time_sd": posterior.recovery_time_sd,
+            "noise_sd": posterior.noise_sd,
+        },
+        "items": _ranked(recommender, now, elapsed, level, top or len(items.ids)),
+    }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Clock:
-    """The moment of the recommendation, and when each item was heard last."""
-
-    now: Decimal | None
-    last_heard: Mapping[str, Decimal]
-
-    @classmethod
-    def of(cls, history: Sequence[HistoryRow], at: Decimal | None) -> _Clock:
-        latest = history[-1].time if history else None
-        return cls(
-            now=latest if at is None else at, last_heard={row.item_id: row.time for row in history}
-        )
-
-    def elapsed(self, item: str) -> float:
-        """Return the minutes since the item was heard, exact to the last digit."""
-        before = self.last_heard.get(item)
-        if before is None or self.now is None:
-            return MONTH
-        return min(minutes_between(before, self.now), MONTH)
+def _elapsed(before: Decimal, now: Decimal | None) -> float:
+    """Return the minutes since an item was heard, exact to the last digit."""
+    return MONTH if now is None else min(minutes_between(before, now), MONTH)
 
 
 def _ranked(
-    recommender: Recommender, ids: Sequence[str], clock: _Clock, level: float | None, count: int
-) -> list[RankedItem]:
+    recommender: Recommender,
+    now: Decimal | None,
+    elapsed: Mapping[str, float],
+    level: float | None,
+    count: int,
+) -> list[dict[str, Any]]:
     """Return the best items by score; of equals, the one that comes first in the file."""
-    rows = _candidates(recommender, clock, level, count)
-    names = [ids[row] for row in rows.tolist()]
-    prediction = recommender.predict(only=names, at=clock.now)
+    level = quantile_level(recommender.step) if level is None else level
+    rows = _candidates(recommender, now, level, count)
+    names = [str(recommender.ids[row]) for row in rows.tolist()]
+    prediction = recommender.predict(only=names, at=now)
     first = recommender.step == 1  # no rating yet: no quantile, and any order
     quantile = None if level is None or first else prediction.quantile(level)
     if _by_quantile(recommender) and quantile is not None:
         score = quantile
     else:
-        score = recommender.scores(at=clock.now)[rows]
-    mean, sd = prediction.mean(), prediction.standard_deviation()
-    bonus = None if mean is None or first else score - mean
-    numbers = _plain(
-        len(rows), {"mean": mean, "sd": sd, "quantile": quantile, "score": score, "bonus": bonus}
-    )
-    parts = _plain(len(rows), prediction.parts())
+        score = recommender.scores(at=now)[rows]
+    mean = prediction.mean()
+    columns = {
+        "mean": mean,
+        "sd": prediction.standard_deviation(),
+        "quantile": quantile,
+        "score": score,
+        **prediction.parts(),
+        "bonus": None if mean is None or first else score - mean,
+    }
+    plain = {name: _finite(len(rows), values) for name, values in columns.items()}
     return [
-        RankedItem(
-            id=names[place],
-            elapsed_minutes=clock.elapsed(names[place]),
-            heard=names[place] in clock.last_heard,
-            **{name: column[place] for name, column in numbers.items()},
-            parts={name: column[place] for name, column in parts.items()},
-        )
+        {
+            "id": names[place],
+            "elapsed_minutes": elapsed.get(names[place], MONTH),
+            **{name: values[place] for name, values in plain.items()},
+        }
         for place in best_rows(score, count, np.arange(len(rows))).tolist()
     ]
 
 
+def quantile_level(step: int) -> float | None:
+    """Return the level of the quantile unless another one is asked for."""
+    return BayesUcb().level_at(step)
+
+
 def _candidates(
-    recommender: Recommender, clock: _Clock, level: float | None, count: int
+    recommender: Recommender, now: Decimal | None, level: float | None, count: int
 ) -> Indices:
     """Return the rows of all items that can be among the best, in the order of the file.
 
@@ -215,21 +189,16 @@ def _candidates(
     if count >= len(everything):
         return everything
     if _by_quantile(recommender) and level is not None:
-        everywhere = recommender.predict(at=clock.now)
+        everywhere = recommender.predict(at=now)
         best = everywhere.best_by_quantile(level, count, everything)
         if len(best):
             return np.sort(best)
-    return np.sort(best_rows(recommender.scores(at=clock.now), count, everything))
+    return np.sort(best_rows(recommender.scores(at=now), count, everything))
 
 
 def _by_quantile(recommender: Recommender) -> bool:
     """Return whether the score is the quantile: the first item is random for all algorithms."""
     return isinstance(recommender.model.policy, BayesUcb) and recommender.step > 1
-
-
-def _plain(length: int, columns: Mapping[str, Vector | None]) -> dict[str, Sequence[float | None]]:
-    """Return columns of plain numbers, with None for what does not exist."""
-    return {name: _finite(length, values) for name, values in columns.items()}
 
 
 def _finite(length: int, values: Vector | None) -> Sequence[float | None]:
@@ -243,18 +212,16 @@ def _finite(length: int, values: Vector | None) -> Sequence[float | None]:
 _HEADER: Final = ("id", "last heard", "mean", "sd", "quantile", "score")
 
 
-def show(ranking: Ranking) -> None:
-    """Print the ranking, then the posterior of the listener."""
-    print_table(_HEADER, [_cells(item) for item in ranking.items], framed=True)
-    click.echo(f"\n{described(ranking)}")
-
-
-def described(ranking: Ranking) -> str:
-    """Return how the ranking was made, and the posterior, in words."""
-    has_quantile = any(item.quantile is not None for item in ranking.items)
-    level = f", quantile at level {ranking.level:.6g}" if has_quantile else ""
-    made = f"{ranking.algorithm}, step {ranking.step}, seed {ranking.seed}{level}"
-    return f"{made}\n{_posterior_line(ranking.posterior)}"
+def show(ranking: dict[str, Any], *, heard: Container[str], level: float | None) -> None:
+    """Print the ranking, then how it was made, and the posterior of the listener."""
+    items = ranking["items"]
+    print_table(
+        _HEADER, [_cells(item, is_heard=item["id"] in heard) for item in items], framed=True
+    )
+    made = f"{ranking['algorithm']}, step {ranking['step']}, seed {ranking['seed']}"
+    if any(item["quantile"] is not None for item in items):
+        made += f", quantile at level {level or quantile_level(ranking['step']):.6g}"
+    click.echo(f"\n{made}\n{_posterior_line(**ranking['posterior'])}")
 
 
 def elapsed_in_words(minutes: float) -> str:
@@ -268,18 +235,20 @@ def elapsed_in_words(minutes: float) -> str:
     return duration(minutes) if round(minutes * 60) else "now"
 
 
-def _cells(item: RankedItem) -> tuple[str, ...]:
-    when = elapsed_in_words(item.elapsed_minutes) if item.heard else "never"
-    numbers = (item.mean, item.sd, item.quantile, item.score)
-    return (_printable(item.id), when, *(_number(value) for value in numbers))
+def _cells(item: dict[str, Any], *, is_heard: bool) -> tuple[str, ...]:
+    when = elapsed_in_words(item["elapsed_minutes"]) if is_heard else "never"
+    numbers = (_number(item[name]) for name in ("mean", "sd", "quantile", "score"))
+    return printable(item["id"]), when, *numbers
 
 
-def _posterior_line(posterior: Summary) -> str:
-    mean, spread = posterior.recovery_time_mean, posterior.recovery_time_sd
-    recovery = "unknown" if mean is None else f"{mean:.4g} minutes"
-    if mean is not None and spread is not None:
-        recovery = f"{mean:.4g} ± {spread:.4g} minutes"
-    noise = "unknown" if posterior.noise_sd is None else f"{posterior.noise_sd:.3g}"
+def _posterior_line(
+    *, recovery_time_mean: float | None, recovery_time_sd: float | None, noise_sd: float | None
+) -> str:
+    recovery = "unknown"
+    if recovery_time_mean is not None:
+        spread = "" if recovery_time_sd is None else f" ± {recovery_time_sd:.4g}"
+        recovery = f"{recovery_time_mean:.4g}{spread} minutes"
+    noise = "unknown" if noise_sd is None else f"{noise_sd:.3g}"
     return f"Recovery time {recovery}; noise of a rating {noise}."
 
 
@@ -287,11 +256,3 @@ def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.3f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"
-
-
-def _printable(text: str) -> str:
-    """Return the text with what would move the cursor written as escapes."""
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in text
-    )

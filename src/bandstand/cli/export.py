@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
-from bandstand.cli._options import opened_store, require_store, store_option
-from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand.cli._options import named_account, opened_store, require_store, store_option
+from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from bandstand.store.database.connection import Store
 
 _BEGINNING: Final = b'{"type":"header","bandstand":"export"'
 
@@ -36,23 +34,13 @@ def export(*, file: str, name: str | None, store: str | None) -> None:
 
     require_store(store)
     with opened_store(store) as opened:
-        account = None if name is None else _account(opened, name)
+        with opened.reading() as connection:
+            account = None if name is None else named_account(connection, name).id
         with _written(file) as out:
             for line in export_lines(opened, account=account):
                 out.write(line.encode() + b"\n")
     if file != "-":
         click.echo(f"Exported to {file}.")
-
-
-def _account(store: Store, name: str) -> str:
-    from bandstand.store import accounts
-
-    with store.reading() as connection:
-        found = accounts.by_name(connection, name) or accounts.get(connection, name)
-    if found is None:
-        msg = f"the name of an account was expected, got {name!r}, which no account has"
-        raise NotFoundError(msg)
-    return found.id
 
 
 @contextmanager

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from bandstand._util.words import counted
 from bandstand.cli._options import opened_store, require_store, store_option
-
-if TYPE_CHECKING:
-    from bandstand.radio.log.snapshots import Rebuilt
 
 
 @click.command()
@@ -30,19 +26,14 @@ def rebuild(*, catalogue: bool, store: str | None, as_json: bool) -> None:
     require_store(store)
     with opened_store(store) as opened, counting("Rebuilding", of="events") as progress:
         rebuilt = rebuild_all(opened, catalogue=catalogue, progress=progress)
-    click.echo(_in_json(rebuilt) if as_json else _in_words(rebuilt))
-
-
-def _in_json(rebuilt: Rebuilt) -> str:
-    report = {
-        "listeners": rebuilt.listeners,
-        "events": rebuilt.events,
-        "digest": rebuilt.digest,
-        "digests": dict(rebuilt.digests),
-    }
-    return json.dumps(report, indent=2)
-
-
-def _in_words(rebuilt: Rebuilt) -> str:
+    if as_json:
+        report = {
+            "listeners": rebuilt.listeners,
+            "events": rebuilt.events,
+            "digest": rebuilt.digest,
+            "digests": dict(rebuilt.digests),
+        }
+        click.echo(json.dumps(report, indent=2))
+        return
     listeners, events = counted(rebuilt.listeners, "listener"), counted(rebuilt.events, "event")
-    return f"{listeners}, {events}, digest {rebuilt.digest}"
+    click.echo(f"{listeners}, {events}, digest {rebuilt.digest}")

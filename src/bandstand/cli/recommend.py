@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
-    from bandstand.cli._ranking import HistoryRow, Ranking
+    from bandstand.cli._ranking import HistoryRow
 
 _FILE = click.Path(path_type=Path)
 
@@ -95,36 +95,9 @@ def recommend(
         items, history, algorithm=algorithm, raw=raw, seed=seed, level=level, at=at, top=top
     )
     if as_json:
-        click.echo(json.dumps(as_dictionary(ranking), allow_nan=False, indent=2))
+        click.echo(json.dumps(ranking, allow_nan=False, indent=2))
     else:
-        show(ranking)
-
-
-def as_dictionary(ranking: Ranking) -> dict[str, Any]:
-    """Return a ranking as it is printed with --json."""
-    return {
-        "algorithm": ranking.algorithm,
-        "seed": ranking.seed,
-        "step": ranking.step,
-        "posterior": {
-            "recovery_time_mean": ranking.posterior.recovery_time_mean,
-            "recovery_time_sd": ranking.posterior.recovery_time_sd,
-            "noise_sd": ranking.posterior.noise_sd,
-        },
-        "items": [
-            {
-                "id": item.id,
-                "elapsed_minutes": item.elapsed_minutes,
-                "mean": item.mean,
-                "sd": item.sd,
-                "quantile": item.quantile,
-                "score": item.score,
-                **item.parts,
-                "bonus": item.bonus,
-            }
-            for item in ranking.items
-        ],
-    }
+        show(ranking, heard={row.item_id for row in history}, level=level)
 
 
 def _check_level(level: float | None) -> None:

@@ -56,6 +56,8 @@ def scan(
     Only new and changed files are read; an interrupted scan continues where it stopped. Nothing
     is ever written to the folders. Ends with a report of every file that failed and why.
     """
+    from bandstand._util.clock import system_clock
+    from bandstand.music.catalogue.refresh import check_projection, refreshed
     from bandstand.music.library.walk import library_roots
 
     _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
@@ -65,10 +67,13 @@ def scan(
     if empty and not store_exists(store):
         raise _no_music(empty[0])
     with _analyser(scheduler, workers) as analyser, opened_store(store) as opened:
-        _check_store(opened, empty, refit=refit)
+        if not refit:
+            check_projection(opened)
+        for root in empty:
+            _check_known(opened, root)
         began = time.monotonic()
         counts = _scanned(opened, roots, analyser, retry=retry, total=sum(totals.values()))
-        catalogue = _catalogue(opened, refit=refit, feature_map=feature_map)
+        catalogue = refreshed(opened, now=system_clock(), refit=refit, feature_map=feature_map)
         report = _report(opened, roots, counts, catalogue, time.monotonic() - began)
         report["isolation"] = analyser.isolation()
     click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
@@ -107,16 +112,6 @@ def _music_below(roots: tuple[bytes, ...]) -> dict[bytes, int]:
             totals[folder.root] += len(folder.files) + len(folder.refused)
             progress(sum(totals.values()), None)
     return totals
-
-
-def _check_store(store: Store, empty: list[bytes], *, refit: bool) -> None:
-    """Refuse what cannot work, before anything is changed."""
-    from bandstand.music.catalogue.refresh import check_projection
-
-    if not refit:
-        check_projection(store)
-    for root in empty:
-        _check_known(store, root)
 
 
 def _check_known(store: Store, root: bytes) -> None:
@@ -158,6 +153,7 @@ def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | Clu
 def _scanned(
     store: Store, roots: tuple[bytes, ...], analyser: Analyser, *, retry: bool, total: int
 ) -> ScanCounts:
+    from bandstand._util.clock import system_clock
     from bandstand.cli._progress import counting
     from bandstand.music.library.scan import scan as scan_library
 
@@ -166,20 +162,10 @@ def _scanned(
             store,
             roots,
             analyser,
-            now=_now,
+            now=system_clock,
             retry=retry,
             progress=lambda counts: progress(counts.found, max(total, counts.found)),
         )
-
-
-def _catalogue(store: Store, *, refit: bool, feature_map: str | None) -> FeatureMatrix | None:
-    from bandstand.music.catalogue.refresh import refreshed
-
-    return refreshed(store, now=_now(), refit=refit, feature_map=feature_map)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _report(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli._options import opened_store, store_exists, store_option
+from bandstand.cli._options import opened_store, require_store, store_option
 
 if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
@@ -31,9 +31,7 @@ def similar(*, song: str, store: str | None, count: int, as_json: bool) -> None:
 
     SONG is an id, a file, or part of a title, of an artist, or of "artist - title".
     """
-    if not store_exists(store):
-        msg = "a store with songs was expected, found none; `bandstand scan DIR` makes one"
-        raise click.UsageError(msg)
+    require_store(store)
     with opened_store(store) as opened:
         chosen = _the_song(opened, song)
         found = _nearest(opened, chosen, count)

@@ -59,15 +59,8 @@ def new(*, file: Path) -> None:
     """Write a study's FILE with the paper's numbers, to be read and changed."""
     from bandstand.study.design import template
 
-    try:
-        with file.open("x", encoding="utf-8") as made:
-            made.write(template())
-    except FileExistsError:
-        msg = f"a file that is not there yet was expected, got {str(file)!r}, which is"
-        raise InvalidInputError(msg) from None
-    except OSError as problem:
-        msg = f"a file that can be written was expected, got {str(file)!r}: {problem.strerror}"
-        raise InvalidInputError(msg) from problem
+    with os.fdopen(_created(str(file), mode=0o666), "wb") as made:
+        made.write(template().encode())
     click.echo(f"Wrote {file}. Read it, change what you like, then: bandstand study run {file} DIR")
 
 
@@ -99,7 +92,7 @@ def status(*, file: Path, store: str | None) -> None:
     """Show the progress of all participants, by number and not by name."""
     require_store(store)
     with opened_store(store) as opened, opened.reading() as connection:
-        for line in _status_lines(connection, named_study(opened, file)):
+        for line in _status_lines(connection, named_study(opened, file, may_differ=True)):
             click.echo(line)
 
 
@@ -114,7 +107,7 @@ def close(*, file: Path, yes: bool, store: str | None) -> None:
 
     require_store(store)
     with opened_store(store) as opened:
-        row = same_study(opened, file)
+        row = named_study(opened, file)
         if row.closed_at is not None:
             msg = f"a study that is open was expected, got {row.title!r}, which is closed"
             raise InvalidInputError(msg)
@@ -126,38 +119,29 @@ def close(*, file: Path, yes: bool, store: str | None) -> None:
     click.echo(f"Closed {row.title!r}; `bandstand study report {file} OUT` writes what was found.")
 
 
-def same_study(store: Store, file: Path) -> StudyRow:
-    """Return the study that a file describes, open or closed; refuse a file that was changed."""
-    from bandstand.study.design import read_design
-    from bandstand.study.study_store import find_study
+def named_study(store: Store, file: Path, *, may_differ: bool = False) -> StudyRow:
+    """Return the study with a file's title, open or closed.
 
-    design = read_design(file)
-    return _there(find_study(store, design), file, design.title)
-
-
-def named_study(store: Store, file: Path) -> StudyRow:
-    """Return the study with a file's title, for reading; warn where the file was changed."""
+    A file that was changed since is refused, or gets a warning where it `may_differ`.
+    """
     from bandstand.store import studies
     from bandstand.study.design import differences, read_design
-    from bandstand.study.study_store import design_of
+    from bandstand.study.study_store import check_design, design_of
 
     design = read_design(file)
     with store.reading() as connection:
-        found = _there(studies.by_title(connection, design.title), file, design.title)
-    changed = differences(design_of(found), design)
-    if changed:
-        note = f"the study {found.title!r} goes by the design that it was opened with; in this file"
-        click.echo(f"Warning: {note} {'; '.join(changed)}.", err=True)
-    return found
-
-
-def _there(found: StudyRow | None, file: Path, title: str) -> StudyRow:
+        found = studies.by_title(connection, design.title)
     if found is None:
         msg = (
-            f"{file}: a study of this store was expected, got the title {title!r}, "
+            f"{file}: a study of this store was expected, got the title {design.title!r}, "
             f"which none has; `bandstand study run {file} DIR` opens it"
         )
         raise NotFoundError(msg)
+    if not may_differ:
+        check_design(found, design)
+    elif changed := differences(design_of(found), design):
+        note = f"the study {found.title!r} goes by the design that it was opened with; in this file"
+        click.echo(f"Warning: {note} {'; '.join(changed)}.", err=True)
     return found
 
 
@@ -168,6 +152,8 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     """
     from bandstand._util.clock import system_clock
     from bandstand.music.catalogue.catalogue import load_catalogue
+    from bandstand.store.database.location import parse_location
+    from bandstand.store.database.serving_lock import serving_lock
     from bandstand.study.records import from_bytes
     from bandstand.study.study_store import open_study
 
@@ -175,7 +161,8 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
     is_known = _is_known(settings, design)
     if not is_known:
         _check_songs(settings, design)
-    _check_not_served(settings)
+    with serving_lock(parse_location(settings.store)):  # refused if another server uses it
+        pass
     if not is_known:
         _scan(ctx, settings)
     with opened_store(settings.store) as store:
@@ -189,15 +176,6 @@ def _check_server(settings: Settings) -> None:
 
     check_public_url(settings)
     with closing(listening_socket(settings.listen, settings.port)):
-        pass
-
-
-def _check_not_served(settings: Settings) -> None:
-    """Refuse a store that another server uses."""
-    from bandstand.store.database.location import parse_location
-    from bandstand.store.database.serving_lock import serving_lock
-
-    with serving_lock(parse_location(settings.store)):
         pass
 
 
@@ -297,7 +275,7 @@ def invite(
         raise click.UsageError(msg)
     require_store(store)
     with opened_store(store) as opened:
-        study = same_study(opened, file)
+        study = named_study(opened, file)
         invited = _invitations(opened, names or _free_names(opened, count or 0))
         with _kept(csv_file, _as_csv(invited)), opened.writing() as connection:
             for person in invited:
@@ -388,14 +366,7 @@ def _kept(name: str | None, content: bytes) -> Iterator[None]:
     if name is None:
         yield
         return
-    try:
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        msg = f"--csv must name a file that is not there yet, got {name!r}"
-        raise InvalidInputError(msg) from None
-    except OSError as problem:
-        msg = f"--csv must name a file that can be written, got {name!r}: {problem.strerror}"
-        raise InvalidInputError(msg) from problem
+    handle = _created(name, mode=0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -403,6 +374,18 @@ def _kept(name: str | None, content: bytes) -> Iterator[None]:
     except BaseException:
         Path(name).unlink()
         raise
+
+
+def _created(name: str, *, mode: int) -> int:
+    """Open a new file with these rights, as far as the user's mask allows them."""
+    try:
+        return os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        msg = f"a file that is not there yet was expected, got {name!r}, which is"
+        raise InvalidInputError(msg) from None
+    except OSError as problem:
+        msg = f"a file that can be written was expected, got {name!r}: {problem.strerror}"
+        raise InvalidInputError(msg) from problem
 
 
 def _status_lines(connection: Connection, study: StudyRow) -> list[str]:
@@ -420,22 +403,12 @@ def _status_lines(connection: Connection, study: StudyRow) -> list[str]:
     size = f"{len(design.algorithms)} parts of {design.ratings_per_arm} ratings each"
     lines = [
         f"{study.title}: {state}, begun {_day(study.created_at)}; {size}.",
-        f"{_taking_part(len(joined))}, {_invited(len(people) - len(joined))}. Numbers are drawn.",
+        f"Taking part: {len(joined)}. Invited: {len(people) - len(joined)}. Numbers are drawn.",
     ]
     return lines + [
         _line(design, person, studies.arms(connection, study.id, person.account))
         for person in sorted(joined, key=lambda person: person.number)
     ]
-
-
-def _taking_part(count: int) -> str:
-    return "1 takes part" if count == 1 else f"{count} take part"
-
-
-def _invited(count: int) -> str:
-    if count == 1:
-        return "1 is invited and has not agreed"
-    return f"{count} are invited and have not agreed"
 
 
 def _line(design: Design, person: ParticipantRow, arms: Sequence[ArmRow]) -> str:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from bandstand.cli._options import opened_store, require_store, store_exists, store_option
-from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand._util.words import printable
+from bandstand.cli._options import (
+    named_account,
+    opened_store,
+    require_store,
+    store_exists,
+    store_option,
+)
+from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,13 +49,14 @@ def user() -> None:
 @store_option
 def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
     """Add an account; the password is asked for twice."""
+    from bandstand._util.clock import system_clock
     from bandstand.store import accounts
 
     accounts.checked_name(name)
     with opened_store(store) as opened:
         with opened.reading() as connection:
             if accounts.by_name(connection, name) is not None:
-                msg = f"a name that is free was expected, got {_shown(name)}, which is taken"
+                msg = f"a name that is free was expected, got {printable(name)}, which is taken"
                 raise InvalidInputError(msg)
         hashed = _hashed(name, from_input=from_input)
         with opened.writing() as connection:
@@ -58,9 +65,9 @@ def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
                 name=name,
                 role="admin" if admin else "listener",
                 password_hash=hashed,
-                now=time.time_ns() // 1_000_000,
+                now=system_clock(),
             )
-    click.echo(f"Added the {made.role} {_shown(made.name)}.")
+    click.echo(f"Added the {made.role} {printable(made.name)}.")
 
 
 @user.command("list")
@@ -80,7 +87,9 @@ def list_(*, as_json: bool, store: str | None) -> None:
         click.echo("There is no account yet; `bandstand user add NAME --admin` adds the first.")
     else:
         for account in found:
-            click.echo(f"{account.id}  {account.role:8}  {_shown(account.name)}{_state(account)}")
+            click.echo(
+                f"{account.id}  {account.role:8}  {printable(account.name)}{_state(account)}"
+            )
 
 
 @user.command()
@@ -94,11 +103,11 @@ def password(*, name: str, from_input: bool, store: str | None) -> None:
     require_store(store)
     with opened_store(store) as opened:
         with opened.reading() as connection:
-            account = _named(connection, name)
+            account = named_account(connection, name)
         hashed = _hashed(account.name, from_input=from_input)
         with opened.writing() as connection:
             accounts.set_password(connection, account.id, hashed)
-    click.echo(f"{_shown(account.name)} has another password and is logged out everywhere.")
+    click.echo(f"{printable(account.name)} has another password and is logged out everywhere.")
 
 
 @user.command()
@@ -110,7 +119,7 @@ def rename(*, name: str, new_name: str, store: str | None) -> None:
     from bandstand.store import accounts
 
     _change(store, name, lambda it, account: accounts.rename(it, account.id, new_name))
-    click.echo(f"{_shown(name)} is called {_shown(new_name.strip())} now.")
+    click.echo(f"{printable(name)} is called {printable(new_name.strip())} now.")
 
 
 @user.command()
@@ -122,7 +131,7 @@ def role(*, name: str, role: Any, store: str | None) -> None:
     from bandstand.store import accounts
 
     account = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
-    click.echo(f"{_shown(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
+    click.echo(f"{printable(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
 
 
 @user.command()
@@ -130,8 +139,12 @@ def role(*, name: str, role: Any, store: str | None) -> None:
 @store_option
 def disable(*, name: str, store: str | None) -> None:
     """Lock an account and log it out everywhere; nothing of it is lost."""
-    account = _set_disabled(store, name, disabled=True)
-    click.echo(f"{_shown(account.name)} is logged out everywhere and cannot log in any more.")
+    from bandstand.store import accounts
+
+    account = _change(
+        store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=True)
+    )
+    click.echo(f"{printable(account.name)} is logged out everywhere and cannot log in any more.")
 
 
 @user.command()
@@ -139,8 +152,12 @@ def disable(*, name: str, store: str | None) -> None:
 @store_option
 def enable(*, name: str, store: str | None) -> None:
     """Unlock an account that was disabled."""
-    account = _set_disabled(store, name, disabled=False)
-    click.echo(f"{_shown(account.name)} can log in again.")
+    from bandstand.store import accounts
+
+    account = _change(
+        store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=False)
+    )
+    click.echo(f"{printable(account.name)} can log in again.")
 
 
 @user.command()
@@ -152,37 +169,20 @@ def remove(*, name: str, yes: bool, store: str | None) -> None:
     from bandstand.store import accounts
 
     if not yes:
-        question = f"Remove {_shown(name)} with all ratings and playlists? This cannot be undone."
+        question = (
+            f"Remove {printable(name)} with all ratings and playlists? This cannot be undone."
+        )
         click.confirm(question, abort=True, err=True)
     account = _change(store, name, lambda it, account: accounts.delete(it, account.id))
-    click.echo(f"{_shown(account.name)} is removed, with all its data.")
+    click.echo(f"{printable(account.name)} is removed, with all its data.")
 
 
 def _change(store: str | None, name: str, change: Callable[[Connection, Account], None]) -> Account:
     require_store(store)
     with opened_store(store) as opened, opened.writing() as connection:
-        account = _named(connection, name)
+        account = named_account(connection, name)
         change(connection, account)
     return account
-
-
-def _set_disabled(store: str | None, name: str, *, disabled: bool) -> Account:
-    from bandstand.store import accounts
-
-    return _change(
-        store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=disabled)
-    )
-
-
-def _named(connection: Connection, name: str) -> Account:
-    """Return the account with a name or an id."""
-    from bandstand.store import accounts
-
-    found = accounts.by_name(connection, name) or accounts.get(connection, name)
-    if found is None:
-        msg = f"the name of an account was expected, got {_shown(name)}, which no account has"
-        raise NotFoundError(msg)
-    return found
 
 
 def _hashed(name: str, *, from_input: bool) -> str:
@@ -216,10 +216,3 @@ def _state(account: Account) -> str:
     if account.disabled:
         return "  (disabled)"
     return "" if account.has_password else "  (has no password yet)"
-
-
-def _shown(name: str) -> str:
-    """Return a name as it can be printed on one line."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name
-    )

@@ -21,7 +21,7 @@ import numpy as np
 
 from bandstand.core.engines.engine import BeliefT, array_bytes
 from bandstand.core.model.history import History, PlayTimes, SongsAt
-from bandstand.types import Minutes
+from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,16 +75,22 @@ class ListenerModel(Generic[BeliefT]):
 
     @classmethod
     def begin(
-        cls, song_features: SongFeatures, engine: Engine[BeliefT], policy: ScorePolicy, *, seed: int
+        cls,
+        song_features: SongFeatures,
+        engine: Engine[BeliefT],
+        policy: ScorePolicy,
+        *,
+        seed: int,
+        longest: Minutes = MONTH,
     ) -> Self:
-        """Return a listener who has heard nothing yet."""
+        """Return a listener who has heard nothing yet; `longest` minutes stand for never."""
         history = History.empty(song_features.features.shape[1])
         return cls(
             song_features=song_features,
             engine=engine,
             policy=policy,
             seed=seed,
-            play_times=PlayTimes.nothing(len(song_features)),
+            play_times=PlayTimes.nothing(len(song_features), longest=longest),
             belief=fitted(engine, history, seed),
             cache=engine.new_cache(song_features.features),
         )
@@ -163,6 +169,7 @@ class ListenerModel(Generic[BeliefT]):
             rating=answer.rating,
             weight=answer.weight,
             diversity=float(song.diversity[0]),
+            groups=song.groups_of([0]),
         )
         return longer, times.after(answer.row, answer.time)
 

@@ -7,7 +7,7 @@ replayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,9 +15,11 @@ import numpy as np
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import SongFeatures
-from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.history import SongFeatures, checked_table
+from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior, people_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
+from bandstand.core.model.song_groups import SongGroups, identities
+from bandstand.core.model.tag_columns import tag_columns
 from bandstand.core.registry import DEFAULT, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from bandstand.core.model.history import History, Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Vector
+    from bandstand.types import Features, Vector
 
 Song: TypeAlias = "Hashable"
 
@@ -61,6 +63,10 @@ class Recommender:
     intercept is added, with the prior for real listeners; with `raw` the features are used as
     they are, with the paper's prior.
 
+    `artists`, `albums` and `tags` have an entry per song as well: a name, or None where there is
+    none, and some names. All algorithms learn from tags, which become columns of the features;
+    `mixed-effects` also learns what artists, albums and songs have beyond their features.
+
     >>> radio = Recommender(features=[[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ids=["a", "b", "c"])
     >>> radio.update("a", rating=5, time="2026-01-01T10:00:00Z")
     >>> radio.update("b", rating=1, time="2026-01-01T10:04:00Z")
@@ -73,19 +79,27 @@ class Recommender:
         *,
         features: ArrayLike,
         ids: Sequence[Song] | None = None,
+        artists: Sequence[Hashable | None] | None = None,
+        albums: Sequence[Hashable | None] | None = None,
+        tags: Sequence[Iterable[str]] | None = None,
         algorithm: str = DEFAULT,
         raw: bool = False,
         prior: ListenerPrior | None = None,
         seed: int = 0,
     ) -> None:
         named = algorithm_named(algorithm)
-        songs = SongFeatures.of(features if raw else Standardiser.fit(features).apply(features))
-        count, columns = songs.features.shape
+        table, start = _design(features, tags, raw=raw, has_effects=named.has_effects)
+        groups = _groups(len(table), artists, albums)
+        songs = SongFeatures.of(table, groups=groups if named.has_effects else None)
+        count = len(songs)
         self.ids: Sequence[Song] = range(count) if ids is None else list(ids)
         self._row_of = _Numbered(count) if ids is None else _rows_by_id(self.ids, count)
-        start = prior or (paper_prior(columns) if raw else radio_prior(columns))
         self.model: ListenerModel[Any] = ListenerModel.begin(
-            songs, named.engine_for(start), named.policy, seed=_checked_seed(seed)
+            songs,
+            named.engine_for(prior or start),
+            named.policy,
+            seed=_checked_seed(seed),
+            longest=named.never,
         )
         self._new = self.model
         self._answers: list[Answer] = []
@@ -171,7 +185,10 @@ class Recommender:
         return self.model.predict(self._minutes(at), rows)
 
     def elapsed(self, *, at: Moment | None = None) -> Vector:
-        """Return the minutes since each song was last heard, at most a month."""
+        """Return the minutes since each song was last heard.
+
+        At most a month, which stands for never; for `mixed-effects`, ∞ does.
+        """
         return self.model.play_times.elapsed(self._minutes(at))
 
     def scores(self, *, at: Moment | None = None) -> Vector:
@@ -229,6 +246,52 @@ class Recommender:
         now = minutes_between(seconds_of(self._answers[0].time), seconds)
         _check_order(now, latest, "the moment must not be before the last answer")
         return now
+
+
+def _design(
+    features: ArrayLike, tags: Sequence[Iterable[str]] | None, *, raw: bool, has_effects: bool
+) -> tuple[Features, ListenerPrior]:
+    """Return the features of songs as the model sees them, and the prior that goes with them."""
+    if raw:
+        if tags is not None:
+            msg = "raw features must hold all columns themselves, got tags beside them"
+            raise InvalidInputError(msg)
+        table = checked_table(features)
+        start = paper_prior(table.shape[1])
+        return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
+    scales = Standardiser.fit(features)
+    table = scales.apply(features)
+    if has_effects:
+        table[:, :-1] /= max(scales.varying, 1) ** 0.5
+    count = 0
+    if tags is not None:
+        _check_entries("tags", tags, len(table))
+        columns = tag_columns(tags)
+        count = columns.shape[1]
+        table = np.insert(table, [table.shape[1] - 1] * count, columns, axis=1)
+    prior = people_prior(table.shape[1], tags=count) if has_effects else None
+    return table, prior or radio_prior(table.shape[1])
+
+
+def _groups(
+    count: int,
+    artists: Sequence[Hashable | None] | None,
+    albums: Sequence[Hashable | None] | None,
+) -> SongGroups:
+    """Return what songs have in common; each is a song of its own."""
+    _check_entries("artists", artists, count)
+    _check_entries("albums", albums, count)
+    return SongGroups.of(
+        song=np.arange(count),
+        album=None if albums is None else identities(albums),
+        artist=None if artists is None else identities(artists),
+    )
+
+
+def _check_entries(name: str, entries: Sequence[Any] | None, count: int) -> None:
+    if entries is not None and len(entries) != count:
+        msg = f"{name} must have one entry per song ({count}), got {len(entries)}"
+        raise InvalidInputError(msg)
 
 
 class _Numbered:

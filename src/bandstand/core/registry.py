@@ -6,6 +6,7 @@ To add one, write its policy or engine in a file of its own and add one line to 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ from bandstand.core.policies import (
     Uniform,
 )
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH
+from bandstand.types import MONTH, Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 DEFAULT: Final = "bayes-ucb-cn-x"
 RANDOM: Final = "random"
+# The quantile of the mixed-effects algorithm: a little more than the middle.
+_MIXED_LEVEL: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ class Algorithm:
     # Whether the next song takes milliseconds, whatever the number of ratings: listeners of a
     # quick algorithm never wait for the others.
     is_quick: bool = True
+    # Whether it expects a prior with effects, for songs with an artist, an album and tags.
+    has_effects: bool = False
+    # How long ago a song never heard counts as heard; ∞ means never.
+    never: Minutes = MONTH
 
     def engine_for(
         self, prior: ListenerPrior, *, basis: PiecewiseLinearBasis = PAPER_BASIS
@@ -113,6 +120,14 @@ _ALL: Final = (
         "highest exact posterior mean, now and then any song",
         _exact,
         EpsilonGreedy(),
+    ),
+    Algorithm(
+        "mixed-effects",
+        "exact, with artists, albums, songs and tags; a fixed quantile",
+        _exact,
+        BayesUcb(level=_MIXED_LEVEL),
+        has_effects=True,
+        never=Minutes(math.inf),
     ),
     Algorithm(
         "greedy-cn-map",

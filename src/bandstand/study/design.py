@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bandstand._util.toml_files import read_toml
@@ -18,7 +19,6 @@ from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 # The paper's six, with its MCMC, which takes seconds for each song, replaced by the same model
 # solved exactly.
@@ -33,23 +33,8 @@ PAPER_ALGORITHMS: Final = (
 
 DEFAULT_TITLE: Final = "Comparison of music recommenders"
 
-DEFAULT_CONSENT: Final = """\
-This study compares several ways of choosing the next song. You listen to songs that a program \
-chooses for you and rate each of them with one to five stars: how much did you like hearing \
-this song now?
-
-The study has several parts. In each part another program chooses, and each of them starts \
-without knowing you. Which program chooses is not shown to you, so that it cannot influence \
-your ratings. Please rate every song for itself.
-
-Kept are your account's name, which songs you were played and when, your ratings, whether you \
-said that you know a song, and for how long each song played. Only whoever runs this study can \
-see them. The results are published without names.
-
-Taking part is voluntary. You may stop and go on later, on any device. You may also withdraw \
-at any time, without giving a reason: everything that the study keeps about you is then deleted \
-at once.
-"""
+_TEMPLATES: Final = Path(__file__).with_name("templates")
+DEFAULT_CONSENT: Final = (_TEMPLATES / "consent.txt").read_text(encoding="utf-8")
 
 _MAX_TITLE: Final = 200
 _MAX_CONSENT: Final = 20_000
@@ -217,48 +202,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-_TEMPLATE: Final = '''\
-# A blind comparison of algorithms with people. What is left out has the value shown here, which
-# is that of the paper. Once the study is open nothing in here can be changed any more.
-
-# The study's name: participants read it, and it is the study's name in the store.
-title = {title}
-
-# What participants read, and agree to, before they begin. Say who runs the study, and how to
-# reach you.
-consent = """
-{consent}"""
-
-# What is compared; `bandstand simulate --help` lists all names. Participants never see them.
-algorithms = [
-{algorithms}]
-
-# How many songs each participant rates with each algorithm.
-ratings_per_arm = {ratings_per_arm}
-
-# How long a song must be heard before it can be rated, unless the participant knows it.
-listen_seconds = {listen_seconds:g}
-
-# The number of ratings after which a rest comes, and its length in seconds.
-rest_after = {rest_after}
-rest_seconds = {rest_seconds:g}
-
-# The most algorithms within 24 hours, and the hours between two of them.
-arms_per_day = {arms_per_day}
-gap_hours = {gap_hours:g}
-
-# Seconds from asking for a song to the answer. They are the same for all algorithms, so that they
-# reveal none; they should be more than the slowest algorithm needs.
-answer_seconds = {answer_seconds:g}
-
-# With fewer analysed songs the study is not opened.
-least_songs = {least_songs}
-
-# Everything that is drawn at random follows from this number.
-seed = {seed}
-'''
-
-
 def read_design(path: Path) -> Design:
     """Return the design in a TOML file; raises InvalidInputError for whatever is wrong with it."""
     return Design.from_mapping(read_toml(path, "the study"), str(path))
@@ -270,7 +213,7 @@ def template() -> str:
     fields = design.as_json()
     fields["title"] = _quoted(design.title)
     fields["algorithms"] = "".join(f"    {_quoted(name)},\n" for name in design.algorithms)
-    return _TEMPLATE.format(**fields)
+    return (_TEMPLATES / "study.toml").read_text(encoding="utf-8").format(**fields)
 
 
 def _quoted(text: str) -> str:

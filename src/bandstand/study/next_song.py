@@ -18,7 +18,7 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -125,19 +125,10 @@ class ArmCache:
                 held -= oldest.nbytes
 
 
-def moment(milliseconds: int) -> Decimal:
-    """Return a time as exact seconds since 1970.
-
-    >>> moment(1_500)
-    Decimal('1.5')
-    """
-    return Decimal(milliseconds) / 1_000
-
-
 def _answer(row: SongRow) -> Answer | None:
     if row.stars is None or row.rated_at is None:
         return None
-    return Answer(song=row.song, rating=float(row.stars), time=moment(row.rated_at))
+    return Answer(song=row.song, rating=float(row.stars), time=Decimal(row.rated_at) / SECOND)
 
 
 def _new(arm: ArmRow, songs: SongSnapshot) -> Recommender:
@@ -239,7 +230,7 @@ class SongChooser:
         # A file may have gone since the catalogue was read.
         while len(gone) < len(own.study.songs):
             at = max(asked + _pace(own.study), own.row.last_rated_at or 0)
-            song = str(recommender.recommend(1, exclude=gone, at=moment(at))[0])
+            song = str(recommender.recommend(1, exclude=gone, at=Decimal(at) / SECOND)[0])
             if self._is_present(song):
                 return _Choice(
                     song=song,
@@ -293,23 +284,13 @@ def _pace(study: OpenStudy) -> int:
 
 
 def _put(connection: Connection, arm: str, choice: _Choice, now: int) -> None:
-    number = choice.rated + 1
+    chosen: dict[str, Any] = {
+        "number": choice.rated + 1,
+        "song": choice.song,
+        "choose_ms": choice.choose_ms,
+        "now": now,
+    }
     if choice.instead_of is None:
-        studies.offer(
-            connection,
-            arm,
-            number=number,
-            song=choice.song,
-            choose_ms=choice.choose_ms,
-            now=now,
-        )
-        return
-    studies.offer_instead(
-        connection,
-        arm,
-        number=number,
-        instead_of=choice.instead_of.song,
-        song=choice.song,
-        choose_ms=choice.choose_ms,
-        now=now,
-    )
+        studies.offer(connection, arm, **chosen)
+    else:
+        studies.offer_instead(connection, arm, instead_of=choice.instead_of.song, **chosen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from bandstand.errors import BandstandError, NotFoundError, StudyUnreadableError
@@ -51,6 +51,9 @@ class StudyRules:
     arms_per_day: int
     gap_hours: float
     answer_seconds: float
+
+
+_RULES: Final = frozenset(field.name for field in fields(StudyRules))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,13 +378,5 @@ def _arm_view(design: Design, arm: ArmState) -> ArmView:
 
 
 def _facts(design: Design) -> StudyRules:
-    return StudyRules(
-        parts=len(design.algorithms),
-        ratings_per_arm=design.ratings_per_arm,
-        listen_seconds=design.listen_seconds,
-        rest_after=design.rest_after,
-        rest_seconds=design.rest_seconds,
-        arms_per_day=design.arms_per_day,
-        gap_hours=design.gap_hours,
-        answer_seconds=design.answer_seconds,
-    )
+    rules = {name: value for name, value in asdict(design).items() if name in _RULES}
+    return StudyRules(parts=len(design.algorithms), **rules)

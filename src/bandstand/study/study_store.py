@@ -51,31 +51,20 @@ def open_study(store: Store, shelf: Catalogue, design: Design, *, clock: Clock) 
         )
 
 
-def find_study(store: Store, design: Design) -> StudyRow | None:
-    """Return the study with this design's title; None where there is none.
-
-    Raises InvalidInputError if it has another design; one that is closed is returned.
-    """
-    with store.reading() as connection:
-        before = studies.by_title(connection, design.title)
-    if before is not None:
-        _check_design(before, design)
-    return before
-
-
 def design_of(row: StudyRow) -> Design:
     """Return the design that a study was opened with."""
     return Design.from_mapping(row.design, f"the study {row.title!r} in the store")
 
 
 def _check_same(before: StudyRow, design: Design) -> None:
-    _check_design(before, design)
+    check_design(before, design)
     if before.closed_at is not None:
         msg = f"the study {before.title!r} must be open, got one that was closed"
         raise InvalidInputError(msg)
 
 
-def _check_design(before: StudyRow, design: Design) -> None:
+def check_design(before: StudyRow, design: Design) -> None:
+    """Refuse a study that was opened with another design."""
     changed = differences(design_of(before), design)
     if changed:
         msg = (

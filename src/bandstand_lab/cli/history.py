@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from bandstand.cli._output_files import check_outputs, json_option, plot_option, replace_file
 from bandstand.cli._progress import counting
+from bandstand.cli._tables import print_table
 
 if TYPE_CHECKING:
-    from bandstand_lab.histories.findings import Findings
+    from collections.abc import Sequence
+
+    from bandstand_lab.histories.findings import AllFindings
     from bandstand_lab.histories.plays import Histories
+
+_MAX_ROWS: Final = 20  # of a table
 
 
 @click.command(short_help="Measure how often songs come back in listening histories.")
@@ -47,21 +52,33 @@ def history(
     with counting("examining", lasting=False, of="listeners") as progress:
         findings = histories.examine(found, on_listener=progress)
     if plot_file is not None:
-        _draw(found, findings, plot_file)
-    _write(found, findings, json_file)
+        from bandstand_lab.histories.plot import picture
 
-
-def _draw(found: Histories, findings: Findings, plot_file: Path) -> None:
-    from bandstand_lab.histories.plot import picture
-
-    replace_file(str(plot_file), picture(found, findings, plot_file.suffix[1:].lower()))
-
-
-def _write(found: Histories, findings: Findings, json_file: str | None) -> None:
-    from bandstand_lab.histories.words import document, print_tables
-
+        replace_file(str(plot_file), picture(findings, plot_file.suffix[1:].lower()))
     if json_file is not None:
+        from bandstand_lab.histories.words import document
+
         text = json.dumps(document(found, findings), allow_nan=False, indent=2)
         replace_file(json_file, f"{text}\n".encode())
     if json_file != "-":
-        print_tables(found, findings)
+        _print(found, findings)
+
+
+def _print(found: Histories, findings: AllFindings) -> None:
+    """Print what was read and what is in it; of many files or listeners the first."""
+    from bandstand_lab.histories import words
+
+    _print_table(words.SOURCE_COLUMNS, [words.source_row(each) for each in found.sources])
+    click.echo("\n".join([*words.source_lines(found)[:_MAX_ROWS], ""]))
+    rows = [words.listener_row(each) for each in findings.listeners]
+    last = [words.listener_row(findings.together)] if len(rows) > 1 else []
+    _print_table(words.LISTENER_COLUMNS, rows, last)
+    click.echo("\n".join(["", *words.summary(findings), words.LEGEND]))
+
+
+def _print_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[Sequence[str]] = ()
+) -> None:
+    print_table(header, [*rows[:_MAX_ROWS], *last], framed=False)
+    if len(rows) > _MAX_ROWS:
+        click.echo(f"(and {len(rows) - _MAX_ROWS:,} more)")

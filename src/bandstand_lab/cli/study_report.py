@@ -118,7 +118,7 @@ def _data(
 
     require_store(store)
     with opened_store(store) as opened:
-        return study_data(opened, named_study(opened, file).id)
+        return study_data(opened, named_study(opened, file, may_differ=True).id)
 
 
 def _simulated(file: Path | None, people: int, effects: Sequence[str]) -> StudyData:

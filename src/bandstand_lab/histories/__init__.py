@@ -1,18 +1,19 @@
 """Listening histories: repetition and novelty in exports of other services.
 
-Nothing here writes a file, opens a connection or keeps anything.
+Nothing here writes a file, opens a connection or keeps anything. Reading (`formats`, with `files`
+and `plays`) needs nothing of the lab.
 """
 
-from bandstand_lab.histories.findings import Findings, ListenerFindings, examine
+from bandstand_lab.histories.findings import AllFindings, Findings, examine
 from bandstand_lab.histories.formats import read
 from bandstand_lab.histories.plays import UNNAMED, Histories, LeftOut, PlayHistory, Source
 
 __all__ = [
     "UNNAMED",
+    "AllFindings",
     "Findings",
     "Histories",
     "LeftOut",
-    "ListenerFindings",
     "PlayHistory",
     "Source",
     "examine",

@@ -14,8 +14,9 @@ import re
 import zipfile
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol, cast
 
+from bandstand._util.words import printable
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _opened(path: Path) -> Iterator[io.BufferedReader]:
         file = cast("io.BufferedReader", path.open("rb", buffering=_BUFFER_BYTES))
     except (OSError, ValueError) as problem:  # a ValueError for a name with a NUL
         reason = getattr(problem, "strerror", None) or problem
-        raise refusal(str(path), None, f"expected a file that can be read, got: {reason}") from None
+        refuse(str(path), None, f"expected a file that can be read, got: {reason}")
     with file:
         yield file
 
@@ -75,19 +76,17 @@ def _members(path: Path, file: io.BufferedReader) -> Iterator[Document]:
         archive = zipfile.ZipFile(file)
         infos = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
-        raise refusal(str(path), None, f"expected a whole ZIP archive, got: {problem}") from None
+        refuse(str(path), None, f"expected a whole ZIP archive, got: {problem}")
     if len(infos) > _MAX_MEMBERS:
         what = f"expected at most {_MAX_MEMBERS:,} files, got {len(infos):,}"
-        raise refusal(str(path), None, what)
+        refuse(str(path), None, what)
     with archive:
         for info in sorted(infos, key=lambda each: each.filename):
             name = f"{path}:{printable(info.filename)}"
             try:
                 stream = archive.open(info)
             except (RuntimeError, NotImplementedError, zipfile.BadZipFile, OSError) as problem:
-                raise refusal(
-                    name, None, f"expected a file that can be unpacked, got: {problem}"
-                ) from None
+                refuse(name, None, f"expected a file that can be unpacked, got: {problem}")
             with stream:
                 unpacking = cast("_Unpacking", stream)
                 guarded = _guarded(name, unpacking, info.compress_size)
@@ -123,32 +122,23 @@ class _Guard(io.RawIOBase):
             count = self._stream.readinto(buffer)
         except EOFError:
             what = "expected a whole compressed file, got one that is cut short"
-            raise refusal(self._name, None, what) from None
+            refuse(self._name, None, what)
         except (OSError, zlib.error, zipfile.BadZipFile, RuntimeError) as problem:
-            raise refusal(
-                self._name, None, f"expected a whole compressed file, got: {problem}"
-            ) from None
+            refuse(self._name, None, f"expected a whole compressed file, got: {problem}")
         self._read += count
         if self._limit is not None and self._read > self._limit:
             expected = f"expected a file that unpacks to at most {_MAX_RATIO} times its size"
-            raise refusal(self._name, None, f"{expected}, got more than {self._limit:,} bytes")
+            refuse(self._name, None, f"{expected}, got more than {self._limit:,} bytes")
         return count
 
 
-def refusal(source: str, where: str | None, what: str) -> InvalidInputError:
-    """Return an error that names the file, the line or entry if there is one, and what is wrong.
+def refuse(source: str, where: str | None, what: str) -> NoReturn:
+    """Name the file, the line or entry if there is one, and what is wrong with it.
 
-    >>> str(refusal("plays.csv", "line 3", "a time must not be negative, got '-1'"))
-    "plays.csv line 3: a time must not be negative, got '-1'"
+    >>> refuse("plays.csv", "line 3", "a time must not be negative, got '-1'")
+    Traceback (most recent call last):
+    bandstand.errors.InvalidInputError: plays.csv line 3: a time must not be negative, got '-1'
     """
     place = source if where is None else f"{source} {where}"
-    return InvalidInputError(f"{place}: {what}")
-
-
-def printable(name: str) -> str:
-    r"""Return a name from a file as it can be printed: no line ends, no commands to a terminal.
-
-    >>> printable("a\x1b[2Jb\n")
-    'a\\x1b[2Jb\\n'
-    """
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+    msg = f"{place}: {what}"
+    raise InvalidInputError(msg) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand._util.power_laws import Zipf, plays_by_rank, zipf
 from bandstand.types import Minutes, frozen
 
 if TYPE_CHECKING:
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 _DAY_SECONDS: Final = 86_400.0
 # A play that ends sooner is a skip; services count a play as one from here on.
 SHORTEST_LISTEN: Final = 30.0  # seconds
-_HOUR_SECONDS: Final = 3_600.0
 # By how long ago the song had been played: below these limits.
 _SPANS: Final = (
-    ("within an hour", _HOUR_SECONDS),
+    ("within an hour", 3_600.0),
     ("an hour to a day", _DAY_SECONDS),
     ("a day to a week", 7 * _DAY_SECONDS),
     ("a week to a month", 30 * _DAY_SECONDS),
@@ -77,14 +76,16 @@ def skip_rates(skips: Vector, gaps: Vector) -> SkipRates | None:
     known = ~np.isnan(skips)
     if not known.any():
         return None
-    first = np.isnan(gaps)
-    parts = [_rate("never before", skips[known & first])]
+    spans = {"never before": np.isnan(gaps)}
     below = 0.0
     for name, limit in _SPANS:
-        within = (np.where(first, -1.0, gaps) >= below) & (np.where(first, -1.0, gaps) < limit)
-        parts.append(_rate(name, skips[known & within]))
+        spans[name] = (gaps >= below) & (gaps < limit)
         below = limit
-    return SkipRates(plays=int(known.sum()), share=float(skips[known].mean()), by_gap=tuple(parts))
+    return SkipRates(
+        plays=int(known.sum()),
+        share=float(skips[known].mean()),
+        by_gap=tuple(_rate(name, skips[known & within]) for name, within in spans.items()),
+    )
 
 
 def _rate(name: str, skips: Vector) -> SkipRate:
@@ -315,15 +316,15 @@ _SEED: Final = 20_131_013
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListenerFindings:
-    """The findings of one history."""
+class Findings:
+    """The findings of one listener's plays, or of all listeners' together."""
 
     name: str
     plays: int
-    songs: int
-    days: float  # from the first play to the last
+    songs: int  # of all together: each listener's counted on their own
+    days: float  # from the first play to the last; of all together: the longest
     repeat_share: float  # 1 − different songs / plays
-    plays_by_rank: Vector
+    plays_by_rank: Vector  # of all together: each listener's songs, ranked together as in the paper
     zipf: Zipf | None
     gaps: GapSummary | None
     skips: SkipRates | None
@@ -331,75 +332,73 @@ class ListenerFindings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """The findings of all histories.
+class AllFindings:
+    """The findings of all histories."""
 
-    As in the paper, the frequencies of all listeners' songs are ranked together.
-    """
-
-    listeners: tuple[ListenerFindings, ...]
-    compared: tuple[int, ...]  # the listeners with plays enough to be compared
-    plays_by_rank: Vector
-    zipf: Zipf | None
-    gaps: GapSummary | None
-    skips: SkipRates | None
-    recovery: Recovery | None
+    listeners: tuple[Findings, ...]
+    together: Findings
 
     @property
     def repeat_shares(self) -> Vector:
-        """Return the share of repeats of each listener with plays enough."""
-        return np.array([self.listeners[place].repeat_share for place in self.compared])
+        """The share of repeats of each listener with plays enough to be compared."""
+        enough = [each for each in self.listeners if each.plays >= MIN_PLAYS]
+        return np.array([each.repeat_share for each in enough or self.listeners])
 
 
 def examine(
     histories: Histories, *, on_listener: Callable[[int, int], None] = lambda *_: None
-) -> Findings:
+) -> AllFindings:
     """Return the findings; the same for the same histories."""
-    found, gaps, skips = [], [], []
-    pairs = []
+    found, gaps, skips, pairs = [], [], [], []
     is_many = len(histories) >= _MIN_BOOTSTRAP_LISTENERS
     for number, history in enumerate(histories):
         on_listener(number, len(histories))
-        own_gaps, own_skips = gaps_before(history), is_skip(history)
-        own_pairs = pair_counts(history)
-        found.append(_listener(history, own_gaps, own_skips, recovery([own_pairs], _rng(number))))
-        gaps.append(own_gaps)
-        skips.append(own_skips)
-        pairs.append(own_pairs.joined() if is_many else own_pairs)
-    every_gap, every_skip = np.concatenate(gaps), np.concatenate(skips)
-    ranked = np.sort(np.concatenate([each.plays_by_rank for each in found]))[::-1]
-    return Findings(
-        listeners=tuple(found),
-        compared=_compared(found),
-        plays_by_rank=frozen(ranked),
-        zipf=zipf(ranked),
-        gaps=summarise(every_gap),
-        skips=skip_rates(every_skip, every_gap),
+        gaps.append(gaps_before(history))
+        skips.append(is_skip(history))
+        own = pair_counts(history)
+        pairs.append(own.joined() if is_many else own)
+        found.append(
+            _findings(
+                name=history.name,
+                days=float(history.times[-1] - history.times[0]) / _DAY_SECONDS,
+                ranked=plays_by_rank(history.items),
+                gaps=gaps[-1],
+                skips=skips[-1],
+                recovery=recovery([own], _rng(number)),
+            )
+        )
+    together = _findings(
+        name="all together",
+        days=max(each.days for each in found),
+        ranked=np.sort(np.concatenate([each.plays_by_rank for each in found]))[::-1],
+        gaps=np.concatenate(gaps),
+        skips=np.concatenate(skips),
         recovery=found[0].recovery if len(found) == 1 else recovery(pairs, _rng(len(found))),
     )
+    return AllFindings(listeners=tuple(found), together=together)
 
 
-def _listener(
-    history: PlayHistory, gaps: Vector, skips: Vector, suggested: Recovery | None
-) -> ListenerFindings:
-    ranked = plays_by_rank(history.items)
-    return ListenerFindings(
-        name=history.name,
-        plays=len(history),
+def _findings(
+    *,
+    name: str,
+    days: float,
+    ranked: Vector,
+    gaps: Vector,
+    skips: Vector,
+    recovery: Recovery | None,
+) -> Findings:
+    return Findings(
+        name=name,
+        plays=int(ranked.sum()),
         songs=len(ranked),
-        days=float(history.times[-1] - history.times[0]) / 86_400,
-        repeat_share=repeat_share(history.items),
+        days=days,
+        repeat_share=1 - len(ranked) / float(ranked.sum()),
         plays_by_rank=frozen(ranked),
         zipf=zipf(ranked),
         gaps=summarise(gaps),
         skips=skip_rates(skips, gaps),
-        recovery=suggested,
+        recovery=recovery,
     )
-
-
-def _compared(found: list[ListenerFindings]) -> tuple[int, ...]:
-    enough = tuple(place for place, each in enumerate(found) if each.plays >= MIN_PLAYS)
-    return enough or tuple(range(len(found)))
 
 
 def _rng(number: int) -> np.random.Generator:

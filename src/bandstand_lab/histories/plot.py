@@ -1,4 +1,4 @@
-"""The figure of `bandstand history`: repeats, ranks, gaps, skips, and novelty's recovery."""
+"""The figure of `bandstand history`: repeats, ranks, gaps, and novelty's recovery."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
+from bandstand._util.words import counted
 from bandstand_lab.histories.words import duration, percent, rank_points, recovery_cell
 from bandstand_lab.report.figures import CYCLE, GRID, INK, MUTED, new_figure, plain, style
 
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories.findings import Findings, GapSummary, Recovery, SkipRates
-    from bandstand_lab.histories.plays import Histories
+    from bandstand_lab.histories.findings import AllFindings, GapSummary, Recovery
 
 _PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
-_BLUE, _ORANGE, _GREEN = CYCLE[:3]
+_BLUE, _ORANGE = CYCLE[:2]
 _MAX_ALIGNED: Final = 8  # listeners whose dots are drawn in one column
 _MAX_LINES: Final = 30
 _SHORT_AXIS: Final = 20.0  # times its beginning: such an axis has hardly two decades' marks
@@ -47,72 +47,56 @@ _TICKS: Final = {
 }
 
 
-def picture(histories: Histories, findings: Findings, ending: str) -> bytes:
+def picture(found: AllFindings, ending: str) -> bytes:
     """Return the figure as a file of the kind that `ending` names: png, svg or pdf."""
     with style():
         figure = new_figure(12.4, 7.6)
-        draw(figure, findings)
-        people = len(histories)
-        who = f"{people:,} listeners" if people > 1 else "one listener"
-        figure.suptitle(f"{histories.plays:,} plays of {who}", x=0.01, ha="left", fontsize=13)
+        _draw(figure, found)
+        who = counted(len(found.listeners), "listener")
+        figure.suptitle(f"{found.together.plays:,} plays of {who}", x=0.01, ha="left", fontsize=13)
         content = io.BytesIO()
         figure.savefig(content, format=ending, dpi=150)
     return content.getvalue()
 
 
-def draw(figure: Figure, findings: Findings) -> None:
-    """Draw all panels; the one of skips only if the histories have skips."""
+def _draw(figure: Figure, found: AllFindings) -> None:
     rows: Any = figure.subfigures(2, 1)  # two, which its type does not know
-    above, below = rows
-    widths = (0.8, 1.3, 1.0) if findings.skips else (0.8, 2.3)
-    panels = above.subplots(1, len(widths), width_ratios=widths)
-    draw_repeats(panels[0], findings.repeat_shares)
-    single = [each.plays_by_rank for each in findings.listeners]
-    draw_ranks(panels[1], findings.plays_by_rank, single if len(single) > 1 else [], findings.zipf)
-    if findings.skips:
-        draw_skips(panels[2], findings.skips)
-    left, right = below.subplots(1, 2)
-    draw_gaps(left, findings.gaps)
-    draw_recovery(right, findings.recovery)
+    repeats, ranks = rows[0].subplots(1, 2, width_ratios=(0.8, 2.3))
+    gaps, rests = rows[1].subplots(1, 2)
+    draw_repeats(repeats, found.repeat_shares)
+    draw_ranks(ranks, [each.plays_by_rank for each in found.listeners], found.together.zipf)
+    _draw_gaps(gaps, found.together.gaps)
+    draw_recovery(rests, found.together.recovery)
 
 
 def draw_repeats(axes: Axes, shares: Vector) -> None:
     """Draw the share of repeats of each listener, and of many the paper's box plot."""
     axes.axhline(_PAPER_SHARE, color=MUTED, linestyle=":", linewidth=1.2)
     axes.text(1.48, _PAPER_SHARE, "paper", color=MUTED, ha="right", va="bottom", fontsize=8.5)
-    spread = np.random.default_rng(1).uniform(-0.12, 0.12, len(shares))
-    across = 1.0 + (spread if len(shares) > _MAX_ALIGNED else np.zeros(len(shares)))
-    axes.plot(
-        across, shares, "o", color=_BLUE, alpha=0.35 if len(shares) > _MAX_ALIGNED else 1.0, ms=4
-    )
+    is_many = len(shares) > _MAX_ALIGNED
+    across = 1.0 + is_many * np.random.default_rng(1).uniform(-0.12, 0.12, len(shares))
+    axes.plot(across, shares, "o", color=_BLUE, alpha=0.35 if is_many else 1.0, ms=4)
     if len(shares) >= 5:
         names = ("whislo", "q1", "med", "q3", "whishi")
         quantiles = np.quantile(shares, [0.05, 0.25, 0.5, 0.75, 0.95])
-        line = {"color": INK, "linewidth": 1.3}
-        axes.bxp(
-            [dict(zip(names, quantiles, strict=True))],
-            widths=0.42,
-            showfliers=False,
-            boxprops=line,
-            medianprops=line,
-            whiskerprops=line,
-            capprops=line,
-        )
+        boxes = [dict(zip(names, quantiles, strict=True))]
+        axes.bxp(boxes, widths=0.42, showfliers=False, medianprops={"color": INK})
     middle = float(np.median(shares))
     said = percent(middle) if len(shares) == 1 else f"median {percent(middle)}"
     axes.set_title(f"Repeats: {said} of plays")
     axes.set(xlim=(0.5, 1.5), ylim=(0, 1), ylabel="share of plays that are repeats")
     axes.yaxis.set_major_formatter(_PERCENT)
-    axes.set_xticks([1.0], [f"{len(shares):,} listener{'s' if len(shares) > 1 else ''}"])
+    axes.set_xticks([1.0], [counted(len(shares), "listener")])
     axes.grid(axis="y", color=GRID)
 
 
-def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf | None) -> None:
-    """Draw how often songs were played by their rank, and the line of Zipf's law."""
+def draw_ranks(axes: Axes, listeners: Sequence[Vector], law: Zipf | None) -> None:
+    """Draw how often the songs of all listeners were played by their rank, and a fitted line."""
+    together = np.sort(np.concatenate(listeners))[::-1]
+    single = listeners[:_MAX_LINES] if len(listeners) > 1 else []
     axes.set(xscale="log", yscale="log")
-    for each in single[:_MAX_LINES]:
-        ranks, plays = zip(*rank_points(each), strict=True)
-        axes.plot(ranks, plays, color=MUTED, alpha=0.35, linewidth=0.8)
+    for each in single:
+        axes.plot(*zip(*rank_points(each), strict=True), color=MUTED, alpha=0.35, linewidth=0.8)
     ranks, plays = zip(*rank_points(together), strict=True)
     label = "all listeners' songs (grey: single listeners)" if single else "songs"
     axes.plot(ranks, plays, "o", color=_BLUE, markersize=3, label=label)
@@ -130,7 +114,7 @@ def draw_ranks(axes: Axes, together: Vector, single: Sequence[Vector], law: Zipf
     axes.grid(color=GRID)
 
 
-def draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
+def _draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
     """Draw how long it took until songs came back."""
     axes.set_title("Time until a song is played again")
     if gaps is None:
@@ -138,16 +122,8 @@ def draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
         return
     widths = gaps.edges[1:] - gaps.edges[:-1]
     axes.set_xscale("log")
-    axes.bar(
-        gaps.edges[:-1],
-        gaps.counts / gaps.count,
-        widths,
-        align="edge",
-        color=_BLUE,
-        alpha=0.75,
-        edgecolor="white",
-        linewidth=0.5,
-    )
+    heights = gaps.counts / gaps.count
+    axes.bar(gaps.edges[:-1], heights, widths, align="edge", color=_BLUE, edgecolor="white")
     axes.axvline(gaps.median, color=INK, linewidth=1.3)
     top = axes.get_ylim()[1]
     axes.set_ylim(0, 1.12 * top)
@@ -156,22 +132,6 @@ def draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
     axes.set_ylabel("share of repeats")
     axes.yaxis.set_major_formatter(_PERCENT)
     axes.grid(axis="y", color=GRID)
-
-
-def draw_skips(axes: Axes, skips: SkipRates) -> None:
-    """Draw how often plays were cut short by when the song had been played before."""
-    rates = [rate for rate in skips.by_gap if rate.share is not None]
-    places = list(range(len(rates)))[::-1]
-    shares = [rate.share or 0.0 for rate in rates]
-    axes.barh(places, shares, color=_GREEN, alpha=0.8, height=0.62)
-    for place, share in zip(places, shares, strict=True):
-        axes.text(share, place, f" {percent(share)}", va="center", fontsize=8.5)
-    axes.set_yticks(places, [rate.after for rate in rates])
-    axes.set_xlim(0, max([*shares, 0.05]) * 1.25)
-    axes.xaxis.set_major_formatter(_PERCENT)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title(f"Skips: {percent(skips.share)} of plays")
-    axes.set_xlabel("skipped, by when the song was last played")
 
 
 def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories import ListenerFindings, PlayHistory
+    from bandstand_lab.histories import Findings, PlayHistory
     from bandstand_lab.report.study import Chapter, Drawing, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "histories.toml")
@@ -144,13 +144,13 @@ def people(file: str, shuffles: int) -> dict[str, Any]:
             {**_person(each), **_shuffled(history, shuffles, number)}
             for number, (each, history) in enumerate(zip(findings.listeners, found, strict=True))
         ],
-        "recovery": recovery_json(findings.recovery),
+        "recovery": recovery_json(findings.together.recovery),
         "plays": found.plays,
         "left_out": sum(each.count for source in found.sources for each in source.left_out),
     }
 
 
-def _person(each: ListenerFindings) -> dict[str, Any]:
+def _person(each: Findings) -> dict[str, Any]:
     plays, songs = np.unique(each.plays_by_rank.astype(int), return_counts=True)
     enough = each.plays >= _MIN_PLAYS and each.songs > 1
     laws = [
@@ -318,7 +318,7 @@ def _repeats_and_ranks(compared: Sequence[Listened], together: Vector, law: Zipf
         left, right = figure.subplots(1, 2, width_ratios=(0.8, 2))
         draw_repeats(left, shares)
         single = [person.plays_by_rank for person in compared]
-        draw_ranks(right, together, single if len(single) > 1 else [], law)
+        draw_ranks(right, single, law)
 
     return TEXTS.drawing(
         "repeats-and-ranks",

@@ -12,7 +12,7 @@ import numpy as np
 
 from bandstand._util.power_laws import plays_by_rank, zipf
 from bandstand_lab.paper import _orders
-from bandstand_lab.paper.repetition_runs import KNOWN, OTHERS, PAPER, PRODUCT, WEEKS, jobs
+from bandstand_lab.paper.repetition_runs import EXACT, KNOWN, OTHERS, PAPER, PRODUCT, WEEKS, jobs
 from bandstand_lab.report.figures import TRUTH, Look, in_order, look_of, plain
 from bandstand_lab.report.study import Study, Verdict, verdict_on
 from bandstand_lab.report.texts import Texts
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bandstand_lab.statistics.summaries import MeanEstimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "repetition.toml")
+_SAMPLED: Final = "bayes-ucb-cn"
 _MAX_COLUMNS: Final = 5  # panels beside each other
 _IS_ZIPF: Final = {Shape.ZIPF: True, Shape.OTHER: False, Shape.OPEN: None}
 _LINE: Final = {"songs": 0, "repeat_share": 3, "slope": 2, "r_squared": 3}
@@ -254,7 +255,9 @@ def product_finding(
     `people` are the shapes of real people's stretches, with the songs of the whole history as
     their library; `people_in_twice` the same with twice as many.
     """
-    shown = [results[name] for name in PRODUCT]
+    # People may have met the sampled algorithm itself.
+    names = [_SAMPLED if name == EXACT and _SAMPLED in results else name for name in PRODUCT]
+    shown = [results[name] for name in names if name in results]
     return TEXTS.finding(
         "product",
         verdict_on(_IS_ZIPF[each.shape] for each in shown),
@@ -268,7 +271,7 @@ def product_finding(
 
 def others_finding(results: Mapping[str, Played], where: str) -> Finding:
     """Judge: random and both LinUCB do not reproduce it."""
-    shown = [results[name] for name in OTHERS]
+    shown = [results[name] for name in OTHERS if name in results]
     is_zipf = [_IS_ZIPF[each.shape] for each in shown]
     verdict = verdict_on(None if each is None else not each for each in is_zipf)
     return TEXTS.finding("others", verdict, where=where, shown=_shown(shown))

@@ -90,6 +90,7 @@ ALGORITHM_LOOKS: Final[dict[str, Look]] = {
     ),
     "thompson-cn-x": Look(label="Thompson-CN, exact", colour="#20242c", dashes="-.", marker="P"),
     "optimistic-cn-x": Look(label="Optimistic-CN, exact", colour="#7a5c3e", dashes=":", marker="X"),
+    "mixed-effects": Look(label="mixed effects", colour="#2f7d32", dashes="--", marker="*"),
     "bayes-ucb-cn": Look(label="Bayes-UCB-CN, MCMC", colour="#3a9ad9", marker="d"),
     "bayes-ucb-cnd-v": Look(
         label="Bayes-UCB-CND, variational", colour="#0b4f43", dashes="--", marker="<"

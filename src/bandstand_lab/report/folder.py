@@ -4,7 +4,7 @@
     OUT/findings.json        every claim with its verdict
     OUT/run.json             machine, versions, dates and durations
     OUT/data/STUDY/          a chapter: STUDY.json (the results of its jobs), findings.json (its
-                             claims), TITLE.csv (each table, with all digits), NAME.png
+                             claims), NAME.csv (each table, with all digits), NAME.png
     OUT/work/plan.json       what was asked for
     OUT/work/STUDY/KEY.json  the result of one job
 

@@ -1,10 +1,7 @@
 """Chapters with their files, and the report: one HTML file that needs nothing else.
 
-Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. All
-text is escaped unless it was made here: by `element`, or by the templates of page.html.
-
->>> element("p", "1 < 2 & ", element("b", "bold"), class_="lead")
-'<p class="lead">1 &lt; 2 &amp; <b>bold</b></p>'
+Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. The
+templates of page.html escape all text.
 """
 
 from __future__ import annotations
@@ -18,10 +15,10 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup, escape
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.folder import (
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
-_WITHOUT_END: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 # Symbols too, for people who do not see the colours.
 _SYMBOLS: Final = dict(zip(Verdict, "✓◐✗?", strict=True))
@@ -55,62 +51,30 @@ _PIXELS_PER_INCH: Final = 108
 _WIDE: Final = 9.0  # inches
 
 
-Child: TypeAlias = "str | Iterable[Child] | None"
-
-
-def element(name: str, /, *children: Child, **attributes: str | int | None) -> Markup:
-    """Return an element; children that are plain text are escaped, None is left out.
-
-    An attribute's underscores are hyphens; one at the end is for names that Python has taken.
-    """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    end = "" if name in _WITHOUT_END else f"{join(*children)}</{name}>"
-    return Markup(f"<{name}{written}>{end}")  # noqa: S704  (its parts are escaped)
-
-
-def join(*children: Child) -> Markup:
-    """Return the children one after the other, as HTML."""
-    known = (child for child in children if child is not None)
-    parts = (escape(child) if isinstance(child, str) else join(*child) for child in known)
-    return Markup("").join(parts)
-
-
 def prose(text: str) -> Markup:
     """Return one sentence or more, in which `words in backticks` are code.
 
     >>> prose("run `a < b` now")
     'run <code>a &lt; b</code> now'
     """
-    parts = _CODE.split(text)
-    return join(element("code", part) if number % 2 else part for number, part in enumerate(parts))
+    code = Markup("<code>{}</code>")
+    parts = enumerate(_CODE.split(text))
+    return Markup("").join(code.format(part) if number % 2 else part for number, part in parts)
 
 
 def paragraphs(text: str, class_: str | None = None) -> Markup:
     """Return text as paragraphs, which blank lines part."""
+    begin = Markup('<p class="{}">').format(class_) if class_ else Markup("<p>")
     parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
-    return join(element("p", prose(part), class_=class_) for part in parts if part)
+    return Markup("").join(begin + prose(part) + Markup("</p>") for part in parts if part)
 
 
-def document(title: str, *body: Child) -> bytes:
+def document(title: str, body: Markup) -> bytes:
     """Return the whole file, in the style of all reports."""
     # Our own style sheet, not escaped: a quotation mark in it is one.
     sheet = Markup(_file("report.css"))  # noqa: S704
-    whole = _rendered("document", title=title, policy=_POLICY, sheet=sheet, body=join(*body))
+    whole = _rendered("document", title=title, policy=_POLICY, sheet=sheet, body=body)
     return f"{whole.strip()}\n".encode()
-
-
-def entry(name: str, title: str) -> Markup:
-    """Return a line of the contents that leads to a section."""
-    return element("li", element("a", title, href=f"#{name}"))
-
-
-def fact(name: str, value: object) -> Markup:
-    """Return a name beside its value."""
-    return element("div", element("dt", name.replace("_", " ")), element("dd", str(value)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,25 +120,6 @@ def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: 
     )
 
 
-def file_name_of(title: str) -> str:
-    """Return a title as a file's name.
-
-    >>> file_name_of("Regret at n = 100 (SE)")
-    'regret-at-n-100-se'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
-
-
-def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return the tables' files, different where titles are not."""
-    names: list[str] = []
-    for table in tables:
-        name = file_name_of(table.title)
-        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
-        names.append(f"{name}~{same + 1}" if same else name)
-    return [f"{name}.csv" for name in names]
-
-
 def finding_json(finding: Finding) -> dict[str, Json]:
     """Return a claim with its verdict."""
     return {**asdict(finding), "verdict": str(finding.verdict)}
@@ -185,8 +130,7 @@ def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
         f"{name}.json": as_bytes(dict(chapter.data), indent=1),
         "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
     }
-    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
-    return files | {file: _as_csv(table) for file, table in tables}
+    return files | {f"{table.name}.csv": _as_csv(table) for table in chapter.tables}
 
 
 def _as_csv(table: Table) -> bytes:
@@ -267,7 +211,6 @@ def chapter_html(number: int, written: Written) -> Markup:
     chapter = written.chapter
     if chapter is None:
         return _rendered("chapter", number=number, written=written, figures=[], tables=[])
-    names = table_names(chapter.tables)
     return _rendered(
         "chapter",
         number=number,
@@ -277,16 +220,8 @@ def chapter_html(number: int, written: Written) -> Markup:
             for each in chapter.drawings
             if each.name in written.pictures
         ],
-        tables=[
-            _table(table, f"data/{written.name}/{name}")
-            for table, name in zip(chapter.tables, names, strict=True)
-        ],
+        tables=[_table(each, f"data/{written.name}/{each.name}.csv") for each in chapter.tables],
     )
-
-
-def problems_html(problems: tuple[str, ...]) -> Markup:
-    """Return what went wrong, as a box that cannot be overlooked; nothing without problems."""
-    return _rendered("problems", found=problems)
 
 
 def tally(chapters: Iterable[Written]) -> dict[Verdict, int]:
@@ -371,17 +306,23 @@ def _reads_as_number(cell: Cell) -> bool:
 
 
 def _rendered(macro: str, **values: Any) -> Markup:
-    return Markup(getattr(_templates(), macro)(**values))  # noqa: S704  (templates escape)
+    rendered = getattr(environment().get_template("page.html").module, macro)(**values)
+    return Markup(rendered)  # noqa: S704  (templates escape)
 
 
 @cache
-def _templates() -> Any:
-    environment = Environment(
-        undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
+def environment() -> Environment:
+    """Return what fills templates of HTML, which may import the macros of page.html."""
+    made = Environment(
+        loader=FunctionLoader(_file),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    environment.filters.update(prose=prose, paragraphs=paragraphs, duration=duration)
-    environment.globals.update(symbols=_SYMBOLS, kinds=_KINDS)
-    return environment.from_string(_file("page.html")).module
+    made.filters.update(prose=prose, paragraphs=paragraphs, duration=duration)
+    made.globals.update(symbols=_SYMBOLS, kinds=_KINDS)
+    return made
 
 
 def _file(name: str) -> str:

@@ -75,6 +75,7 @@ class Finding:
 class Table:
     """Numbers to be read; the report also keeps them as a CSV file."""
 
+    name: str  # of the file, without its ending
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]

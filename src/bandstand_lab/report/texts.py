@@ -5,7 +5,8 @@
     [tables.NAME]           title, columns (divided by "|"), note
     [figures.NAME]          caption; NAME is the name of the file
 
-A study computes numbers and verdicts; its file says what they mean, in whole sentences. A name
+A file of several chapters has these below the name of each (`part`); a table of texts is text of
+several paragraphs. A study computes numbers and verdicts; its file says what they mean. A name
 that a template uses and the study does not give is an error, never a gap in the text.
 """
 
@@ -39,15 +40,21 @@ class Texts:
     '3 runs, 50 % of them short.'
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, part: str = "") -> None:
         self._file = file
-        self._templates: dict[str, Any] | None = None  # read when first used
+        self._part = part
+
+    def part(self, name: str) -> Texts:
+        """Return the templates below that name, for one chapter of a file of several."""
+        return Texts(self._file, f"{name}.")
 
     def __call__(self, name: str, **values: Any) -> str:
         """Return the text of that name ("method", "tables.times.note"), filled with `values`."""
-        found: Any = self._read()
-        for part in name.split("."):
+        found: Any = _read(self._file)
+        for part in f"{self._part}{name}".split("."):
             found = found[part]
+        if isinstance(found, dict):  # paragraph by paragraph
+            return "\n\n".join(self(f"{name}.{each}", **values) for each in found)
         return " ".join(_environment().from_string(found).render(values).split())
 
     def finding(self, name: str, verdict: Verdict, **values: Any) -> Finding:
@@ -61,7 +68,7 @@ class Texts:
             self(f"tables.{name}.{part}", **values) for part in ("title", "columns", "note")
         )
         heads = tuple(column.strip() for column in columns.split("|"))
-        return Table(title=title, columns=heads, rows=tuple(rows), note=note)
+        return Table(name=name, title=title, columns=heads, rows=tuple(rows), note=note)
 
     def drawing(
         self,
@@ -77,13 +84,13 @@ class Texts:
 
     def chapter(self, *, method: Mapping[str, Any] | None = None, **parts: Any) -> Chapter:
         """Return a chapter of these findings, tables, drawings and data."""
-        introduction, how = self("introduction"), self("method", **(method or {}))
+        introduction, how = (self(name, **(method or {})) for name in ("introduction", "method"))
         return Chapter(introduction=introduction, method=how, **parts)
 
-    def _read(self) -> dict[str, Any]:
-        if self._templates is None:
-            self._templates = tomllib.loads(self._file.read_text(encoding="utf-8"))
-        return self._templates
+
+@cache
+def _read(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 @cache

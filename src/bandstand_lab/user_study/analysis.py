@@ -31,9 +31,9 @@ below 0.05.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -44,13 +44,10 @@ from bandstand_lab.statistics.summaries import student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Self
 
     from bandstand.study.design import Design
     from bandstand.study.records import StudyData
     from bandstand.types import Indices, Matrix, Vector
-    from bandstand_lab.statistics.max_t import MaxT
-    from bandstand_lab.statistics.paired import PairedColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +70,21 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """The mean of the people's averages at n = 1, 2, …, and how far it can be trusted."""
+    """A mean over people after some numbers of ratings, and how far it can be trusted."""
 
     algorithm: str
+    steps: Indices  # the numbers of ratings, n
     counts: Indices  # people who have reached n
     mean: Vector
     standard_error: Vector  # NaN where only one person has reached n
 
-    @property
-    def steps(self) -> Indices:
-        """The n of each value."""
-        return np.arange(1, len(self.mean) + 1)
+    def shown(self, n: int) -> str | None:
+        """Return mean ± standard error (people) after n ratings; None if they are none."""
+        for place in np.flatnonzero(self.steps == n).tolist():
+            error = self.standard_error[place]
+            spread = f" ± {error:.2g}" if np.isfinite(error) else ""
+            return f"{self.mean[place]:.2f}{spread} ({self.counts[place]})"
+        return None
 
 
 def totals(data: StudyData) -> dict[str, Totals]:
@@ -107,20 +108,26 @@ def _totals(algorithm: str, given: Mapping[int, list[int]]) -> Totals:
 
 
 def curve(arm: Totals) -> Curve:
-    """Return the mean average rating against n, with its standard error over people."""
+    """Return the mean average rating from n = 1 on."""
     steps = np.arange(1, arm.longest + 1)
-    present = arm.reached[:, np.newaxis] >= steps
-    counts = present.sum(axis=0)
-    mean = np.where(present, arm.stars, 0.0).sum(axis=0) / counts
-    squares = np.square(np.where(present, arm.stars - mean, 0.0)).sum(axis=0)
-    error = np.full(len(steps), np.nan)
-    several = counts > 1
-    error[several] = np.sqrt((squares / counts)[several] / (counts[several] - 1)) / steps[several]
+    is_present = arm.reached[:, np.newaxis] >= steps
+    return mean_curve(arm.algorithm, steps, np.where(is_present, arm.stars / steps, np.nan))
+
+
+def mean_curve(algorithm: str, steps: Indices, values: Matrix) -> Curve:
+    """Return the mean of the values of people (rows) at each of `steps`; NaN is no value."""
+    is_present = ~np.isnan(values)
+    counts = is_present.sum(axis=0)
+    mean = np.where(is_present, values, 0.0).sum(axis=0) / counts
+    squares = np.square(np.where(is_present, values, mean) - mean).sum(axis=0)
+    error, several = np.full(len(steps), np.nan), counts > 1
+    error[several] = np.sqrt(squares[several] / (counts[several] - 1) / counts[several])
     counts.flags.writeable = False
     return Curve(
-        algorithm=arm.algorithm,
+        algorithm=algorithm,
+        steps=steps,
         counts=counts,
-        mean=frozen(mean / steps),
+        mean=frozen(mean),
         standard_error=frozen(error),
     )
 
@@ -242,7 +249,7 @@ def analyse(
     arms = totals(data)
     chosen = all_pairs(data.design.algorithms) if pairs is None else pairs
     found = [_tests(arms[first], arms[second], first_step, rng) for first, second in chosen]
-    tested = [each for each in found if isinstance(each, _Tests)]
+    tested = [each for each in found if isinstance(each, Comparison)]
     return Analysis(
         curves=tuple(curve(arm) for arm in arms.values()),
         comparisons=_corrected(tested),
@@ -265,90 +272,57 @@ def all_pairs(algorithms: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((second, first) for first, second in combinations(algorithms, 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Tests:
-    """The tests of one pair before it is corrected for the other pairs."""
-
-    first: str
-    second: str
-    people: int
-    steps: Indices
-    columns: PairedColumns  # of sums of stars: n times the averages
-    family: MaxT
-
-    @classmethod
-    def of(
-        cls, first: Totals, second: Totals, both: _Both, steps: Indices, rng: np.random.Generator
-    ) -> Self:
-        present = both.reached[:, np.newaxis] >= steps
-        sums = both.differences[:, steps - 1]
-        return cls(
-            first=first.algorithm,
-            second=second.algorithm,
-            people=len(both.reached),
-            steps=steps,
-            columns=paired_columns(sums, present),
-            family=max_t(sums, present=present, rng=rng),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Both:
-    """People who have begun both arms: the n they reached, and how their sums of stars differ."""
-
-    reached: Indices
-    differences: Matrix
-
-
 def _tests(
     first: Totals, second: Totals, first_step: int, rng: np.random.Generator
-) -> _Tests | Untested:
-    both = _both(first, second)
-    people = len(both.reached)
-    fewest = max(MIN_PEOPLE, math.ceil(people / 2))
-    counts = (both.reached[:, np.newaxis] >= np.arange(1, both.differences.shape[1] + 1)).sum(0)
-    last = int((counts >= fewest).sum())  # counts never rise with n
+) -> Comparison | Untested:
+    """Return the tests of one pair, before they are corrected for the other pairs."""
+    both = sorted(set(first.people) & set(second.people))
+    ones, others = ([arm.people.index(person) for person in both] for arm in (first, second))
+    reached = np.minimum(first.reached[ones], second.reached[others])[:, np.newaxis]
+    longest = np.arange(1, min(first.longest, second.longest) + 1)
+    counts = (reached >= longest).sum(axis=0)
+    # Counts never rise with n.
+    last = int((counts >= max(MIN_PEOPLE, math.ceil(len(both) / 2))).sum())
+    names: dict[str, Any] = {"first": first.algorithm, "second": second.algorithm}
     if last < first_step:
-        begun = f"{people} have begun both" if people != 1 else "one has begun both"
+        begun = f"{len(both)} have begun both" if len(both) != 1 else "one has begun both"
         reason = f"a test needs two people with both up to n = {first_step}; {begun}"
-        return Untested(
-            first=first.algorithm, second=second.algorithm, people=people, reason=reason
-        )
-    return _Tests.of(first, second, both, np.arange(first_step, last + 1), rng)
-
-
-def _both(first: Totals, second: Totals) -> _Both:
-    people = sorted(set(first.people) & set(second.people))
-    ones, others = ([arm.people.index(person) for person in people] for arm in (first, second))
-    length = min(first.longest, second.longest)
-    return _Both(
-        reached=np.minimum(first.reached[ones], second.reached[others]),
-        differences=first.stars[ones, :length] - second.stars[others, :length],
+        return Untested(**names, people=len(both), reason=reason)
+    steps = np.arange(first_step, last + 1)
+    # Differences of sums of stars: n times those of the averages.
+    sums = first.stars[ones][:, steps - 1] - second.stars[others][:, steps - 1]
+    columns = paired_columns(sums, reached >= steps)
+    family = max_t(sums, present=reached >= steps, rng=rng)
+    return Comparison(
+        **names,
+        people=len(both),
+        steps=steps,
+        counts=columns.counts,
+        mean=frozen(columns.mean / steps),
+        standard_error=frozen(columns.standard_error / steps),
+        t=columns.t,
+        p_values=columns.p_values,
+        p_over_steps=family.corrected,
+        p_corrected=family.corrected,
+        p_last_holm=float(columns.p_values[-1]),
+        p_any_holm=family.smallest,
+        pairs=1,
+        flips=family.flips,
+        is_exact=family.is_exact,
     )
 
 
-def _corrected(tests: Sequence[_Tests]) -> tuple[Comparison, ...]:
+def _corrected(tests: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return the comparisons, corrected for how many there are."""
-    last = holm([float(each.columns.p_values[-1]) for each in tests])
-    anywhere = holm([each.family.smallest for each in tests])
+    last = holm([each.p_last_holm for each in tests])
+    anywhere = holm([each.p_any_holm for each in tests])
     return tuple(
-        Comparison(
-            first=each.first,
-            second=each.second,
-            people=each.people,
-            steps=each.steps,
-            counts=each.columns.counts,
-            mean=frozen(each.columns.mean / each.steps),
-            standard_error=frozen(each.columns.standard_error / each.steps),
-            t=each.columns.t,
-            p_values=each.columns.p_values,
-            p_over_steps=each.family.corrected,
-            p_corrected=frozen(np.minimum(1.0, len(tests) * each.family.corrected)),
+        replace(
+            each,
+            p_corrected=frozen(np.minimum(1.0, len(tests) * each.p_over_steps)),
             p_last_holm=p_last_holm,
             p_any_holm=p_any_holm,
             pairs=len(tests),
-            flips=each.family.flips,
-            is_exact=each.family.is_exact,
         )
         for each, p_last_holm, p_any_holm in zip(tests, last, anywhere, strict=True)
     )

@@ -7,6 +7,7 @@ OUT/export/           all ratings, from which the same report can be made again
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.study.study_files import STUDY_FILE, write_export
 from bandstand_lab.report.folder import write_whole
 from bandstand_lab.report.page import write_chapter
+from bandstand_lab.report.study import Verdict
 from bandstand_lab.user_study.analysis import analyse
 from bandstand_lab.user_study.chapters import (
     TEXTS,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.study.records import StudyData
+    from bandstand_lab.report.study import Chapter
 
 _OURS: Final = frozenset({"index.html", "data", "export"})
 
@@ -61,7 +64,7 @@ def write_report(
     write_export(data, out / "export")
     # With more than 15 people the correction draws; the same study draws the same.
     analysis = analyse(data, rng=np.random.default_rng(data.design.seed))
-    makers = {
+    makers: dict[str, Callable[[], Chapter]] = {
         "ratings": partial(ratings_chapter, data, analysis),
         "comparisons": partial(comparisons_chapter, data, analysis),
         "uncertainty": partial(uncertainty_chapter, data),
@@ -71,11 +74,21 @@ def write_report(
     }
     chapters = []
     for number, (name, make) in enumerate(makers.items(), start=1):
-        chapters.append(
-            write_chapter(name, TEXTS(f"{name}.title"), make, place=out / "data" / name)
-        )
+        judged = partial(_judged, data, make)
+        title = TEXTS(f"{name}.title")
+        chapters.append(write_chapter(name, title, judged, place=out / "data" / name))
         if on_done is not None:
             on_done(number, len(makers))
     report = StudyReport(data=data, answer=answer(data, analysis), chapters=tuple(chapters))
     write_whole(out / "index.html", page(report))
     return report
+
+
+def _judged(data: StudyData, make: Callable[[], Chapter]) -> Chapter:
+    """Return a chapter whose verdicts are open if the people were simulated."""
+    chapter = make()
+    if not data.simulated:
+        return chapter
+    why = TEXTS("page.simulated_finding")
+    findings = (replace(each, verdict=Verdict.OPEN, why=why) for each in chapter.findings)
+    return replace(chapter, findings=tuple(findings))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from bandstand_lab.report.figures import (
     INK,
@@ -21,15 +18,13 @@ from bandstand_lab.user_study.analysis import LEVEL
 from bandstand_lab.user_study.measures import LONGEST_SHOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bandstand_lab.paper.repetition import Played
     from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
-    from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty
+    from bandstand_lab.user_study.measures import NoveltyCurve
 
 # The first ratings jump about; the axis of the averages is chosen by those from here on.
 _SETTLED_FROM: Final = 5
@@ -38,8 +33,6 @@ _RAW_COLOUR: Final = "#9aa1ad"
 _CLEAR_COLOUR: Final = "#14418f"
 _P_TICKS: Final = {1.0: "1", 0.05: "0.05", 1e-3: "0.001", _SMALLEST_P: "≤ 0.00001"}
 _MAX_COLUMNS: Final = 5
-_FEW_PLAYS: Final = 12  # up to here an axis of decades would have a single mark
-_MIN_PLAYS_SHOWN: Final = 5.5  # so that lines of single plays do not look like mountains
 _NOVELTY_LIMITS: Final = (-0.35, 1.6)
 _MARK_HEIGHT: Final = 0.07  # of the marks for repeats
 _UNTIRED_COLOUR: Final = "#6b7280"
@@ -121,7 +114,7 @@ def draw_p_values(figure: Figure, analysis: Analysis) -> None:
             title = f"{look_of(first).label}\nagainst {look_of(second).label}"
             axes.set_title(title, fontsize=7.6, pad=3)
     if len(columns) > 2:  # then there is room in the corner
-        figure.legend(handles=_p_legend(), loc="upper right", fontsize=9.5)
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="upper right", fontsize=9.5)
     grid[0, 0].set_yscale("log")
     grid[0, 0].set_ylim(_SMALLEST_P / 1.6, 1.6)
     grid[0, 0].set_yticks(list(_P_TICKS), list(_P_TICKS.values()))
@@ -130,23 +123,7 @@ def draw_p_values(figure: Figure, analysis: Analysis) -> None:
     figure.supxlabel("songs rated, n", fontsize=9.5)
 
 
-def _p_legend() -> list[Artist]:
-    return [
-        Line2D([], [], color=_RAW_COLOUR, linewidth=1.1, label="each n by itself"),
-        Line2D([], [], color=_CLEAR_COLOUR, linewidth=0.9, label="corrected for all n of the pair"),
-        Line2D(
-            [], [], color=_CLEAR_COLOUR, linewidth=2.0, label="corrected for all n and all pairs"
-        ),
-        Line2D([], [], color=INK, linestyle="--", linewidth=0.8, label=f"p = {LEVEL:g}"),
-        Patch(color=_CLEAR_COLOUR, alpha=0.1, linewidth=0, label=f"at most {LEVEL:g}"),
-    ]
-
-
 def _p_panel(axes: Axes, found: Comparison) -> None:
-    raw, over_steps, corrected = (
-        np.maximum(_SMALLEST_P, values)
-        for values in (found.p_values, found.p_over_steps, found.p_corrected)
-    )
     axes.fill_between(
         found.steps,
         _SMALLEST_P / 2,
@@ -155,65 +132,46 @@ def _p_panel(axes: Axes, found: Comparison) -> None:
         color=_CLEAR_COLOUR,
         alpha=0.1,
         linewidth=0,
+        label=f"at most {LEVEL:g}",
     )
-    axes.axhline(LEVEL, color=INK, linestyle="--", linewidth=0.8)
-    axes.plot(found.steps, raw, color=_RAW_COLOUR, linewidth=1.1)
-    axes.plot(found.steps, over_steps, color=_CLEAR_COLOUR, linewidth=0.9, alpha=0.75)
-    axes.plot(found.steps, corrected, color=_CLEAR_COLOUR, linewidth=2.0)
+    axes.axhline(LEVEL, color=INK, linestyle="--", linewidth=0.8, label=f"p = {LEVEL:g}")
+    for values, colour, width, label in (
+        (found.p_values, _RAW_COLOUR, 1.1, "each n by itself"),
+        (found.p_over_steps, _CLEAR_COLOUR, 0.9, "corrected for all n of the pair"),
+        (found.p_corrected, _CLEAR_COLOUR, 2.0, "corrected for all n and all pairs"),
+    ):
+        shown = np.maximum(_SMALLEST_P, values)
+        axes.plot(found.steps, shown, color=colour, linewidth=width, label=label)
     axes.grid(axis="x")
 
 
-def draw_uncertainty(figure: Figure, measured: Mapping[str, Uncertainty]) -> None:
+def draw_uncertainty(figure: Figure, curves: Sequence[Curve]) -> None:
     """Draw the mean uncertainty of each algorithm's listeners against the number of ratings."""
     axes = figure.subplots()
     axes.set(xscale="log", yscale="log")
-    for name, found in measured.items():
-        spread = np.nan_to_num(found.standard_error)
-        draw_curve(axes, found.moments.tolist(), found.mean, look_of(name), spread=spread)
-    longest = max((found.moments for found in measured.values()), key=len)
+    for curve in curves:
+        spread = np.nan_to_num(curve.standard_error)
+        draw_curve(axes, curve.steps.tolist(), curve.mean, look_of(curve.algorithm), spread=spread)
+    longest = max((curve.steps for curve in curves), key=len)
     axes.set(xlabel="ratings, n", ylabel="mean standard deviation of a song's worth, stars")
     axes.set_xticks(longest, [str(moment) for moment in longest])
     axes.tick_params(axis="x", which="minor", length=0)
     axes.yaxis.set_major_formatter(plain)
     axes.yaxis.set_minor_formatter(plain)
     axes.grid()
-    label_ends(axes, {name: float(found.mean[-1]) for name, found in measured.items()})
+    label_ends(axes, {curve.algorithm: float(curve.mean[-1]) for curve in curves})
 
 
-def draw_ranks(figure: Figure, played: Mapping[str, Played]) -> None:
-    """Draw plays against rank: a panel for each algorithm, a line for each person."""
-    rows = rows_of(len(played))
-    columns = -(-len(played) // rows)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    for axes, (name, found) in zip(grid.flat, played.items(), strict=False):
-        for part in found.runs:
-            ranks = np.arange(1, len(part.plays_by_rank) + 1)
-            axes.plot(ranks, part.plays_by_rank, color=look_of(name).colour, linewidth=1.4)
-        axes.set(xscale="log", yscale="log")
-        axes.xaxis.set_major_formatter(plain)
-        axes.yaxis.set_major_formatter(plain)
-        axes.minorticks_off()
-        axes.grid(which="major")
-        axes.set_title(look_of(name).label, fontsize=9.5)
-    most = max(float(part.plays_by_rank[0]) for found in played.values() for part in found.runs)
-    if most < _FEW_PLAYS:
-        grid[0, 0].set_yticks([1, 2, 3, 5, 10])
-    grid[0, 0].set_ylim(0.9, max(1.3 * most, _MIN_PLAYS_SHOWN))
-    _finish_grid(grid, len(played), columns)
-    figure.supxlabel("rank of the song", fontsize=9.5)
-    figure.supylabel("plays", fontsize=9.5)
-
-
-def draw_novelty(
-    figure: Figure, curves: Sequence[NoveltyCurve], names: Mapping[int, str], algorithm: str
-) -> None:
+def draw_novelty(figure: Figure, curves: Sequence[NoveltyCurve], algorithm: str) -> None:
     """Draw a panel for each participant: the learned curve and the one without tiring."""
     columns = min(_MAX_COLUMNS, len(curves))
     grid = figure.subplots(rows_of(len(curves)), columns, sharex=True, sharey=True, squeeze=False)
     for axes, curve in zip(grid.flat, curves, strict=False):
         _novelty_panel(axes, curve, look_of(algorithm).colour)
-        axes.set_title(names[curve.participant], fontsize=9.5, pad=3)
-    _finish_grid(grid, len(curves), columns)
+        axes.set_title(f"P{curve.participant}", fontsize=9.5, pad=3)
+    for place, axes in enumerate(grid.flat):
+        axes.set_visible(place < len(curves))
+        axes.tick_params(labelbottom=place + columns >= len(curves))
     figure.supxlabel("minutes since it was heard", fontsize=9.5)
     figure.supylabel("novelty, 1 = never heard", fontsize=9.5)
 
@@ -233,33 +191,3 @@ def _novelty_panel(axes: Axes, curve: NoveltyCurve, colour: str) -> None:
     axes.set(xscale="log", xlim=(1.0, LONGEST_SHOWN), ylim=_NOVELTY_LIMITS)
     axes.xaxis.set_major_formatter(plain)
     axes.grid()
-
-
-def _finish_grid(grid: np.ndarray, panels: int, columns: int) -> None:
-    """Hide the empty panels, and label the lowest one of each column."""
-    for place, axes in enumerate(grid.flat):
-        if place >= panels:
-            axes.set_visible(False)
-        elif place + columns >= panels:
-            axes.tick_params(labelbottom=True)
-
-
-def draw_choices(figure: Figure, times: Mapping[str, Sequence[float]], limit: float) -> None:
-    """Draw how long each algorithm took to choose; `times` are sorted seconds."""
-    axes = figure.subplots()
-    names = list(times)[::-1]
-    for place, name in enumerate(names):
-        seconds, colour = [max(1e-4, time) for time in times[name]], look_of(name).colour
-        ends = [seconds[round(share * (len(seconds) - 1))] for share in (0.05, 0.95)]
-        axes.plot(
-            ends, [place, place], color=colour, linewidth=7, alpha=0.45, solid_capstyle="butt"
-        )
-        axes.plot([median(seconds)], [place], "|", color=colour, markersize=13, markeredgewidth=2)
-        axes.plot([seconds[-1]], [place], "o", color=colour, markersize=5)
-    if limit > 0:
-        axes.axvline(limit, color=INK, linestyle="--", linewidth=1.0)
-    axes.set(xscale="log", xlabel="time of a choice, s", ylim=(-0.6, len(names) - 0.4))
-    axes.set_yticks(range(len(names)), [look_of(name).label for name in names])
-    axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(plain)
-    axes.grid(axis="x")

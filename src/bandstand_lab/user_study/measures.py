@@ -29,12 +29,14 @@ from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, frozen
 from bandstand_lab.paper.repetition import Played, measured
+from bandstand_lab.user_study.analysis import mean_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bandstand.study.records import Record, SongSnapshot, StudyData
-    from bandstand.types import Indices, Matrix, Vector
+    from bandstand.types import Matrix, Vector
+    from bandstand_lab.user_study.analysis import Curve
 
 EXACT: Final = "bayes-ucb-cn-x"
 VARIATIONAL: Final = "bayes-ucb-cn-v"
@@ -45,15 +47,11 @@ _PLACES: Final = 85  # six in each doubling of the time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncertainty:
-    """The mean uncertainty of one algorithm's listeners after each number of ratings."""
+    """The mean uncertainty of one algorithm's listeners after numbers of ratings."""
 
-    algorithm: str
-    moments: Indices  # ratings, up to the most that a person has given
     people: tuple[int, ...]
-    values: Matrix  # people × moments, in stars; NaN beyond a person's last rating
-    counts: Indices  # people at each moment
-    mean: Vector
-    standard_error: Vector  # NaN where there is only one person
+    values: Matrix  # people × numbers of ratings, in stars; NaN beyond a person's last rating
+    curve: Curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +95,8 @@ def uncertainty(data: StudyData, algorithm: str, *, moments: Sequence[int]) -> U
         uncertainty_along(data.catalogue, records, reached.tolist()) for records in arms.values()
     ]
     values = np.array(rows).reshape(len(rows), len(reached))
-    counts, mean, error = _mean_of_present(values)
     return Uncertainty(
-        algorithm=algorithm,
-        moments=reached,
-        people=tuple(arms),
-        values=frozen(values),
-        counts=counts,
-        mean=mean,
-        standard_error=error,
+        people=tuple(arms), values=frozen(values), curve=mean_curve(algorithm, reached, values)
     )
 
 
@@ -222,15 +213,3 @@ def _learned_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vec
     if unheard == 0:
         return None
     return frozen(mean[:-1] / unheard), frozen(deviation[:-1] / abs(unheard))
-
-
-def _mean_of_present(values: Matrix) -> tuple[Indices, Vector, Vector]:
-    """Return for each column how many rows have a number there, their mean and its error."""
-    present = ~np.isnan(values)
-    counts = present.sum(axis=0)
-    mean = np.where(present, values, 0.0).sum(axis=0) / counts
-    squares = np.square(np.where(present, values, mean) - mean).sum(axis=0)
-    several = counts > 1
-    error = np.full(len(mean), np.nan)
-    error[several] = np.sqrt(squares[several] / (counts[several] - 1) / counts[several])
-    return counts, frozen(mean), frozen(error)

@@ -17,8 +17,7 @@ Times keep to the design. Songs are drawn with repeats, by every person's own ra
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bandstand.study.design import Design
-    from bandstand.types import Indices, Vector
+    from bandstand.types import Indices
 
 _FULL_FROM: Final = 40  # ratings, after which an effect has its full size
 _MEAN_STARS: Final = 3.0  # stars of the average person
@@ -43,8 +42,7 @@ _MAX_DELAY: Final = 25.0  # seconds that a person takes to rate after listening
 _CHOICE_SECONDS: Final = (0.01, 0.1)  # seconds that a choice takes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spreads:
+class _Spreads(NamedTuple):
     """Standard deviations, in stars."""
 
     person: float
@@ -61,7 +59,6 @@ def simulated_study(
     person_sd: float = 0.4,
     person_arm_sd: float = 0.3,
     noise_sd: float = 1.0,
-    catalogue: SongSnapshot | None = None,
 ) -> StudyData:
     """Return the ratings of `people` simulated participants, each to the end.
 
@@ -72,9 +69,9 @@ def simulated_study(
     >>> len(data.records), data.simulated, data.remarks[1]
     (120, True, 'Planted effects, in stars: greedy-cn +0.5.')
     """
-    spreads = _Spreads(person=person_sd, person_arm=person_arm_sd, noise=noise_sd)
+    spreads = _Spreads(person_sd, person_arm_sd, noise_sd)
     _check(design, people, effects, spreads)
-    songs = _songs(design, rng) if catalogue is None else catalogue
+    songs = _songs(design, rng)
     joined = tuple(
         Participant(number=number, joined_at=_START + number * HOUR)
         for number in range(1, people + 1)
@@ -94,10 +91,6 @@ def simulated_study(
     )
 
 
-def _growth(ratings: int) -> Vector:
-    return np.asarray(np.minimum(1.0, np.arange(1, ratings + 1) / _FULL_FROM))
-
-
 def _person(
     design: Design,
     person: Participant,
@@ -113,10 +106,11 @@ def _person(
     for place, index in enumerate(order(person.number, len(design.algorithms)), start=1):
         algorithm = design.algorithms[index]
         liking = own + rng.normal(0.0, spreads.person_arm)
-        exact = liking + effects.get(algorithm, 0.0) * _growth(design.ratings_per_arm)
+        numbers = np.arange(1, design.ratings_per_arm + 1)
+        exact = liking + effects.get(algorithm, 0.0) * np.minimum(1.0, numbers / _FULL_FROM)
         heard = exact + rng.normal(0.0, spreads.noise, design.ratings_per_arm)
         moments = _moments(design, _begin(design, person.joined_at, ends), rng)
-        ends.append(int(moments.rated_at[-1]))
+        ends.append(moments["rated_at"][-1])
         chosen = ranking[_repeating(len(songs), design.ratings_per_arm, rng)]
         for row in range(design.ratings_per_arm):
             yield Record(
@@ -126,23 +120,8 @@ def _person(
                 number=row + 1,
                 song=songs.ids[chosen[row]],
                 stars=int(min(5, max(1, round(heard[row])))),
-                known=bool(moments.known[row]),
-                offered_at=int(moments.offered_at[row]),
-                rated_at=int(moments.rated_at[row]),
-                played_seconds=float(moments.played[row]),
-                choose_seconds=float(moments.choice[row]),
+                **{name: values[row] for name, values in moments.items()},
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moments:
-    """The times of one arm: songs offered, rated and played."""
-
-    offered_at: Indices
-    rated_at: Indices
-    played: Vector
-    choice: Vector
-    known: np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
@@ -155,7 +134,8 @@ def _begin(design: Design, joined_at: int, ends: list[int]) -> int:
     return max(earliest)
 
 
-def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
+def _moments(design: Design, begin: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Return the fields of an arm's records that have to do with time, rating by rating."""
     count = design.ratings_per_arm
     played = (design.listen_seconds + rng.uniform(0.0, _MAX_DELAY, count)).round(1)
     rests = np.zeros(count)
@@ -163,13 +143,13 @@ def _moments(design: Design, begin: int, rng: np.random.Generator) -> _Moments:
     waits = np.ceil((rests + design.answer_seconds) * SECOND).astype(np.int64)
     heard = np.ceil(played * SECOND).astype(np.int64)
     rated_at = begin + np.cumsum(waits + heard)
-    return _Moments(
-        offered_at=rated_at - heard,
-        rated_at=rated_at,
-        played=played,
-        choice=rng.uniform(*_CHOICE_SECONDS, count).round(4),
-        known=rng.random(count) < _KNOWN_SHARE,
-    )
+    return {
+        "offered_at": (rated_at - heard).tolist(),
+        "rated_at": rated_at.tolist(),
+        "played_seconds": played.tolist(),
+        "choose_seconds": rng.uniform(*_CHOICE_SECONDS, count).round(4).tolist(),
+        "known": (rng.random(count) < _KNOWN_SHARE).tolist(),
+    }
 
 
 def _repeating(songs: int, count: int, rng: np.random.Generator) -> Indices:
@@ -209,7 +189,7 @@ def _check(design: Design, people: int, effects: Mapping[str, float], spreads: _
         if not math.isfinite(size):
             msg = f"the effect of {name} must be a finite number of stars, got {size}"
             raise InvalidInputError(msg)
-    for size in (spreads.person, spreads.person_arm, spreads.noise):
+    for size in spreads:
         if not 0 <= size < math.inf:
             msg = f"standard deviations must be finite and not negative, got {size}"
             raise InvalidInputError(msg)

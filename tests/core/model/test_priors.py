@@ -16,6 +16,7 @@ from bandstand.core.model.priors import (
     PreferencePrior,
     RecoveryPrior,
     paper_prior,
+    people_prior,
     radio_prior,
 )
 from bandstand.errors import InvalidInputError
@@ -108,6 +109,20 @@ def test_what_is_no_prior_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="positive definite"):
         PreferencePrior(mean=np.zeros(1), precision=-np.eye(1))
     for columns in (0, -1, 1.5):
-        for prior in (paper_prior, radio_prior):
+        for prior in (paper_prior, people_prior, radio_prior):
             with pytest.raises(InvalidInputError, match="whole number of at least 1"):
                 prior(columns)  # type: ignore[arg-type]
+
+
+def test_the_prior_for_people_has_variances_of_sound_tags_and_the_mean_rating() -> None:
+    prior = people_prior(6, tags=2)
+    sound, tag, constant = np.split(1 / np.diag(prior.preference.precision), [3, 5])
+    assert len(set(sound)) == len(set(tag)) == 1
+    assert prior.preference.mean.tolist() == [0.0] * 5 + [3.0]
+    without = people_prior(5, tags=2, intercept=False)
+    assert 1 / np.diag(without.preference.precision) == pytest.approx([*sound, *tag])
+    assert not without.preference.mean.any()
+    assert constant[0] > 0
+    assert prior.effects.total > 0
+    with pytest.raises(InvalidInputError, match="number of tags must be from 0 to 2, got 3"):
+        people_prior(3, tags=3)

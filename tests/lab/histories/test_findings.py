@@ -97,9 +97,9 @@ def test_real_histories_give_the_numbers_of_a_plain_calculation(
             assert each.gaps.median == pytest.approx(statistics.median(gaps))
             assert each.gaps.counts.sum() == len(gaps)
     slope, r_squared = plain_line([count for each in songs.values() for count in each.values()])
-    assert found.zipf is not None
-    assert -found.zipf.exponent == pytest.approx(slope, rel=1e-9)
-    assert found.zipf.r_squared == pytest.approx(r_squared, rel=1e-9)
+    assert found.together.zipf is not None
+    assert -found.together.zipf.exponent == pytest.approx(slope, rel=1e-9)
+    assert found.together.zipf.r_squared == pytest.approx(r_squared, rel=1e-9)
 
 
 plays = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 10_000_000)), min_size=1, max_size=60)
@@ -142,7 +142,7 @@ def test_a_single_play_has_no_gaps_no_law_and_no_recovery() -> None:
         found = examine(together(history([3], [5.0])))
     (only,) = found.listeners
     assert (only.plays, only.songs, only.repeat_share, only.days) == (1, 1, 0.0, 0.0)
-    for each in (only, found):
+    for each in (only, found.together):
         assert [each.zipf, each.gaps, each.skips, each.recovery] == [None] * 4
 
 
@@ -150,8 +150,8 @@ def test_a_song_played_for_ever_is_all_repeats() -> None:
     with np.errstate(all="raise"):
         found = examine(together(history([0] * 50, [3_600.0 * hour for hour in range(50)])))
     assert found.listeners[0].repeat_share == 0.98
-    assert found.gaps is not None
-    assert found.gaps.median == 3_600.0
+    assert found.together.gaps is not None
+    assert found.together.gaps.median == 3_600.0
 
 
 def test_gaps_of_nothing_and_of_ages_are_in_the_histogram() -> None:
@@ -164,9 +164,8 @@ def test_gaps_of_nothing_and_of_ages_are_in_the_histogram() -> None:
 
 def test_only_listeners_with_plays_enough_are_compared() -> None:
     many, few = history(list(range(100)), list(range(100))), history([1, 1], [0.0, 1.0])
-    found = examine(together(many, few))
-    assert found.compared == (0,)
-    assert examine(together(few)).compared == (0,)
+    assert examine(together(many, few)).repeat_shares.tolist() == [0.0]
+    assert examine(together(few)).repeat_shares.tolist() == [0.5]
 
 
 def test_a_skip_is_a_play_of_less_than_half_a_minute_unless_the_export_knows_better() -> None:
@@ -257,6 +256,6 @@ def test_too_few_repeats_say_nothing() -> None:
 def test_findings_do_not_depend_on_anything_but_the_histories() -> None:
     made = simulated(40, plays=3_000, songs=300, rng=np.random.default_rng(3))
     first, second = examine(together(made)), examine(together(made))
-    assert first.recovery is not None
-    assert second.recovery is not None
-    assert first.recovery.interval == second.recovery.interval
+    assert first.together.recovery is not None
+    assert second.together.recovery is not None
+    assert first.together.recovery.interval == second.together.recovery.interval

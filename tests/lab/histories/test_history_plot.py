@@ -46,7 +46,7 @@ def test_the_fitted_line_is_whole_and_does_not_cross_the_legend() -> None:
     axes = figure.subplots()
     law = zipf(plays)
     assert law is not None
-    draw_ranks(axes, plays, [plays], law)
+    draw_ranks(axes, [plays], law)
     figure.draw_without_rendering()
     assert axes.get_ylim()[1] > law.first
     legend = axes.get_legend()
@@ -62,7 +62,7 @@ def test_the_fitted_line_is_whole_and_does_not_cross_the_legend() -> None:
 def test_an_axis_without_decades_has_its_marks_labelled() -> None:
     figure = new_figure(5.0, 3.5)
     axes = figure.subplots()
-    draw_ranks(axes, np.array([3.0, 2.0, 1.0, 1.0]), [], None)
+    draw_ranks(axes, [np.array([3.0, 2.0, 1.0, 1.0])], None)
     figure.draw_without_rendering()
     for axis in (axes.xaxis, axes.yaxis):
         assert {"2", "3"} <= {label.get_text() for label in axis.get_minorticklabels()}

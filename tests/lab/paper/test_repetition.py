@@ -201,6 +201,17 @@ def test_the_claims_hold_partly_where_one_algorithm_differs() -> None:
     assert others_finding(mixed, "here").verdict is Verdict.PARTLY
 
 
+def test_a_claim_without_any_of_its_algorithms_cannot_be_told() -> None:
+    assert product_finding({}, "here").verdict is Verdict.OPEN
+    assert others_finding({}, "here").verdict is Verdict.OPEN
+
+
+def test_people_who_met_the_sampled_algorithm_are_judged_by_it() -> None:
+    sampled = algorithm("bayes-ucb-cn", [rotating(s) for s in range(3)])
+    met = {**PAPER_IS_RIGHT, "bayes-ucb-cn": sampled}
+    assert product_finding(met, "here").verdict is Verdict.PARTLY
+
+
 def near_people(names: tuple[str, ...], *, near: bool) -> dict[str, Played]:
     someone = [person(zipfian(50)), person(zipfian(51))]
     make = zipfian if near else rotating

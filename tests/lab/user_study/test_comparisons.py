@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,16 +86,6 @@ def test_of_fewer_than_six_people_nothing_is_called_clear() -> None:
         (found,) = analysed(data).comparisons
         assert found.p_last_holm < 0.001
         assert found.clear_sign() == (-1 if found.first == ONE else 1) * (people >= 6)
-
-
-def test_the_same_ratings_of_simulated_people_judge_nothing() -> None:
-    data = two(7, LOW, HIGH)
-    (real_one,) = rating_findings(data, analysed(data))
-    (made_up,) = rating_findings(replace(data, simulated=True), analysed(data))
-    assert real_one.verdict is Verdict.HOLDS
-    assert made_up.verdict is Verdict.OPEN
-    assert made_up.measured == real_one.measured
-    assert "simulated" in made_up.why
 
 
 def test_without_a_difference_nothing_is_clear() -> None:

@@ -71,15 +71,16 @@ def test_its_mean_and_error_are_over_those_who_got_so_far() -> None:
     with np.errstate(all="raise"):
         found = uncertainty(rated(10, 5, 7), ONE, moments=(1, 5, 10, 20))
     assert found is not None
-    assert found.moments.tolist() == [1, 5, 10]
-    assert found.counts.tolist() == [3, 3, 1]
+    curve = found.curve
+    assert curve.steps.tolist() == [1, 5, 10]
+    assert curve.counts.tolist() == [3, 3, 1]
     assert found.people == (0, 1, 2)
     for column in (0, 1):
-        assert found.mean[column] == pytest.approx(found.values[:, column].mean())
-        assert found.standard_error[column] == pytest.approx(stats.sem(found.values[:, column]))
-    assert found.mean[2] == found.values[0, 2]
-    assert np.isnan(found.standard_error[2])
-    assert found.mean[0] > found.mean[1] > found.mean[2] > 0
+        assert curve.mean[column] == pytest.approx(found.values[:, column].mean())
+        assert curve.standard_error[column] == pytest.approx(stats.sem(found.values[:, column]))
+    assert curve.mean[2] == found.values[0, 2]
+    assert np.isnan(curve.standard_error[2])
+    assert curve.mean[0] > curve.mean[1] > curve.mean[2] > 0
 
 
 def test_an_arm_that_was_not_begun_has_no_uncertainty() -> None:

@@ -14,7 +14,7 @@ from bandstand.errors import InvalidInputError, RefusedError
 from bandstand.study.design import Design
 from bandstand_lab.user_study.simulated import simulated_study
 from tests.fixtures.study.playing import World, audit
-from tests.fixtures.study.small import ONE, OTHER, THIRD, catalogue
+from tests.fixtures.study.small import ONE, OTHER, THIRD
 
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData
@@ -100,11 +100,6 @@ def test_without_spread_everything_is_as_planted() -> None:
 def test_the_same_seed_says_the_same_and_another_does_not() -> None:
     assert simulated() == simulated()
     assert simulated().records != simulated(seed=2).records
-
-
-def test_given_songs_are_played() -> None:
-    songs = catalogue()
-    assert {record.song for record in simulated(catalogue=songs).records} <= set(songs.ids)
 
 
 def test_it_says_that_nobody_of_them_exists() -> None:

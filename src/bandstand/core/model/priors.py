@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln, ndtri
@@ -240,6 +240,39 @@ def radio_prior(columns: int, *, intercept: bool = True) -> ListenerPrior:
         preference=PreferencePrior.independent(np.zeros(columns), variances),
         recovery=LogNormalRecovery(),
         noise=NoisePrior(shape=2.0, rate=1.0),
+    )
+
+
+# What people's likings differ by, in units of the noise variance.
+_MEAN_RATING: Final = 3.0
+_INTERCEPT_VARIANCE: Final = 0.5
+_SOUND_VARIANCE: Final = 0.3
+_TAG_VARIANCE: Final = 0.5
+PEOPLE_EFFECTS: Final = EffectPrior(artist=0.2, album=0.1, song=0.3)
+
+
+def people_prior(columns: int, *, tags: int = 0, intercept: bool = True) -> ListenerPrior:
+    """Return the prior of the mixed-effects model for people who rate from 1 to 5.
+
+    Of the columns the last is constant, `tags` before it are those of tags, and the others sound.
+    A song's sound has a mean square of 1 in all, its tags have length 1: so the variances are
+    those of what sound and tags say of a song, however many columns they have. Without an
+    intercept the tags are the last columns.
+    """
+    _check_columns(columns)
+    last = columns - intercept
+    if not 0 <= tags <= last:
+        msg = f"the number of tags must be from 0 to {last}, got {tags}"
+        raise InvalidInputError(msg)
+    variances, mean = np.full(columns, _SOUND_VARIANCE), np.zeros(columns)
+    variances[last - tags : last] = _TAG_VARIANCE
+    if intercept:
+        variances[-1], mean[-1] = _INTERCEPT_VARIANCE, _MEAN_RATING
+    return ListenerPrior(
+        preference=PreferencePrior.independent(mean, variances),
+        recovery=LogNormalRecovery(),
+        noise=NoisePrior(shape=2.0, rate=1.0),
+        effects=PEOPLE_EFFECTS,
     )
 
 

@@ -68,6 +68,11 @@ class Standardiser:
                 standard_deviation=frozen(np.where(varies, reach * spread, 0.0)),
             )
 
+    @property
+    def varying(self) -> int:
+        """The number of columns that are not constant."""
+        return int(np.count_nonzero(self.standard_deviation))
+
     def apply(self, items: ArrayLike) -> Features:
         """Return `items` on the fitted scales, with the constant 1 as last column: (S, p + 1).
 

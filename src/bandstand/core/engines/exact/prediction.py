@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpotrf
 from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, song_mixtures
 from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
+from bandstand.core.engines.exact.search.answered_songs import best_answered
 from bandstand.core.engines.exact.search.top_k import search
 from bandstand.core.model import interpolation, student_mixture
 from bandstand.core.model.candidates import allowed_of, best_of
@@ -21,7 +22,7 @@ from bandstand.types import blocks, row_blocks
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.engines.exact.search.candidate_list import SearchCache
-    from bandstand.core.model.candidates import Choice
+    from bandstand.core.model.candidates import CandidateSet, Choice
     from bandstand.core.model.history import Songs
     from bandstand.types import Indices, Matrix, Vector
 
@@ -143,15 +144,32 @@ class ExactPrediction:
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
-        if self.memory is not None and not self.belief.has_effects:
-            found = search(self.belief, self.songs, self.memory, level, count, some)
-            if found is not None:
-                return found
-        rows = some.rows()
+        rows = None
+        if self.memory is not None:
+            rows = self._searched(self.memory, level, count, some)
+            if rows is not None and not self.belief.has_effects:
+                return rows
+        rows = some.rows() if rows is None else rows
         scores = self.quantile_of(rows, level)
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
         return best_of(self.songs, rows, scores, count)
+
+    def _searched(
+        self, memory: SearchCache, level: float, count: int, allowed: CandidateSet
+    ) -> Indices | None:
+        """Return some rows, the `count` best among them; None where a search is not worth it.
+
+        Songs of artists without answers are searched as those without effects are.
+        """
+        answered = self._answered_rows
+        others = allowed.without(answered)
+        found = search(self.belief, self.songs, memory, level, count, others)
+        if found is None or not len(answered):
+            return found
+        some = answered[allowed.contains(answered)]
+        best = best_answered(self.belief, self.songs, memory, some, level, count, found)
+        return None if best is None else np.union1d(found, best)
 
     def _effects(self) -> dict[str, Vector]:
         """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""

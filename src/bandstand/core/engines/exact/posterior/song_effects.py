@@ -22,7 +22,7 @@ from bandstand.core.model.song_groups import SongGroups, codes
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.model.history import Songs
+    from bandstand.core.model.history import History, Songs
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 
@@ -45,9 +45,8 @@ class Plays:
     ratings: Vector
 
     @classmethod
-    def of(cls, belief: ExactBelief, songs: SongGroups) -> Plays:
+    def of(cls, history: History, songs: SongGroups) -> Plays:
         """Return the answers about the artists of these songs."""
-        history = belief.history
         rows = np.flatnonzero(np.isin(history.groups.artist, songs.artist))
         return cls(
             features=history.features[rows],
@@ -101,9 +100,12 @@ class SummedPlays:
 
     def parts(self, means: Matrix, songs: SongGroups) -> EffectParts:
         """Return E[e] of songs (42), for the preferences m of each recovery time (G, p)."""
-        effects = self.statistics.effects(self.ratings - self.features @ means.T)
         places = self.statistics.nesting.places(songs)
-        return EffectParts(*map(looked_up, effects, places))
+        return EffectParts(*map(looked_up, self.effects(means), places))
+
+    def effects(self, means: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Return E[e] of the songs, albums and artists with answers: (K, G), (B, G), (A, G)."""
+        return self.statistics.effects(self.ratings - self.features @ means.T)
 
     def rows(self, features: Matrix, songs: SongGroups) -> tuple[Stack, Matrix]:
         """Return y (40) and v (41) of songs: (n, G, p) and (n, G)."""
@@ -114,14 +116,30 @@ class SummedPlays:
 
 def parts_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
     """Return what is expected of songs beyond their features at each node."""
-    summed = Plays.of(belief, songs).at(belief, belief.recovery_times)
+    summed = Plays.of(belief.history, songs).at(belief, belief.recovery_times)
     return summed.parts(belief.means, songs)
 
 
 def rows_of(belief: ExactBelief, features: Matrix, songs: SongGroups) -> tuple[Stack, Matrix]:
     """Return y and v of songs at each node; planned plays count."""
-    plays = Plays.of(belief, songs).with_planned(belief)
+    plays = Plays.of(belief.history, songs).with_planned(belief)
     return plays.at(belief, belief.recovery_times).rows(features, songs)
+
+
+def pooled_parts(belief: ExactBelief, songs: SongGroups) -> tuple[Vector, Vector]:
+    """Return mean and standard deviation over the nodes of E[e_artist] + E[e_album]: (n,) each.
+
+    The songs have no answers of their own.
+    """
+    summed = Plays.of(belief.history, songs).at(belief, belief.recovery_times)
+    _, of_album, of_artist = summed.effects(belief.means)
+    nesting = summed.statistics.nesting
+    both = np.concatenate([of_album + of_artist[nesting.artist_of_album], of_artist])
+    mean = both @ belief.weights
+    away = np.sqrt(np.square(both - mean[:, np.newaxis]) @ belief.weights)
+    places, albums = nesting.places(songs), len(nesting.albums)
+    where = np.where(places.album < albums, places.album, albums + places.artist)
+    return looked_up(mean, where), looked_up(away, where)
 
 
 def answered_rows(belief: ExactBelief, songs: Songs) -> Indices:
@@ -137,7 +155,7 @@ class EffectDraws:
 
     def __init__(self, belief: ExactBelief, songs: SongGroups) -> None:
         self._belief, self._songs = belief, songs
-        self._observed = Plays.of(belief, songs)
+        self._observed = Plays.of(belief.history, songs)
         self._all = self._observed.with_planned(belief)
         self._same = [codes(ids) for ids in (songs.artist, songs.album, songs.song)]
 

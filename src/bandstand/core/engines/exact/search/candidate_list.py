@@ -43,6 +43,7 @@ from bandstand.types import blocks, read_only
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
+    from bandstand.core.engines.exact.search.answered_songs import KnownVariances
     from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
     from bandstand.core.engines.exact.search.screen import Groups, Screen
     from bandstand.core.engines.song_table import SingleVector, SongTable
@@ -249,6 +250,7 @@ class SearchCache:
         """Keep a list of about `list_size` songs, where there are `listed_from` or more."""
         self.table, self.listed_from, self.list_size = table, listed_from, list_size
         self.candidates: CandidateList | None = None  # can be dropped at any time
+        self.answered: KnownVariances | None = None  # of songs whose artists have answers
         self.passes = 0  # over all songs, or all of a filter
         self.evaluated = 0  # exact quantiles
 
@@ -256,7 +258,8 @@ class SearchCache:
     def nbytes(self) -> int:
         """The size of what is kept for this listener alone."""
         kept = self.candidates  # read once: a thread that searches may drop it meanwhile
-        return 0 if kept is None else kept.nbytes
+        answered = 0 if self.answered is None else self.answered.rows.nbytes * 2
+        return answered + (0 if kept is None else kept.nbytes)
 
 
 def _margins(

@@ -10,6 +10,9 @@ and the covariances of all other nodes, and of all later beliefs, are multiples 
 * but not faster than u² falls: u(t; s)/u(t; s') ≤ r(s, s') = the same at the shortest t of all
   answers, for s < s', hence x'Λ_s'⁻¹x ≤ r² x'Λ_s⁻¹x;
 * more answers, and planned plays, only make Λ larger.
+
+A song of an artist without answers has the variance of its effects besides, the same at every node:
+all of this holds for √(x'Fx + κ) in place of √(x'Fx) as well.
 """
 
 from __future__ import annotations
@@ -50,6 +53,15 @@ class Metric:
     shortest: float  # elapsed time of all answers
     form: Matrix  # F
     root: Matrix  # lower triangle L, LL' = F
+
+    @property
+    def own(self) -> float:
+        """The variance of a song's effects, which every √(x'Fx) is taken with."""
+        return self.prior.effects.total
+
+    def width(self, song: Vector) -> float:
+        """Return √(x'Fx) of one song, with its effects."""
+        return float(np.sqrt(song @ self.form @ song + self.own))
 
     @classmethod
     def of(cls, belief: ExactBelief, node: int, *, planned: bool = False) -> Metric | None:
@@ -124,17 +136,20 @@ def constants_of(grid: RecoveryGrid, longest: float) -> GridConstants:
     if found is None:
         found = known[longest] = GridConstants(
             curves=np.asarray(novelty(longest, grid.nodes)),
-            bends_of_curves=_bends_of_curves(grid),
-            step_ratios=_step_ratios(grid),
+            bends_of_curves=_bends_of_curves(grid, longest),
+            step_ratios=_step_ratios(grid, longest),
         )
     return found
 
 
-def _bends_of_curves(grid: RecoveryGrid) -> Vector:
+def _bends_of_curves(grid: RecoveryGrid, longest: float) -> Vector:
     """Return h²/8 times the second derivative of u by v at most, where y = centre + scale·sinh v.
 
-    As functions of y, with T/s = w, |u'| = w·e⁻ʷ ≤ 0.37 and |u''| = w·e⁻ʷ·|1 − w| ≤ 0.31.
+    As functions of y, with T/s = w, |u'| = w·e⁻ʷ ≤ 0.37 and |u''| = w·e⁻ʷ·|1 − w| ≤ 0.31; where
+    never is ∞, u = 1.
     """
+    if longest == np.inf:
+        return np.zeros(len(grid) - 1)
     places, scale = grid.places, grid.scale
     slopes, bends = scale * np.cosh(places), scale * np.abs(np.sinh(places))
     second = 0.31 * np.maximum(slopes[:-1], slopes[1:]) ** 2
@@ -142,8 +157,10 @@ def _bends_of_curves(grid: RecoveryGrid) -> Vector:
     return np.asarray(np.minimum((places[1] - places[0]) ** 2 / 8 * second, 1.0))
 
 
-def _step_ratios(grid: RecoveryGrid) -> Vector:
+def _step_ratios(grid: RecoveryGrid, longest: float) -> Vector:
     """Return s/s' of neighbours on the finest grid: in logarithms at most scale·cosh(v)·Δv."""
+    if longest == np.inf:
+        return np.ones(len(grid) - 1)
     ends = np.cosh(grid.places)
     spacing = grid.scale * (grid.places[1] - grid.places[0]) / finest(len(grid))
     return np.asarray(np.exp(np.minimum(spacing * np.maximum(ends[:-1], ends[1:]), 50.0)))
@@ -228,7 +245,7 @@ class MixtureCells:
     def widths(self) -> Vector:
         """No scale within a cell is above width·√(x'Fx): (C,)."""
         growth = self.metric.growth(self.belief.log_recovery_times[1:])
-        wide = self.curves[:-1] * self._noise * growth
+        wide = self.curves[:-1] * self.noise * growth
         return np.asarray(np.maximum(wide, WIDENED * self._finest_steps) * (1 + _ROUNDING))
 
     @property
@@ -254,7 +271,7 @@ class MixtureCells:
         return slice(first, last), float(self.shares[:first].sum() + self.shares[last:].sum())
 
     @property
-    def _noise(self) -> Vector:
+    def noise(self) -> Vector:
         """No noise that is interpolated within a cell is larger: (C,)."""
         logs = 0.5 * np.log(self.belief.rates)
         bends = self._bend @ np.abs(np.diff(logs, 2))

@@ -46,6 +46,8 @@ _HALF_UNIT: Final = 2.0**-24
 _OTHER_ROUNDINGS: Final = 64
 _ROOM: Final = 1.1
 _LARGEST: Final = 1e100
+# The few roundings of a constant that is added to every song: 16 of them.
+_ROUNDING_OF_OWN: Final = 16 * _HALF_UNIT
 _tiny_is_zero: Final = np.errstate(under="ignore")
 
 
@@ -78,13 +80,22 @@ class Screen:
     form: QuadraticBound
     basis: SingleMatrix  # knots and eigenvectors, one below the other: (J + 1 + r, p)
     slack: float
+    own: float  # added to every x'Fx, rounded up
 
     @classmethod
     @_tiny_is_zero
-    def of(cls, knots: Matrix, reaches: Vector, form: Matrix, room: float = 0.0) -> Screen | None:
+    def of(
+        cls,
+        knots: Matrix,
+        reaches: Vector,
+        form: Matrix,
+        room: float = 0.0,
+        own: float = 0.0,
+    ) -> Screen | None:
         """Return the screen of these parts; None where single precision has no room for them.
 
-        Bounds leave `room` for the rounding of a vector of that length in the metric.
+        Bounds leave `room` for the rounding of a vector of that length in the metric. `own` is the
+        variance of effects, which every song has besides x'Fx.
         """
         longest = float(np.sqrt(np.einsum("kp,kp->k", knots, knots).max()))
         width = float(np.abs(form).max()) ** 0.5
@@ -102,6 +113,7 @@ class Screen:
             reaches=frozen(reaches),
             form=bound,
             basis=read_only(np.ascontiguousarray(basis, dtype=np.float32)),
+            own=own / width**2 * (1 + _ROUNDING_OF_OWN),
             slack=product_rounding(basis.shape[1]) * (2 * longest / unit + roots),
         )
 
@@ -133,6 +145,7 @@ class Screen:
             products = self.basis @ features.T
             rounding = product_rounding(features.shape[1])
             squares = self.form.upper(products[split:], norms, rounding)
+        squares += np.float32(self.own)
         widths: SingleVector = np.sqrt(squares, out=squares)
         upper: SingleVector = np.full(len(norms), -np.inf, dtype=np.float32)
         for group, reach in enumerate(self.reaches * (self.width / self.unit)):
@@ -173,7 +186,7 @@ class Groups:
         ]
         widths = np.maximum.reduceat(cells.widths[inside], starts)
         beyond = np.maximum.reduceat(cells.bends[inside], starts) + np.array(farthest)
-        wide = float(np.sqrt(typical @ cells.metric.form @ typical))
+        wide = cells.metric.width(typical)
         along = knots @ typical
         budget = tail_budget(
             np.add.reduceat(cells.shares[inside], starts),

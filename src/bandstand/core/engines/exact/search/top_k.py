@@ -140,7 +140,8 @@ class _Query:
         close = self._tight_bounds(cells, typical)
         if groups is None or close is None:
             return False
-        screen = Screen.of(groups.knots, groups.reaches, metric.form, Push.room(self._noise))
+        room = Push.room(self._noise)
+        screen = Screen.of(groups.knots, groups.reaches, metric.form, room, metric.own)
         if screen is None:
             return False
         self.cache.passes += 1
@@ -226,7 +227,8 @@ class _Query:
         variances = np.einsum("np,np->n", features @ self._covariance, features)
         mean = (belief.weights @ belief.means).astype(np.float32)
         reach = np.float32(self.reach * self._noise)
-        estimates = features @ mean + reach * np.sqrt(np.maximum(variances, 0))
+        variances = np.maximum(variances, 0) + np.float32(belief.prior.effects.total)
+        estimates = features @ mean + reach * np.sqrt(variances)
         elapsed = self.songs.elapsed_of(rows)
         heard = np.flatnonzero(elapsed < self.songs.longest)
         curves = novelty(elapsed[heard, np.newaxis], belief.recovery_times)
@@ -302,7 +304,7 @@ class TightBounds:
         cls, cells: MixtureCells, songs: Songs, typical: Vector, tail: float
     ) -> TightBounds | None:
         """Return bounds with the tail budget of a typical song; None where there is none."""
-        wide = float(np.sqrt(typical @ cells.metric.form @ typical))
+        wide = cells.metric.width(typical)
         along = cells.centres @ typical
         locations = np.maximum(along[:-1], along[1:]) + cells.bends * wide
         inside, left_out = cells.inside(tail)
@@ -319,7 +321,8 @@ class TightBounds:
         """Return what no quantile of the songs in `rows` exceeds: (n,)."""
         features, elapsed = self.songs.features_of(rows), self.songs.elapsed_of(rows)
         halves = features @ self.cells.metric.root
-        wide = np.sqrt(np.einsum("np,np->n", halves, halves)) * (1 + _PRODUCT_ROUNDING)
+        squares = np.einsum("np,np->n", halves, halves) + self.cells.metric.own
+        wide = np.sqrt(squares) * (1 + _PRODUCT_ROUNDING)
         along = features @ self._centres.T
         most = np.maximum(along[:, :-1], along[:, 1:])[:, self._places]
         most += self.reaches * wide[:, np.newaxis]

@@ -1,0 +1,35 @@
+"""Tags as columns of features: one for each of the most frequent, of unit length for each song."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bandstand.types import Features
+
+# Rarer tags have no column: they are said of few songs, and every column makes learning slower.
+MOST_TAGS: Final = 64
+
+
+def tag_columns(tags: Sequence[Iterable[str]], *, most: int = MOST_TAGS) -> Features:
+    """Return a row for each song, of length 1, or 0 where it has none of the tags: (S, c).
+
+    The most frequent tags come first; of equally frequent ones the first by name.
+
+    >>> tag_columns([["rock", "live"], ["rock"], []]).round(2).tolist()
+    [[0.71, 0.71], [1.0, 0.0], [0.0, 0.0]]
+    """
+    each = [frozenset(names) for names in tags]
+    counts = Counter(name for names in each for name in names)
+    kept = sorted(counts, key=lambda name: (-counts[name], name))[:most]
+    column = {name: place for place, name in enumerate(kept)}
+    columns: Features = np.zeros((len(each), len(kept)), dtype=np.float32)
+    for row, names in zip(columns, each, strict=True):
+        places = [column[name] for name in names if name in column]
+        row[places] = 1 / np.sqrt(max(len(places), 1))
+    return columns
