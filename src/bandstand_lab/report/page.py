@@ -54,8 +54,8 @@ _WIDE: Final = 9.0  # inches
 def prose(text: str) -> Markup:
     """Return one sentence or more, in which `words in backticks` are code.
 
-    >>> prose("run `a < b` now")
-    'run <code>a &lt; b</code> now'
+    >>> print(prose("run `a < b` now"))
+    run <code>a &lt; b</code> now
     """
     code = Markup("<code>{}</code>")
     parts = enumerate(_CODE.split(text))
