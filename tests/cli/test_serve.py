@@ -14,7 +14,7 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.events import events
 from bandstand.web.security.access import listening_socket
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
-from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from bandstand.web.security.passwords import check
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
 from tests.fixtures.lab.study_reports import all_files
-from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.study.participants import add_songs
 
 if TYPE_CHECKING:

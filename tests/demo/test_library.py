@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import base64
 import io
 import signal
 import subprocess
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import av
@@ -13,10 +11,9 @@ import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_demo import PIECES, demo_library, library, render
+from bandstand_demo import PIECES, demo_library, library
 from bandstand_demo.instruments import RATE
 from bandstand_demo.library import MARKER, VERSION
-from bandstand_demo.pieces import STYLES
 from tests.fixtures.child_processes import started
 
 if TYPE_CHECKING:
@@ -49,19 +46,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_there_are_sixty_pieces_six_of_each_style() -> None:
-    assert Counter(piece.genre for piece in PIECES) == {style.name: 6 for style in STYLES}
-    assert [piece.number for piece in PIECES] == list(range(60))
-    assert len({(piece.artist, piece.album, piece.track) for piece in PIECES}) == 60
-    assert len({piece.title for piece in PIECES}) == 60
-    for style in STYLES:
-        of_style = [piece for piece in PIECES if piece.genre == style.name]
-        assert len({piece.artist for piece in of_style}) == 2
-        assert len({piece.key.tonic for piece in of_style}) == 6
-        assert len({piece.tempo for piece in of_style}) >= 4
-        assert all(style.tempos[0] <= piece.tempo <= style.tempos[1] for piece in of_style)
-
-
 def test_a_file_says_what_it_is() -> None:
     piece = PIECES[0]
     sound = short(piece)
@@ -86,15 +70,6 @@ def test_a_file_says_what_it_is() -> None:
     assert decoded.shape == sound.shape
     # The encoder keeps the sound: nine tenths of it at least.
     assert np.corrcoef(decoded[0, 2_000:-2_000], sound[0, 2_000:-2_000])[0, 1] > 0.9
-
-
-def test_tracks_of_an_album_share_a_picture_and_albums_do_not() -> None:
-    pictures = [
-        base64.b64decode(library.tags(piece, short(piece))["METADATA_BLOCK_PICTURE"])
-        for piece in PIECES[:6]
-    ]
-    assert pictures[0] == pictures[1] == pictures[2] != pictures[3] == pictures[4] == pictures[5]
-    assert len(pictures[0]) < 30_000
 
 
 @pytest.mark.usefixtures("few")
@@ -153,18 +128,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_what_progress_raises_ends_the_work(tmp_path: Path) -> None:
-    def broken(done: int, total: int) -> None:
-        if done:
-            raise BrokenPipeError(done, total)
-
-    with pytest.raises(BrokenPipeError):
-        demo_library(tmp_path, progress=broken)
-    assert 0 < len(list(tmp_path.rglob("*.opus"))) <= FEW
-    assert not list(tmp_path.rglob(f"*{library.UNFINISHED}"))
-
-
-@pytest.mark.usefixtures("few")
 def test_some_pieces_of_different_styles_can_be_had_first(tmp_path: Path) -> None:
     first = demo_library(tmp_path, at_least=2)
     assert len({path.parent.parent for path in first}) == len(first) == 2  # artists
@@ -196,13 +159,13 @@ def test_a_library_that_was_killed_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     assert made == contents(one)
 
 
-def test_a_rendered_piece_survives_the_encoder() -> None:
-    """A real piece, decoded again, has the length and the loudness that it had."""
-    piece = next(piece for piece in PIECES if piece.genre == "House")
-    sound = render(piece)
-    np.testing.assert_array_equal(sound, render(piece))
-    with av.open(io.BytesIO(library.encoded(sound, piece)), "r") as container:
-        decoded = np.concatenate([f.to_ndarray() for f in container.decode(audio=0)], axis=1)
-    assert decoded.shape == sound.shape
-    assert np.abs(decoded).max() <= 10 ** (-1 / 20)
-    assert np.sqrt((decoded**2).mean()) == pytest.approx(np.sqrt((sound**2).mean()), rel=0.05)
+@pytest.mark.usefixtures("few")
+def test_what_progress_raises_ends_the_work(tmp_path: Path) -> None:
+    def broken(done: int, total: int) -> None:
+        if done:
+            raise BrokenPipeError(done, total)
+
+    with pytest.raises(BrokenPipeError):
+        demo_library(tmp_path, progress=broken)
+    assert 0 < len(list(tmp_path.rglob("*.opus"))) <= FEW
+    assert not list(tmp_path.rglob(f"*{library.UNFINISHED}"))

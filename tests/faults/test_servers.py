@@ -35,7 +35,7 @@ from tests.fixtures.faults.load import (
 )
 from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 from tests.fixtures.faults.strace import failing
-from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.programs import require_program
 from tests.fixtures.store.lock_process import held_elsewhere
 

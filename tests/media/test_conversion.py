@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import replace
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import av
@@ -25,7 +25,6 @@ from tests.music.audio.test_tracker_support import protracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -101,61 +100,19 @@ def test_a_recording_that_never_ends_is_refused(
 
 
 def test_a_recording_is_converted_once_however_many_ask(
-    cache: FileCache, conversions: Conversions, tmp_path: Path
+    cache: FileCache, conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(conversion, "MAX_WAITING", 1)
     path = make(tmp_path / "a.aiff", seconds=2)
     futures = [conversions.wanted("a", bytes(path), bytes(tmp_path)) for _ in range(20)]
     assert len(set(map(id, futures))) == 1
+    with pytest.raises(BusyError):
+        conversions.wanted("one more", bytes(path), bytes(tmp_path))
     wait(futures, 60)
     assert content(cache)
 
 
-def test_no_more_than_two_are_converted_at_once(
-    conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock, running, most = threading.Lock(), [0], [0]
-    real = conversion._pieces
-
-    def counted(*arguments: object) -> Iterator[bytes]:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        yield from real(*arguments)  # type: ignore[arg-type]
-        with lock:
-            running[0] -= 1
-
-    monkeypatch.setattr(conversion, "_pieces", counted)
-    path = make(tmp_path / "a.aiff", seconds=2)
-    futures = [conversions.wanted(f"n{n}", bytes(path), bytes(tmp_path)) for n in range(6)]
-    wait(futures, 60)
-    assert all(future.exception() is None for future in futures)
-    assert most == [2]
-
-
-def test_who_comes_when_too_many_wait_is_refused(
-    conversions: Conversions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conversion, "MAX_WAITING", 3)
-    path = make(tmp_path / "a.aiff", seconds=2)
-    futures: list[Future[None]] = [
-        conversions.wanted(f"n{n}", bytes(path), bytes(tmp_path)) for n in range(3)
-    ]
-    with pytest.raises(BusyError):
-        conversions.wanted("more", bytes(path), bytes(tmp_path))
-    wait(futures, 60)
-    convert(conversions, path, "more")
-
-
-def damaged(path: Path) -> None:
-    path.write_bytes(b"FORM\0\0\0\x10AIFF" + bytes(100))
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def gone(path: Path) -> None:
-    path.unlink()
+DAMAGED = b"FORM\0\0\0\x10AIFF" + bytes(100)
 
 
 def link(path: Path) -> None:
@@ -163,13 +120,18 @@ def link(path: Path) -> None:
     path.symlink_to(path.with_name("other.aiff"))
 
 
-def playlist(path: Path) -> None:
-    path.write_bytes(b"#EXTM3U\nfile:///etc/passwd\n")
+CHANGES: list[Callable[[Path], object]] = [
+    lambda path: path.write_bytes(DAMAGED),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(b"#EXTM3U\nfile:///etc/passwd\n"),
+    Path.unlink,
+    link,
+]
 
 
-@pytest.mark.parametrize("change", [damaged, empty, gone, link, playlist])
+@pytest.mark.parametrize("change", CHANGES)
 def test_what_cannot_be_converted_leaves_nothing_behind(
-    cache: FileCache, conversions: Conversions, tmp_path: Path, change: Callable[[Path], None]
+    cache: FileCache, conversions: Conversions, tmp_path: Path, change: Callable[[Path], object]
 ) -> None:
     path = make(tmp_path / "a.aiff", seconds=1)
     change(path)
@@ -184,7 +146,7 @@ def test_a_failure_is_remembered_for_a_while(
 ) -> None:
     path = make(tmp_path / "a.aiff", seconds=1)
     good = path.read_bytes()
-    damaged(path)
+    path.write_bytes(DAMAGED)
     with pytest.raises(UnreadableAudioError, match="expected audio"):
         convert(conversions, path)
     path.write_bytes(good)
@@ -260,7 +222,7 @@ def test_a_full_disk_is_reported_as_such(
 def test_a_name_of_any_kind_reaches_no_command_line(
     cache: FileCache, conversions: Conversions, tmp_path: Path
 ) -> None:
-    for number, name in enumerate((b"-i.aiff", b'"; $(id) `id`.aiff', b"a\nb.aiff", b"\xff.aiff")):
+    for number, name in enumerate((b'-i "; $(id) `id`.aiff', b"a\nb\xff.aiff")):
         made = make(tmp_path / "plain.aiff", seconds=0.5)
         place = bytes(tmp_path) + b"/" + name
         made.rename(place.decode("utf-8", "surrogateescape"))

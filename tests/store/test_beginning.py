@@ -33,12 +33,12 @@ DRIVERS = {"sqlite3", "psycopg", "psycopg_pool", "asyncpg"}
 def offences(where: str, code: str) -> Iterator[str]:
     """Yield what a module does to a database that only `writing()` and `reading()` may do."""
     tree = ast.parse(code)
-    words_only = set(_words_only(tree))
     for node in ast.walk(tree):
         match node:
-            case ast.Constant() if node in words_only:
-                pass
-            case ast.Constant(value=str(text)) if _begins(text) and where not in BEGINNERS:
+            # What a database is asked to do is the first argument of a call of a method.
+            case ast.Call(args=[ast.Constant(value=str(text)), *_]) if (
+                _begins(text) and where not in BEGINNERS
+            ):
                 yield text
             case ast.Attribute(
                 attr="begin" | "begin_nested" | "connect" | "raw_connection" as name
@@ -52,20 +52,6 @@ def offences(where: str, code: str) -> Iterator[str]:
                 driven = words & DRIVERS and not where.startswith("store/")
                 if driven or ("create_engine" in words and where not in BEGINNERS):
                     yield ", ".join(sorted(words))
-
-
-def _words_only(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield what no database is told: the names of a module, and the states of something."""
-    for node in ast.walk(tree):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id="__all__")])
-                | ast.Subscript(value=ast.Name(id="Literal"))
-                | ast.keyword(arg="state")
-            ):
-                yield from ast.walk(node)
-            case _:
-                pass
 
 
 def _begins(text: str) -> bool:

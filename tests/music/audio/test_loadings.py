@@ -57,24 +57,6 @@ def test_the_character_of_a_song_made_by_hand() -> None:
     assert found == pytest.approx({"tempo": 0.5, "brightness": -2.0})
 
 
-def test_a_faster_song_made_by_hand_has_two_more_of_the_first_feature() -> None:
-    found = loadings.towards(made_by_hand())
-    np.testing.assert_allclose(found["tempo"], [2.0, 0.0], atol=1e-15)
-    np.testing.assert_allclose(found["brightness"], [0.0, 3.0], atol=1e-15)
-
-
-def test_every_descriptor_belongs_to_one_group() -> None:
-    counts = np.bincount(loadings._codes(), minlength=len(loadings.GROUPS))
-    assert dict(zip(GROUP_NAMES, counts.tolist(), strict=True)) == {
-        "tempo": 1,
-        "brightness": 6,
-        "harmony": 28,
-        "timbre": 122,
-        "movement": 2,
-    }
-    assert [group.name for group in loadings.GROUPS] == GROUP_NAMES
-
-
 @settings(max_examples=30)
 @given(seed=seeds, songs=st.integers(1, 60), share=st.floats(0.05, 1.0))
 def test_the_parts_add_up_to_the_liking(seed: int, songs: int, share: float) -> None:

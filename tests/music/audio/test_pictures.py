@@ -39,19 +39,10 @@ def sound(tmp_path: Path) -> bytes:
 
 @pytest.mark.parametrize("suffix", [".flac", ".m4a", ".mp3", ".ogg", ".opus"])
 @pytest.mark.parametrize(("codec", "kind"), KINDS.items())
-def test_a_cover_comes_back_byte_by_byte(
-    tmp_path: Path, suffix: str, codec: str, kind: str
-) -> None:
+def test_a_cover_comes_back_as_it_was(tmp_path: Path, suffix: str, codec: str, kind: str) -> None:
     path = make(tmp_path / f"a{suffix}", seconds=1, cover=picture(codec))
     assert cover_of(path.read_bytes()) == (kind, picture(codec))
     assert read_file(path).tags.cover == kind
-
-
-def test_a_file_without_a_cover_has_none(tmp_path: Path) -> None:
-    for suffix in (".mp3", ".wav", ".mp4"):
-        path = make(tmp_path / f"a{suffix}", seconds=1)
-        assert cover_of(path.read_bytes()) is None
-        assert read_file(path).tags.cover is None
 
 
 def test_the_front_cover_comes_before_others(sound: bytes) -> None:
@@ -90,16 +81,6 @@ def test_a_cover_that_is_too_large_is_left_alone(sound: bytes) -> None:
     )
 
 
-def test_a_file_that_is_no_sound_is_refused() -> None:
-    with pytest.raises(UnreadableAudioError, match="got a picture"):
-        cover_of(picture())
-
-
-def test_other_files_have_no_media_type() -> None:
-    assert media_type(b"RIFF\0\0\0\0WAVE") is None
-    assert media_type(b"") is None
-
-
 CODECS = ("mjpeg", "png", "libwebp")
 
 
@@ -135,21 +116,10 @@ def test_what_no_cover_can_be_is_refused_before_it_is_decoded(image: bytes) -> N
         checked_picture(image)
 
 
-@pytest.mark.parametrize("codec", CODECS)
-def test_a_picture_that_was_cut_is_refused_or_shown_in_part(codec: str) -> None:
-    image = picture(codec, width=200, height=200)
-    for length in range(0, len(image), max(1, len(image) // 20)):
-        try:
-            small = thumbnail(image[:length], 64)
-        except UnreadableAudioError:
-            continue
-        assert claimed_size(small) == (64, 64)
-
-
 @given(
     st.sampled_from(CODECS), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), max_size=9)
 )
-def test_a_picture_that_was_changed_is_refused_or_shown(
+def test_a_changed_picture_is_refused_or_shown(
     codec: str, changes: list[tuple[float, int]]
 ) -> None:
     image = bytearray(picture(codec, width=40, height=30))

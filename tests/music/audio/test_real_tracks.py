@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from bandstand.music.audio.decode import read
 from bandstand.music.audio.descriptors.definition import NAMES
@@ -55,16 +54,6 @@ def test_every_column_agrees_to_one_percent_in_the_median(tables: tuple[Matrix, 
     worst = int(np.argmax(errors))
     print(f"worst median relative error {errors[worst]:.2e}: {NAMES[OTHERS[worst]]}")
     assert errors.max() < 0.01
-
-
-@pytest.mark.long
-def test_every_column_that_varies_ranks_the_tracks_alike(tables: tuple[Matrix, Matrix]) -> None:
-    ours, golden = tables
-    varying = [column for column in OTHERS if np.ptp(golden[:, column]) > 0]
-    ranks = {NAMES[c]: float(spearmanr(ours[:, c], golden[:, c]).statistic) for c in varying}
-    print(f"worst rank correlation {min((rank, name) for name, rank in ranks.items())}")
-    assert len(varying) == 138
-    assert min(ranks.values()) > 0.99
 
 
 @pytest.mark.long

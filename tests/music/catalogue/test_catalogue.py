@@ -1,19 +1,25 @@
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand._util.atomic_files import sync
 from bandstand.core.model.history import SongFeatures
 from bandstand.music.audio.descriptors.definition import VERSION
+from bandstand.music.catalogue import catalogue, columns
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue
-from bandstand.music.catalogue.columns import SongColumns
+from bandstand.music.catalogue.columns import _COLUMNS, SongColumns, discard, opened, saved
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import changes as song_changes
@@ -21,17 +27,18 @@ from bandstand.store.songs import songs
 from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.store.songs.songs import facts_of
 from tests.fixtures.music.descriptor_tables import library
-from tests.fixtures.radio.catalogues import features, matrix, record, shelf, song_id
+from tests.fixtures.radio.catalogues import features, matrix, record, song_id
 from tests.fixtures.store.examples import analysis
 from tests.fixtures.store.library_changes import events, happen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
     from bandstand.types import AnyArray
     from tests.fixtures.store.library_changes import Event
+
 
 DESCRIPTORS = library(1, 40)
 
@@ -59,16 +66,6 @@ def test_an_empty_library_is_an_empty_catalogue(music: Store) -> None:
     assert empty.table is None
     assert empty.bare is None
     assert empty.rows_of("artist", "The Band").tolist() == []
-
-
-def test_songs_can_be_played_before_anything_is_projected(music: Store) -> None:
-    add(music, 0, 10)
-    found = load_catalogue(music)
-    assert len(found) == 10
-    assert found.song_features is None
-    assert not found.has_features.any()
-    assert found.stamp == {}
-    assert found.rows_of("artist", "the  BAND").tolist() == list(range(10))
 
 
 def test_a_catalogue_has_the_projected_features_and_a_column_of_ones(music: Store) -> None:
@@ -111,20 +108,6 @@ def test_features_of_songs_that_are_gone_are_those_they_had_on_the_catalogue(mus
     assert catalogue_of([record(0)]).features_of([song_id(0)]) == {}
 
 
-def test_without_the_column_of_ones_nothing_else_changes() -> None:
-    whole = shelf(30)
-    assert whole.bare is not None
-    assert whole.song_features is not None
-    bare, table = whole.bare
-    assert (bare.features == whole.song_features.features[:, :-1]).all()
-    norms = (bare.features**2).sum(axis=1)
-    assert bare.squared_norms == pytest.approx(norms)
-    assert bare.typical_distance == whole.song_features.typical_distance
-    assert table.norms == pytest.approx(np.sqrt(norms), rel=1e-5)
-    assert (table.norms >= np.sqrt(norms)).all()
-    assert (table.single == bare.features).all()
-
-
 def test_bans_mean_songs_by_folded_names() -> None:
     found = catalogue_of(
         [
@@ -150,20 +133,13 @@ def test_any_length_is_a_length_to_plan_with(seconds: float) -> None:
     assert 0 < minutes <= 1_440
 
 
-def test_ids_that_only_one_of_both_has_are_no_trouble() -> None:
-    rows = features(3)
-    found = catalogue_of([record(1), record(5)], matrix(rows, [song_id(n) for n in (0, 1, 2)]))
-    assert found.has_features.tolist() == [True, False]
-    none = catalogue_of([record(8)], matrix(rows))
-    assert none.song_features is None
-
-
 def test_a_damaged_row_of_features_is_as_good_as_none() -> None:
     rows = features(4)
     rows[1, 2], rows[3, 0] = np.nan, 1e30
     with np.errstate(all="raise"):
         found = catalogue_of([record(row) for row in range(4)], matrix(rows))
     assert found.has_features.tolist() == [True, False, True, False]
+    assert catalogue_of([record(8)], matrix(rows)).song_features is None
     assert found.song_features is not None
     assert np.isfinite(found.song_features.features).all()
 
@@ -186,11 +162,6 @@ def test_how_much_music_there_is() -> None:
     assert found.duration == 1_000.0
     nothing = catalogue_of([]).tally
     assert (nothing.songs, nothing.artists, nothing.duration) == (0, 0, 0)
-
-
-def test_no_song_makes_the_library_endless() -> None:
-    found = catalogue_of([record(row, duration=1.7e308) for row in range(3)]).tally
-    assert found.duration == 3 * 86_400
 
 
 # ── Many songs, in little memory ─────────────────────────────────────────────────────────
@@ -265,9 +236,7 @@ def _same(codes: AnyArray) -> list[list[bool]]:
 
 @settings(max_examples=10)
 @given(st.lists(events, min_size=1, max_size=3))
-def test_a_catalogue_that_follows_is_the_one_that_is_loaded_from_scratch(
-    life: list[list[Event]],
-) -> None:
+def test_a_catalogue_that_follows_is_the_one_loaded_from_scratch(life: list[list[Event]]) -> None:
     with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
         add(store, 20, 40)
         refreshed(store, now=1)
@@ -281,16 +250,7 @@ def test_a_catalogue_that_follows_is_the_one_that_is_loaded_from_scratch(
             assert state(found) == state(load_catalogue(store))
 
 
-def test_a_catalogue_of_another_store_is_not_followed(music: Store, tmp_path: Path) -> None:
-    add(music, 0, 10)
-    with open_store(str(tmp_path / "other.db")) as other:
-        add(other, 5, 20)
-        assert state(load_catalogue(other, load_catalogue(music))) == state(load_catalogue(other))
-
-
-def test_a_follower_that_sees_no_change_is_noticed(
-    music: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_follower_without_changes_is_seen(music: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     add(music, 0, 20)
     before = load_catalogue(music)
     rename = [(b"/music/3.mp3", analysis(3, descriptors=DESCRIPTORS[3], title="Other", artist="X"))]
@@ -310,3 +270,158 @@ def test_only_what_has_changed_is_read(music: Store, monkeypatch: pytest.MonkeyP
     expected = state(load_catalogue(music))
     monkeypatch.setattr(songs, "facts", None)
     assert state(load_catalogue(music, before)) == expected
+
+
+# ── The columns in a file ────────────────────────────────────────────────────────────────
+
+
+def known(count: int) -> SongColumns:
+    records = [
+        record(
+            row, artist="Bj\u00f6rk \u266b" if row % 3 else None, year=1990 + row if row else None
+        )
+        for row in range(count)
+    ]
+    return replace(SongColumns.of(map(facts_of, records)), store="this one", changes=7)
+
+
+@pytest.mark.parametrize("count", [0, 1, 50])
+def test_what_was_saved_comes_back(tmp_path: Path, count: int) -> None:
+    before = known(count)
+    mapped = saved(tmp_path, before)
+    if not count:
+        assert mapped is before
+        assert opened(tmp_path) is None  # nothing is not worth a file
+        return
+    assert mapped.names is before.names
+    assert mapped.artist.tolist() == before.artist.tolist()
+    found = opened(tmp_path)
+    assert found is not None
+    assert (found.store, found.changes, len(found)) == ("this one", 7, count)
+    for name in _COLUMNS:
+        array = getattr(found, name)
+        assert array.tobytes() == getattr(before, name).tobytes()
+        assert not array.flags.writeable
+    for name in ("artists", "albums", "genres"):
+        assert list(getattr(found.names, name)) == list(getattr(before.names, name))
+    assert [it.name for it in tmp_path.iterdir()] == ["shelf.columns"]
+    discard(tmp_path)
+    discard(tmp_path)
+    assert opened(tmp_path) is None
+
+
+def _before_there_were_years(path: Path) -> None:
+    content = path.read_bytes()
+    assert content[:8] == b"BSCOLS\x00\x02"
+    path.write_bytes(b"BSCOLS\x00\x01" + content[8:])
+
+
+def _described(path: Path, **changes: object) -> None:
+    content = path.read_bytes()
+    length = int.from_bytes(content[8:16], "little")
+    about = json.loads(content[16 : 16 + length]) | changes
+    text = json.dumps(about).encode()
+    start = content[:8] + len(text).to_bytes(8, "little") + text
+    rest = content[16 + length + -(16 + length) % 64 :]
+    path.write_bytes(start + bytes(-len(start) % 64) + rest)
+
+
+DAMAGES: list[Callable[[Path], object]] = [
+    lambda path: path.write_bytes(path.read_bytes()[:-64]),
+    lambda path: path.write_bytes(path.read_bytes() + bytes(64)),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(b"\x93NUMPY\x01\x00" + path.read_bytes()[8:]),
+    _before_there_were_years,
+    Path.unlink,
+    lambda path: path.write_bytes(os.urandom(5_000)),
+    lambda path: _described(path, artists=[]),
+    lambda path: _described(path, genres=[1, 2, 3]),
+    lambda path: _described(path, albums=None),
+    lambda path: _described(path, songs=10**9),
+    lambda path: _described(path, songs="20"),
+    lambda path: _described(path, songs=2),
+    lambda path: _described(path, songs=20.0),
+    lambda path: _described(path, songs=10**30),
+    lambda path: _described(path, changes="7"),
+    lambda path: _described(path, changes=None),
+    lambda path: _described(path, changes=True),
+    lambda path: _described(path, changes=7.5),
+    lambda path: _described(path, changes=-(10**30)),
+    lambda path: _described(path, store=7),
+    lambda path: _described(path, store=["this one"]),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    saved(tmp_path, known(20))
+    damage(tmp_path / "shelf.columns")
+    assert opened(tmp_path) is None
+
+
+def test_a_place_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
+    one = known(3)
+    assert saved(tmp_path / "nowhere", one) is one
+    assert opened(tmp_path / "nowhere") is None
+
+
+def test_the_file_is_its_owners_alone_whatever_others_may(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        saved(tmp_path, known(3))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "shelf.columns").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("next_step", [lambda folder: saved(folder, known(3)), discard])
+def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_stays(
+    tmp_path: Path, next_step: Callable[[Path], object]
+) -> None:
+    for name in (".shelf.columns.4711", ".shelf.columns.left", ".shelf.columns.live", "radio.db"):
+        (tmp_path / name).write_bytes(b"half of it")
+    with (tmp_path / ".shelf.columns.live").open("rb") as live:
+        fcntl.flock(live, fcntl.LOCK_EX)
+        next_step(tmp_path)
+    there = {it.name for it in tmp_path.iterdir()} - {"shelf.columns"}
+    assert there == {".shelf.columns.live", "radio.db"}
+
+
+def test_two_who_write_at_once_do_not_remove_what_the_other_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def and_then_another(file: BinaryIO) -> None:
+        monkeypatch.setattr(columns, "sync", sync)
+        saved(tmp_path, known(5))
+        sync(file)
+
+    monkeypatch.setattr(columns, "sync", and_then_another)
+    saved(tmp_path, known(3))
+    found = opened(tmp_path)
+    assert found is not None
+    assert len(found) == 3  # who ends last
+    assert [it.name for it in tmp_path.iterdir()] == ["shelf.columns"]
+
+
+@settings(max_examples=10)
+@given(events)
+def test_a_catalogue_from_the_file_is_the_one_read_from_the_store(life: list[Event]) -> None:
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        TemporaryDirectory() as folder,
+        open_store(str(Path(folder) / "radio.db")) as store,
+    ):
+        add(store, 0, 40)
+        store.location.data_folder.mkdir()
+        patched.setattr(catalogue, "_MIN_SAVED_SONGS", 1)
+        load_catalogue(store)
+        assert (store.location.data_folder / "shelf.columns").exists()
+        with store.writing() as connection:
+            for event in life:
+                happen(connection, event, DESCRIPTORS)
+        patched.setattr(catalogue, "_MIN_SONGS_PER_CHANGE", 1)
+        with pytest.MonkeyPatch.context() as strict:
+            strict.setattr(songs, "facts", None)  # all songs are not read again
+            found = load_catalogue(store)
+        discard(store.location.data_folder)
+        assert state(found) == state(load_catalogue(store))

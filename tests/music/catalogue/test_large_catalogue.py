@@ -15,12 +15,12 @@ from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection.filters import Station, Years
 from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
-from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
+from tests.fixtures.radio.logs import HOUR, MINUTE, Log
 
 if TYPE_CHECKING:
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import AnyArray, Indices, Vector
+    from bandstand.types import Indices, Vector
 
 SONGS = 20_000
 REQUESTS: dict[str, dict[str, Any]] = {
@@ -82,39 +82,3 @@ def scores(one: RadioListener, now: int, dial: float) -> Vector:
     found = found.copy()
     found[np.isneginf(one.play_times.last_heard_of(slice(None)))] += NOVELTY_BONUS * dial
     return found
-
-
-@pytest.mark.parametrize("dial", [-0.7, 0.0, 1.0])
-def test_the_choice_is_that_of_looking_at_every_song(dial: float) -> None:
-    one, log = listener()
-    now = log.clock + DAY
-    chosen, found = one.next(now=now, dial=dial), scores(one, now, dial)
-    assert chosen.row == int(np.argmax(np.where(unbanned() & spaced(one), found, -np.inf)))
-    assert chosen.score == pytest.approx(found[chosen.row], rel=1e-9)
-    assert len(one.play_times.heard_rows) > 40
-
-
-def unbanned() -> AnyArray:
-    """Return for each song whether it is neither jazz nor by that artist."""
-    rows = np.arange(SONGS)
-    return np.asarray((rows % 4 != 2) & (rows // 10 != 3))
-
-
-def spaced(one: RadioListener) -> AnyArray:
-    """Return for each song whether it is none of the last, nor by one of the last artists."""
-    rows, may = np.arange(SONGS), np.ones(SONGS, dtype=np.bool_)
-    lately = [int(song, 16) for song in one.ledger.recent]
-    may[lately[-50:]] = False  # each is a recording of its own
-    return may & ~np.isin(rows // 10, [row // 10 for row in lately[-5:]])
-
-
-def test_the_share_of_better_songs_is_estimated_from_some() -> None:
-    one, log = listener()
-    chosen = one.next(now=log.clock + DAY, dial=1.0)
-    songs = one.songs(minutes_at(log.clock + DAY))
-    expected = one.engine.predict(one.belief, songs).mean()
-    assert expected is not None
-    rows = np.arange(SONGS)
-    may = (rows % 4 != 2) & (rows // 10 != 3)
-    share = float((expected[may] > expected[chosen.row]).mean())
-    assert chosen.share_better == pytest.approx(share, abs=0.05)

@@ -60,57 +60,7 @@ def test_what_was_written_comes_back_however_it_was_cut(data: st.DataObject, col
             assert [catalogue.row_of(name) for name in names] == list(range(len(names)))
 
 
-def test_no_songs_are_a_catalogue_too(tmp_path: Path) -> None:
-    no_chunks: list[tuple[list[str], AnyArray]] = []
-    empty_chunk: tuple[list[str], AnyArray] = ([], np.empty((0, 4)))
-    for parts in (no_chunks, [empty_chunk]):
-        write(tmp_path, parts, columns=4, stamp={})
-        catalogue = open_latest(tmp_path)
-        assert catalogue is not None
-        assert len(catalogue) == 0
-        assert catalogue.features.shape == (0, 4)
-        with pytest.raises(InvalidInputError, match="one of the 0 in the catalogue"):
-            catalogue.row_of(ids(1)[0])
-
-
-@pytest.mark.parametrize("folder", ["", "nowhere", "file"])
-def test_where_nothing_was_written_there_is_none(tmp_path: Path, folder: str) -> None:
-    (tmp_path / "file").write_text("no folder")
-    assert open_latest(tmp_path / folder) is None
-
-
-def test_the_matrix_is_mapped_and_cannot_be_changed(tmp_path: Path) -> None:
-    catalogue = write_marked(tmp_path, 1.0, 5)
-    assert isinstance(catalogue.table.base, np.memmap)
-    assert np.shares_memory(catalogue.features, catalogue.table)
-    for array in (catalogue.features, catalogue.table, catalogue.ids):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1
-
-
-def test_the_files_are_npy_files(tmp_path: Path) -> None:
-    write_marked(tmp_path, 2.5, 5)
-    place = tmp_path / "000000000001"
-    whole = np.load(place / "features.npy")
-    assert (whole[:, :-1] == np.full((5, COLUMNS), 2.5)).all()
-    assert (whole[:, -1] == 1).all()
-    assert np.load(place / "ids.npy").tolist() == [name.encode() for name in ids(5)]
-    assert json.loads((place / "stamp.json").read_text())["songs"] == 5
-
-
-def test_a_reader_keeps_the_old_one_while_the_new_one_is_put_in_place(tmp_path: Path) -> None:
-    write_marked(tmp_path, 1.0, 5)
-    old = open_latest(tmp_path)
-    write_marked(tmp_path, 2.0, 9)
-    new = open_latest(tmp_path)
-    assert old is not None
-    assert new is not None
-    assert (mark(old), mark(new)) == (1.0, 2.0)
-    assert sorted(place.name for place in tmp_path.iterdir()) == [".lock", "000000000002"]
-    assert old.nearest(0, 2)[0].tolist() == [1, 2]
-
-
-def test_everything_is_on_the_disk_before_it_gets_its_name(
+def test_all_is_on_the_disk_before_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[int | str] = []
@@ -150,7 +100,7 @@ DAMAGES: list[Callable[[Path], object]] = [
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_catalogue_counts_as_absent(
+def test_a_damaged_matrix_is_absent(
     tmp_path: Path, file: str, damage: Callable[[Path], object]
 ) -> None:
     write_marked(tmp_path, 1.0, 4)
@@ -181,7 +131,7 @@ def test_a_damaged_catalogue_counts_as_absent(
         {"songs": 2, "columns": 6},
     ],
 )
-def test_a_stamp_that_tells_of_another_matrix_is_not_believed(
+def test_a_stamp_of_another_matrix_is_not_believed(
     tmp_path: Path, change: dict[str, object]
 ) -> None:
     write_marked(tmp_path, 1.0, 4)
@@ -241,26 +191,6 @@ def test_songs_that_cannot_be_kept_are_refused(
     assert open_latest(tmp_path) is None
 
 
-@pytest.mark.parametrize("stamp", [{"a": math.nan}, {"a": object()}, {"a": {1, 2}}])
-def test_a_stamp_that_json_cannot_hold_is_refused(tmp_path: Path, stamp: dict[str, object]) -> None:
-    with pytest.raises(InvalidInputError, match="a stamp must be something that JSON can hold"):
-        write(tmp_path, failing(0), columns=3, stamp=stamp)
-
-
-def test_a_matrix_without_columns_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="at least one column, got 0"):
-        write(tmp_path, [], columns=0, stamp={})
-
-
-@pytest.mark.parametrize(
-    "song", ["", "0", "f" * 16, "0" * 16, ids(4)[2] + "\0", "é" * 16, "\0" * 16]
-)
-def test_a_song_that_is_not_in_the_catalogue_is_refused(tmp_path: Path, song: str) -> None:
-    catalogue = write_marked(tmp_path, 1.0, 4)
-    with pytest.raises(InvalidInputError, match="one of the 4 in the catalogue, got "):
-        catalogue.row_of(song)
-
-
 def test_a_large_catalogue_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     songs, columns, height = 40_000, 30, 1_000
     block = np.ones((height, columns), dtype=np.float32)
@@ -281,9 +211,7 @@ def test_a_large_catalogue_is_never_in_memory_as_a_whole(tmp_path: Path) -> None
 
 @settings(max_examples=40)
 @given(data=st.data(), value=st.sampled_from([-1.0, 0.0, 1.0, 2.0, 1e-45, 1e38]))
-def test_the_nearest_songs_are_those_of_sorting_all_distances(
-    data: st.DataObject, value: float
-) -> None:
+def test_the_nearest_songs_are_those_of_all_sorted(data: st.DataObject, value: float) -> None:
     floats = st.sampled_from([value, 0.5, -3.0, 1e7]) | st.floats(-100, 100, width=32)
     shapes = st.tuples(st.integers(1, 30), st.integers(1, 5))
     rows = data.draw(arrays.arrays(np.float32, shapes, elements=floats))
@@ -305,8 +233,6 @@ def test_the_nearest_songs_are_those_of_sorting_all_distances(
     )
 
 
-# ── Songs by row, and rows by song ───────────────────────────────────────────────────────
-
 any_ids = st.sets(st.text("0123456789abcdef", min_size=1, max_size=16)).map(sorted)
 
 
@@ -315,9 +241,7 @@ def as_array(songs: list[str]) -> np.ndarray[tuple[int], np.dtype[np.bytes_]]:
 
 
 @given(any_ids, st.lists(st.text()))
-def test_rows_and_songs_are_those_of_a_tuple_and_a_dict(
-    songs: list[str], others: list[str]
-) -> None:
+def test_rows_and_songs_are_as_of_a_tuple_and_a_dict(songs: list[str], others: list[str]) -> None:
     found = SongIds(as_array(songs))
     expected = {song: row for row, song in enumerate(songs)}
     assert tuple(found) == tuple(songs)
@@ -332,21 +256,21 @@ def test_rows_and_songs_are_those_of_a_tuple_and_a_dict(
     assert found != 3
 
 
-# ── Crashes and crowds ───────────────────────────────────────────────────────────────────
-
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "music"
+CRASHES = Path(__file__).parents[2] / "fixtures" / "music" / "crash_everywhere.py"
 WRITERS, TIMES = 3, 12
+WRITER = """
+import sys
+from pathlib import Path
+from tests.fixtures.music.small_catalogues import mark, write_marked
+for number in range(int(sys.argv[3])):
+    value = int(sys.argv[2]) + number
+    assert mark(write_marked(Path(sys.argv[1]), value, 5 + number % 3)) == value
+"""
 
 
 def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -> None:
-    script = FIXTURES / "crash_everywhere.py"
-    done = subprocess.run(
-        [sys.executable, script, tmp_path],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=PATIENCE,
-    )
+    command = [sys.executable, str(CRASHES), str(tmp_path)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     outcomes = json.loads(done.stdout)
     assert set(outcomes) == {"old", "new"}
     # First the old one, and from one line on the new one.
@@ -357,13 +281,11 @@ def test_a_crash_at_any_line_leaves_the_old_one_or_the_new_one(tmp_path: Path) -
 def test_processes_that_write_at_once_never_show_a_reader_a_mixture(tmp_path: Path) -> None:
     write_marked(tmp_path, 1.0, 3)
     values = [1_000 * (number + 1) for number in range(WRITERS)]
-    script, seen = FIXTURES / "write_often.py", set()
+    seen = set()
     with ExitStack() as ending:
+        command = [sys.executable, "-c", WRITER, str(tmp_path)]
         writers = [
-            ending.enter_context(
-                started([sys.executable, script, tmp_path, str(value), str(TIMES)])
-            )
-            for value in values
+            ending.enter_context(started([*command, str(value), str(TIMES)])) for value in values
         ]
         while any(writer.poll() is None for writer in writers):
             catalogue = open_latest(tmp_path)
@@ -376,3 +298,12 @@ def test_processes_that_write_at_once_never_show_a_reader_a_mixture(tmp_path: Pa
     assert len(seen) > 1
     number = 1 + WRITERS * TIMES
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", f"{number:012d}"]
+
+
+def test_what_no_catalogue_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="at least one column, got 0"):
+        write(tmp_path, [], columns=0, stamp={})
+    with pytest.raises(InvalidInputError, match="a stamp must be something that JSON can hold"):
+        write(tmp_path, [], columns=3, stamp={"a": math.nan})
+    with pytest.raises(InvalidInputError, match="one of the 4 in the catalogue, got "):
+        write_marked(tmp_path, 1.0, 4).row_of("f" * 16)

@@ -17,24 +17,23 @@ from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue import refresh as catalogue
-from bandstand.music.catalogue.matrix import FeatureMatrix, open_latest, release_pages, write
-from bandstand.music.catalogue.refresh import Replaced, check_projection, refreshed
+from bandstand.music.catalogue.refresh import check_projection, refreshed
 from bandstand.store.database.connection import open_store
-from bandstand.store.songs import files, projections, songs
+from bandstand.store.songs import projections, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import note_song_change as count
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.music.descriptor_tables import library
-from tests.fixtures.music.small_catalogues import ids, write_marked
 from tests.fixtures.store.examples import analysis
 from tests.fixtures.store.library_changes import events, happen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bandstand.music.catalogue.matrix import FeatureMatrix
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.projections import ProjectionRecord
-    from bandstand.types import AnyArray, Matrix
+    from bandstand.types import Matrix
     from tests.fixtures.store.library_changes import Event
 
 DESCRIPTORS = library(1, 1_000)
@@ -93,6 +92,7 @@ def assert_projected(store: Store, found: FeatureMatrix) -> None:
 def test_without_songs_there_is_no_catalogue_and_nothing_is_fitted(store: Store) -> None:
     assert refreshed(store, now=1) is None
     assert refreshed(store, now=1, refit=True) is None
+    check_projection(store)
     with store.reading() as connection:
         assert projections.latest(connection) is None
     assert not store.location.data_folder.exists()
@@ -108,60 +108,7 @@ def test_the_first_songs_fit_the_projection(store: Store, count: int) -> None:
     assert found.stamp["projection"] == 1
 
 
-def test_a_catalogue_that_is_not_stale_is_opened_and_not_made(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add(store, 0, 150)
-    first = made(store)
-    monkeypatch.setattr(catalogue, "write", None)
-    again = made(store)
-    assert again.stamp == first.stamp
-    assert again.features.tobytes() == first.features.tobytes()
-
-
-def test_new_songs_are_projected_as_the_others_were(store: Store) -> None:
-    add(store, 0, 150)
-    first = made(store)
-    add(store, 150, 1_000)
-    after = made(store)
-    assert len(after) == 1_000
-    assert stored(store).version == 1
-    assert_projected(store, after)
-    for row in range(len(first)):
-        there = after.features[after.row_of(first.id_of(row))]
-        assert there.tobytes() == first.features[row].tobytes()
-
-
-def test_a_song_that_is_missing_leaves_and_returns(store: Store) -> None:
-    add(store, 0, 150)
-    first = made(store)
-    with store.writing() as connection:
-        files.mark_seen(connection, [b"/music/%d.mp3" % row for row in range(149)], 2)
-        files.mark_missing(connection, b"/music", 2)
-    assert len(made(store)) == 149
-    with store.writing() as connection:
-        files.mark_seen(connection, [b"/music/149.mp3"], 3)
-    assert made(store).features.tobytes() == first.features.tobytes()
-
-
-def test_a_song_that_changes_is_projected_anew(store: Store) -> None:
-    add(store, 0, 150)
-    made(store)
-    with store.writing() as connection:
-        changed = analysis(7, descriptors=DESCRIPTORS[500])
-        record_analyses(connection, [(b"/music/7.mp3", changed)], scan=2, now=2)
-    assert_projected(store, made(store))
-
-
-def test_many_songs_come_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "_CHUNK_SONGS", 32)
-    add(store, 0, 150)
-    assert_projected(store, made(store))
-
-
-def test_of_very_many_songs_every_kth_is_enough(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_very_many_songs_each_kth_is_used(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "_MAX_FITTED_SONGS", 40)
     add(store, 0, 150)
     found = made(store)
@@ -170,15 +117,6 @@ def test_of_very_many_songs_every_kth_is_enough(
     assert_projected(store, found)
     _, descriptors = raw(store)
     assert stored(store).content == fit(descriptors[::4]).to_bytes()
-
-
-def test_another_store_in_the_same_place_is_noticed(store: Store, tmp_path: Path) -> None:
-    add(store, 0, 150)
-    made(store)
-    shutil.copytree(store.location.data_folder, tmp_path / "other.catalogue")
-    with open_store(str(tmp_path / "other.db")) as other:
-        add(other, 500, 650)
-        assert_projected(other, made(other))
 
 
 @pytest.mark.parametrize("name", ["features.npy", "ids.npy", "stamp.json", ""])
@@ -222,20 +160,6 @@ def test_few_songs_fit_for_the_time_being_only(store: Store) -> None:
     assert (stored(store).version, stored(store).songs) == (3, 160)
 
 
-def test_a_refit_is_a_new_version_and_the_old_one_stays(store: Store) -> None:
-    add(store, 0, 150)
-    made(store)
-    old = stored(store)
-    add(store, 150, 500)
-    found = made(store, refit=True)
-    assert (stored(store).version, stored(store).songs) == (2, 500)
-    assert found.stamp["projection"] == 2
-    assert_projected(store, found)
-    with store.reading() as connection:
-        assert projections.get(connection, 1) == old
-    assert made(store).stamp == found.stamp
-
-
 def test_a_refit_keeps_the_feature_map_unless_told_otherwise(store: Store) -> None:
     def map_name() -> str:
         return Projection.from_bytes(stored(store).content).feature_map.name
@@ -260,9 +184,7 @@ def test_an_unknown_feature_map_is_refused_and_changes_nothing(store: Store) -> 
     assert made(store).stamp == before
 
 
-def test_the_same_songs_give_the_same_catalogue_to_the_last_bit(
-    store: Store, tmp_path: Path
-) -> None:
+def test_the_same_songs_give_the_same_catalogue_bit_by_bit(store: Store, tmp_path: Path) -> None:
     add(store, 0, 300)
     with open_store(str(tmp_path / "other.db")) as other:
         for first in (200, 100, 0):
@@ -275,9 +197,7 @@ def test_the_same_songs_give_the_same_catalogue_to_the_last_bit(
 # ── What does not fit ────────────────────────────────────────────────────────────────────
 
 
-def test_descriptors_of_another_version_are_never_mixed(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_descriptor_versions_are_never_mixed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     add(store, 0, 150)
     made(store)
     newer = VERSION + 1
@@ -301,9 +221,7 @@ FOREIGN = [fit(DESCRIPTORS[:150], version=VERSION + 5).to_bytes()]
 
 
 @pytest.mark.parametrize("content", [*DAMAGED, *FOREIGN])
-def test_a_projection_that_does_not_fit_is_refused_until_a_refit(
-    store: Store, content: bytes
-) -> None:
+def test_a_projection_that_does_not_fit_needs_a_refit(store: Store, content: bytes) -> None:
     add(store, 0, 150)
     with store.writing() as connection:
         projections.save(
@@ -324,47 +242,7 @@ def test_a_projection_that_does_not_fit_is_refused_until_a_refit(
     check_projection(store)
 
 
-def test_a_projection_of_older_descriptors_is_no_obstacle(store: Store) -> None:
-    with store.writing() as connection:
-        projections.save(
-            connection,
-            descriptor_version=VERSION + 1,
-            songs=150,
-            columns=10,
-            content=b"whatever it was",
-            now=1,
-        )
-    check_projection(store)
-    add(store, 0, 150)
-    assert_projected(store, made(store))
-    assert stored(store).version == 2
-
-
-def test_a_store_without_a_projection_has_none_to_refuse(store: Store) -> None:
-    check_projection(store)
-
-
-def test_a_catalogue_of_another_format_is_made_again(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add(store, 0, 150)
-    with monkeypatch.context() as patched:
-        patched.setattr(matrix, "_FORMAT", 99)
-        made(store)
-    assert_projected(store, made(store))
-
-
 # ── Only what has changed ────────────────────────────────────────────────────────────────
-
-
-def only_changes_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse to read the descriptors of all songs."""
-
-    def refuse(*_: object) -> None:
-        msg = "all descriptors were read"
-        raise AssertionError(msg)
-
-    monkeypatch.setattr(songs, "descriptors", refuse)
 
 
 def built_again(store: Store) -> FeatureMatrix:
@@ -376,7 +254,12 @@ def built_again(store: Store) -> FeatureMatrix:
 @settings(max_examples=10)
 @given(st.lists(events, min_size=1, max_size=3))
 def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[Event]]) -> None:
-    with TemporaryDirectory() as folder, open_store(str(Path(folder) / "radio.db")) as store:
+    with (
+        TemporaryDirectory() as folder,
+        open_store(str(Path(folder) / "radio.db")) as store,
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setattr(catalogue, "_BLOCK_SONGS", 3)
         add(store, 200, 320)  # enough that no projection is provisional
         made(store)
         for some in life:
@@ -387,33 +270,6 @@ def test_what_was_brought_up_to_date_is_what_would_be_made_anew(life: list[list[
             followed = found.ids.tobytes(), found.table.tobytes(), found.stamp
             whole = built_again(store)
             assert followed == (whole.ids.tobytes(), whole.table.tobytes(), whole.stamp)
-
-
-def test_of_few_changes_only_these_are_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(store, 0, 150)
-    made(store)
-    add(store, 150, 160)
-    with store.writing() as connection:
-        files.mark_seen(connection, [b"/music/%d.mp3" % row for row in range(1, 160)], 2)
-        files.mark_missing(connection, b"/music", 2)
-    with monkeypatch.context() as patched:
-        only_changes_are_read(patched)
-        found = made(store)
-    assert len(found) == 159
-    assert_projected(store, found)
-
-
-def test_a_change_that_was_not_noted_is_found_by_the_count(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add(store, 0, 150)
-    made(store)
-    with monkeypatch.context() as patched:
-        patched.setattr(recording, "note_changes", lambda connection, *_, **__: count(connection))
-        add(store, 150, 160)
-    found = made(store)
-    assert len(found) == 160
-    assert_projected(store, found)
 
 
 def test_a_damaged_row_is_not_carried_over(store: Store) -> None:
@@ -427,88 +283,14 @@ def test_a_damaged_row_is_not_carried_over(store: Store) -> None:
     assert_projected(store, made(store))
 
 
-def test_songs_of_other_descriptors_do_not_stand_in_the_way(
+def test_a_change_that_was_not_noted_is_found_by_the_count(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, 0, 150)
-    add(store, 150, 155, version=VERSION + 1)
     made(store)
-    add(store, 160, 165)
     with monkeypatch.context() as patched:
-        only_changes_are_read(patched)
-        found = made(store)
-    assert len(found) == 155
+        patched.setattr(recording, "note_changes", lambda connection, *_, **__: count(connection))
+        add(store, 150, 160)
+    found = made(store)
+    assert len(found) == 160
     assert_projected(store, found)
-
-
-MOST = 20
-some_ids = st.sets(st.sampled_from(ids(MOST)))
-
-
-def unwritten(names: list[str], mark: float) -> FeatureMatrix:
-    rows = features(names, mark)
-    table = np.column_stack([rows, np.ones(len(names))]).astype(np.float32)
-    return FeatureMatrix(
-        ids=np.array([name.encode() for name in names], "S16"), table=table, stamp={}
-    )
-
-
-def features(names: list[str], mark: float) -> AnyArray:
-    """Return features that tell which song they are of, and when they were made."""
-    return np.array([[int(name, 16), mark] for name in names], dtype=float).reshape(-1, 2)
-
-
-def merged(before: set[str], gone: set[str], new: set[str]) -> dict[str, float]:
-    """Return which mark each song has in the end, having looked that all is in order."""
-    rows = Replaced.of(
-        unwritten(sorted(before), 1.0),
-        gone=sorted(gone | new),
-        new=sorted(new),
-        features=features(sorted(new), 2.0),
-    )
-    chunks = list(rows.chunks())
-    names = [name.decode() for part, _ in chunks for name in part.tolist()]
-    values = np.concatenate([part for _, part in chunks])
-    assert names == sorted(set(names))
-    assert len(names) == len(values) == len(rows)
-    assert values[:, 0].tolist() == [int(name, 16) for name in names]
-    return dict(zip(names, values[:, 1].tolist(), strict=True))
-
-
-@pytest.mark.parametrize("block", [1, 3, 8_192])
-@given(some_ids, some_ids, some_ids)
-def test_songs_come_go_and_change(
-    block: int, before: set[str], gone: set[str], new: set[str]
-) -> None:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(catalogue, "_BLOCK_SONGS", block)
-        found = merged(before, gone, new)
-    expected = {**dict.fromkeys(before - gone, 1.0), **dict.fromkeys(new, 2.0)}
-    assert found == expected
-
-
-def test_what_is_replaced_can_be_written_over_what_was(tmp_path: Path) -> None:
-    before = write_marked(tmp_path, 1.0, 9)
-    rows = Replaced.of(before, gone=[ids(9)[3]], new=[ids(30)[29]], features=np.full((1, 3), 2.0))
-    write(tmp_path, rows.chunks(), columns=3, stamp={"made": "from the one before"})
-    found = open_latest(tmp_path)
-    assert found is not None
-    assert len(found) == 9
-    assert [found.id_of(row) for row in range(9)] == [*ids(9)[:3], *ids(9)[4:], ids(30)[29]]
-    assert found.features[-1].tolist() == [2.0] * 3
-    assert (found.features[:-1] == 1.0).all()
-    assert (found.table[:, -1] == 1.0).all()
-
-
-def test_ids_that_are_none_are_refused_as_bytes_too(tmp_path: Path) -> None:
-    for wrong in (np.array([b"short"]), np.array([b"\xff" * 16]), np.array([b"x" * 17])):
-        with pytest.raises(ValueError, match="ids must be 16 letters or digits"):
-            write(tmp_path, [(wrong, np.ones((1, 3)))], columns=3, stamp={})
-
-
-def test_pages_that_were_let_go_come_back(tmp_path: Path) -> None:
-    before = write_marked(tmp_path, 1.0, 9)
-    release_pages(before.features)
-    release_pages(before.table)
-    release_pages(np.ones(3))  # there is nothing to let go
-    assert (before.features == 1.0).all()

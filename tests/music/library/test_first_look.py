@@ -42,26 +42,12 @@ def look(library: Library, found: FileSample, analyser: Inventor | None = None) 
         return first_look(store, found, analyser or Inventor(), now=lambda: 1_000)
 
 
-def test_an_empty_library_has_nothing_to_look_at(library: Library) -> None:
-    found = seen(library)
-    assert (found.files, found.total) == ((), 0)
-    assert look(library, found) == 0
-
-
 @pytest.mark.parametrize("songs", [1, 8, 9, 50])
-def test_a_handful_is_drawn_without_repeats_and_all_are_counted(
-    library: Library, songs: int
-) -> None:
+def test_some_are_drawn_without_repeats_and_all_are_counted(library: Library, songs: int) -> None:
     fill(library, songs)
     found = seen(library)
     assert len({file.path for _, file in found.files}) == len(found.files) == min(songs, 8)
     assert found.total == songs
-
-
-def test_the_same_seed_draws_the_same_songs(library: Library) -> None:
-    fill(library, 50)
-    assert seen(library, seed=3) == seen(library, seed=3)
-    assert seen(library, seed=3) != seen(library, seed=4)
 
 
 @pytest.mark.statistical
@@ -70,7 +56,7 @@ def test_every_song_has_the_same_chance(library: Library) -> None:
 
 
 @pytest.mark.statistical
-def test_a_look_at_the_first_songs_only_is_found_out(
+def test_a_look_at_the_first_only_is_seen(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looking, "walk", lambda roots, **_: list(walk(roots))[:15])
@@ -92,9 +78,7 @@ def chance_of_such_counts(library: Library) -> float:
     return float(stats.chi2.sf(spread * degrees / len(times), degrees))
 
 
-def test_a_slow_disk_is_not_walked_to_its_end(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_disk_is_walked_in_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(library, 50)
     ticks = count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
@@ -116,28 +100,6 @@ def test_what_is_recorded_is_what_a_scan_would_have_recorded(tmp_path: Path) -> 
     assert len(after.problems) == 1
 
 
-def test_a_file_that_cannot_be_read_is_left_to_the_scan(library: Library) -> None:
-    library.put("bad.mp3", BAD)
-    assert look(library, seen(library)) == 0
-    assert library.records() == {}
-
-
-def test_a_song_that_has_moved_keeps_its_id(library: Library) -> None:
-    library.put("a/song.mp3", b"the only one")
-    known = library.scan().ids.popitem()[1]
-    library.move("a", "b")
-    assert look(library, seen(library)) == 0
-    assert library.scan().ids == {library.path("b/song.mp3"): known}
-
-
-def test_songs_that_are_known_are_not_read_again(library: Library) -> None:
-    fill(library, 5)
-    library.scan()
-    inventor = Inventor()
-    assert look(library, seen(library), inventor) == 0
-    assert inventor.asked == []
-
-
 def test_a_look_marks_nothing_as_missing(library: Library) -> None:
     fill(library, 5)
     library.scan()
@@ -145,15 +107,6 @@ def test_a_look_marks_nothing_as_missing(library: Library) -> None:
     library.put("new.mp3", b"something quite new")
     assert look(library, seen(library)) == 1
     assert not any(record.missing for record in library.records().values())
-
-
-def test_what_was_recorded_is_reported_as_it_comes(library: Library) -> None:
-    fill(library, 22)
-    reported: list[int] = []
-    with open_store(str(library.store)) as store:
-        found = seen(library, size=22)
-        first_look(store, found, Inventor(), now=lambda: 1_000, progress=reported.append)
-    assert reported == [4, 20, 22]
 
 
 def test_a_look_is_needed_as_long_as_there_is_little_to_play(library: Library) -> None:

@@ -88,9 +88,7 @@ def test_calls_of_a_foreign_machine_end_the_process(
 
 
 @given(machines, st.integers(seccomp.LAST_KNOWN + 1, 2**32 - 1), arguments)
-def test_calls_that_are_newer_than_the_list_do_not_exist(
-    machine: Machine, number: int, values: list[int]
-) -> None:
+def test_newer_calls_do_not_exist(machine: Machine, number: int, values: list[int]) -> None:
     assert verdict(built(machine), machine.audit, number, values) == UNKNOWN
 
 
@@ -147,7 +145,7 @@ def test_threads_start_and_processes_do_not(machine: Machine) -> None:
 
 
 @given(machines, st.sampled_from([*NEW_NAMESPACES, 0x8000]), words, freedoms)
-def test_no_process_starts_outside_of_the_group(
+def test_no_process_leaves_the_group(
     machine: Machine, flag: int, others: int, free: Freedoms
 ) -> None:
     assert judged(machine, "clone", flag | others, **free) == REFUSE

@@ -34,9 +34,6 @@ THREADS = 4
 SECONDS = 60
 
 
-# ── kill -9 ──────────────────────────────────────────────────────────────────────────────
-
-
 def kill(place: str, count: int, seed: int) -> int:
     """Return how many events were acknowledged by processes that were killed, none of them lost."""
     done = subprocess.run(
@@ -55,16 +52,9 @@ def kill(place: str, count: int, seed: int) -> int:
     return sum(turn["told"] for turn in turns)
 
 
-def test_a_kill_loses_and_doubles_nothing(place: str) -> None:
-    assert kill(place, 8, seed=1) > 8
-
-
-@pytest.mark.long
-def test_two_hundred_kills_lose_and_double_nothing(place: str) -> None:
-    assert kill(place, 200, seed=2) > 200
-
-
-# ── A disk that is full, or fails ────────────────────────────────────────────────────────
+@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.long)])
+def test_a_kill_loses_and_doubles_nothing(place: str, kills: int) -> None:
+    assert kill(place, kills, seed=1) > kills
 
 
 def send_with_fault(folder: Path, fault: str, *, each: int) -> tuple[list[list[str]], set[str]]:
@@ -72,15 +62,8 @@ def send_with_fault(folder: Path, fault: str, *, each: int) -> tuple[list[list[s
     place = str(folder / "radio.db")
     prepare(place, THREADS)
     strace = require_program("strace")
-    command = [strace, "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-P", f"{place}-wal"]
-    command += [
-        "-e",
-        f"inject={fault}",
-        sys.executable,
-        "-m",
-        "tests.fixtures.store.send_events",
-        place,
-    ]
+    command = f"{strace} -f --seccomp-bpf -qq -o /dev/null -P {place}-wal -e inject={fault}".split()
+    command += [sys.executable, "-m", "tests.fixtures.store.send_events", place]
     command += [str(each), "--threads", str(THREADS)]
     done = subprocess.run(
         command, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE
@@ -129,9 +112,6 @@ def test_a_disk_that_failed_once_is_not_believed_again(tmp_path: Path) -> None:
     assert len(acknowledged(said)) < 5 * THREADS
     assert said[-1] != ["failure", "None"]
     assert acknowledged(said) <= stored
-
-
-# ── A server that goes away and comes back ───────────────────────────────────────────────
 
 
 class Senders:

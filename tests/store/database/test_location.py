@@ -32,15 +32,11 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     [
         ("radio.db", "radio.db"),
         ("a b/radio?x#1.db", "a b/radio?x#1.db"),
-        ("100%.db", "100%.db"),
         (":memory:", ":memory:"),
         ("../x.db", "../x.db"),
-        ("sqlite:///radio.db", "radio.db"),
         ("sqlite:///a%20b.db", "a%20b.db"),
         ("SQLite:///radio.db", "radio.db"),
         ("sqlite:////data/radio.db", "/data/radio.db"),
-        ("/data/radio.db", "/data/radio.db"),
-        ("C:/radio.db", "C:/radio.db"),
     ],
 )
 def test_a_path_or_its_url_is_a_sqlite_file(text: str, path: str, home: Path) -> None:
@@ -52,12 +48,6 @@ def test_a_path_or_its_url_is_a_sqlite_file(text: str, path: str, home: Path) ->
     assert str(location) == str(location.path)
 
 
-def test_a_link_to_a_folder_stays_a_link(home: Path) -> None:
-    (home / "real").mkdir()
-    (home / "link").symlink_to("real")
-    assert str(parse_location("link/radio.db")) == f"{home}/link/radio.db"
-
-
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg", "PostgreSQL"])
 def test_a_postgresql_url_gets_our_driver(scheme: str) -> None:
     location = parse_location(f"{scheme}://ann:{SECRET}@example.org:5433/radio?sslmode=require")
@@ -67,11 +57,6 @@ def test_a_postgresql_url_gets_our_driver(scheme: str) -> None:
     assert (location.url.host, location.url.port) == ("example.org", 5433)
     assert dict(location.url.query) == {"sslmode": "require"}
     assert str(location) == "postgresql://ann@example.org:5433/radio"
-
-
-def test_a_socket_is_a_place_too() -> None:
-    location = parse_location("postgresql:///radio?host=/run/postgresql&user=ann")
-    assert str(location) == "postgresql:///radio?host=/run/postgresql&user=ann"
 
 
 @pytest.mark.parametrize(
@@ -89,34 +74,37 @@ def test_a_password_is_never_shown(text: str) -> None:
         assert SECRET not in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "must be a path or a URL, got ''"),
-        ("a\0b", "must be a path or a URL"),
-        ("sqlite://", "must be a file, written sqlite:///PATH"),
-        ("sqlite:///", "must be a file, written sqlite:///PATH"),
-        ("sqlite:radio.db", "must be a file, written sqlite:///PATH"),
-        ("sqlite:///:memory:", "must be a file, written sqlite:///PATH"),
-        ("sqlite:///radio.db?mode=ro", "takes no options"),
-        (f"mysql://ann:{SECRET}@example.org/radio", "sqlite:///… or postgresql://…, got mysql://…"),
-        (f"postgresql+asyncpg://ann:{SECRET}@h/radio", "got postgresql\\+asyncpg://…"),
-        ("file:///radio.db", "got file://…"),
-        ("postgresql://", "must be postgresql://USER@HOST:PORT/DATABASE"),
-        ("postgresql://example.org", "must be postgresql://USER@HOST:PORT/DATABASE"),
-        (f"postgresql://ann:{SECRET}/radio", "must be postgresql://USER@HOST:PORT/DATABASE"),
-        ("postgresql://example.org:port/radio", "must be postgresql://USER@HOST:PORT/DATABASE"),
-        (f"postgresql://ann:p@{SECRET}@example.org/radio", "must be written %40"),
-        (f"postgresql://ann:p@a/{SECRET}@example.org/radio", "must be written %40"),
+NO_URL = "must be postgresql://USER@HOST:PORT/DATABASE"
+REFUSED = {
+    "must be a path or a URL": ["", "a\0b"],
+    "must be a file, written sqlite:///PATH": [
+        *("sqlite://", "sqlite:///", "sqlite:radio.db", "sqlite:///:memory:")
     ],
-)
-def test_what_is_no_store_is_refused_without_its_password(text: str, words: str) -> None:
-    with pytest.raises(InvalidInputError, match=words) as refused:
-        parse_location(text)
-    assert SECRET not in str(refused.value)
+    "takes no options": ["sqlite:///radio.db?mode=ro"],
+    "sqlite:///… or postgresql://…, got mysql://…": [f"mysql://ann:{SECRET}@example.org/radio"],
+    r"got postgresql\+asyncpg://…": [f"postgresql+asyncpg://ann:{SECRET}@h/radio"],
+    "got file://…": ["file:///radio.db"],
+    NO_URL: [
+        "postgresql://",
+        "postgresql://example.org",
+        f"postgresql://ann:{SECRET}/radio",
+        "postgresql://example.org:port/radio",
+    ],
+    "must be written %40": [
+        *(f"postgresql://ann:p@{SECRET}@h/radio", f"postgresql://ann:p@a/{SECRET}@h/radio")
+    ],
+}
 
 
-def test_without_a_word_the_store_is_among_the_users_data(
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_no_store_is_refused_without_its_password(words: str) -> None:
+    for text in REFUSED[words]:
+        with pytest.raises(InvalidInputError, match=words) as refused:
+            parse_location(text)
+        assert SECRET not in str(refused.value)
+
+
+def test_by_default_it_is_the_users_data_folder(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert str(parse_location()) == f"{home}/.local/share/bandstand/bandstand.db"
@@ -127,9 +115,7 @@ def test_without_a_word_the_store_is_among_the_users_data(
 
 
 @pytest.mark.parametrize("value", ["", "here"])
-def test_without_a_home_the_store_must_be_named(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_without_a_home_it_must_be_named(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("HOME", value)
     with pytest.raises(InvalidInputError, match="must be named with --store"):
         parse_location()

@@ -18,7 +18,6 @@ from bandstand.store.database.location import SqliteLocation
 from bandstand.store.database.migrations import MIGRATIONS, Migration
 from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
 from bandstand.store.database.sqlite_file import copy_place
-from bandstand.store.songs.changes import identity
 from bandstand.store.transfer.backup import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE, started
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from sqlalchemy.types import TypeEngine
 
 KILLER = "tests.fixtures.store.kill_migrations"
-KILLS = 10
 # How many tables the released versions before the newest have.
 TABLES = {0: 0, 1: 6, 2: 13, 3: 17}
 
@@ -132,22 +130,6 @@ def test_a_step_that_fails_leaves_the_version_before_it(place: str) -> None:
             assert connection.scalar(select(func.max(SCHEMA_VERSION.c.version))) == RELEASED + 1
 
 
-def test_a_step_is_taken_once(place: str) -> None:
-    taken: list[int] = []
-
-    def count(connection: Connection, *, now: int) -> None:
-        fine_step(connection, now=now)
-        taken.append(now)
-
-    steps = (*MIGRATIONS, Migration(version=RELEASED + 1, name="count", apply=count))
-    with open_store(place, now=1) as store, store.reading() as connection:
-        first = identity(connection)
-    for now in (2, 3):
-        with open_store(place, steps=steps, now=now) as store, store.reading() as connection:
-            assert identity(connection) == first
-    assert taken == [2]
-
-
 def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
     """Return the versions that were left by the kills, each checked to be whole."""
     done = subprocess.run(
@@ -170,14 +152,10 @@ def kill_while_migrating(place: str, count: int, seed: int) -> list[int]:
     return [state["version"] for state in states]
 
 
-def test_a_kill_in_a_migration_leaves_one_version_or_the_next(place: str) -> None:
-    versions = kill_while_migrating(place, KILLS, seed=1)
+@pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.long)])
+def test_a_kill_in_a_migration_leaves_one_version_or_the_next(place: str, kills: int) -> None:
+    versions = kill_while_migrating(place, kills, seed=1)
     assert set(versions) >= set(range(LAST))
-
-
-@pytest.mark.long
-def test_a_hundred_kills_in_migrations_leave_one_version_or_the_next(place: str) -> None:
-    kill_while_migrating(place, 100, seed=2)
 
 
 def test_processes_that_open_a_new_store_at_once_share_it(place: str) -> None:
@@ -202,7 +180,6 @@ def test_processes_that_open_a_new_store_at_once_share_it(place: str) -> None:
 
 
 NEWEST = MIGRATIONS[-1].version
-UPGRADE_KILLS = 25
 
 
 def version_of(path: Path) -> int:
@@ -248,16 +225,7 @@ def test_an_old_store_is_copied_before_it_is_changed(tmp_path: Path, version: in
     assert restored == before
 
 
-def test_a_new_store_and_one_of_today_are_not_copied(tmp_path: Path) -> None:
-    path = tmp_path / "radio.db"
-    for _ in range(2):
-        open_store(str(path)).close()
-    assert [it.name for it in tmp_path.iterdir()] == ["radio.db"]
-
-
-def test_a_store_that_cannot_be_copied_is_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_without_a_copy_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "radio.db"
     load(1, path)
     before = rows(path)
@@ -315,12 +283,7 @@ def check_whole(path: Path, before: dict[str, list[tuple[object, ...]]]) -> None
     }
 
 
-def test_a_kill_while_a_store_is_brought_up_leaves_one_version_or_the_next(tmp_path: Path) -> None:
-    left = kill_while_upgrading(tmp_path, UPGRADE_KILLS, seed=1)
-    assert {1, NEWEST} <= set(left) <= set(range(1, NEWEST + 1))
-
-
-@pytest.mark.long
-def test_a_hundred_kills_while_stores_are_brought_up(tmp_path: Path) -> None:
-    left = kill_while_upgrading(tmp_path, 100, seed=2)
+@pytest.mark.parametrize("kills", [16, pytest.param(100, marks=pytest.mark.long)])
+def test_a_kill_in_an_upgrade_leaves_one_version_or_the_next(tmp_path: Path, kills: int) -> None:
+    left = kill_while_upgrading(tmp_path, kills, seed=1)
     assert {1, NEWEST} <= set(left) <= set(range(1, NEWEST + 1))

@@ -48,10 +48,6 @@ def test_a_server_that_does_not_answer_is_one_sentence() -> None:
         refusal(f"postgresql://ann:{SECRET}@127.0.0.1:{port}/radio", "cannot be reached", "timeout")
 
 
-def test_a_socket_that_is_not_there_is_one_sentence() -> None:
-    refusal("postgresql:///radio?host=/nowhere", "cannot be reached", "/nowhere")
-
-
 @pytest.mark.parametrize(
     ("rest", "words"),
     [
@@ -61,9 +57,7 @@ def test_a_socket_that_is_not_there_is_one_sentence() -> None:
         ("postgres@/postgres?host={host}&colour=red", "colour"),
     ],
 )
-def test_a_server_that_refuses_us_is_one_sentence(
-    postgres: PostgresServer, rest: str, words: str
-) -> None:
+def test_a_refusal_is_one_sentence(postgres: PostgresServer, rest: str, words: str) -> None:
     host = postgres.url().partition("host=")[2]
     refusal(f"postgresql://{rest.format(host=host)}", "cannot be reached", words)
 
@@ -112,9 +106,7 @@ def test_a_server_that_restarts_is_found_again(own_server: PostgresServer) -> No
             assert scans.begin(connection, now=1) == 2
 
 
-def test_a_server_that_stops_in_a_transaction_keeps_nothing_of_it(
-    own_server: PostgresServer,
-) -> None:
+def test_a_server_that_stops_keeps_no_part_of_a_transaction(own_server: PostgresServer) -> None:
     with open_store(own_server.url(), wait=2) as store:
         lost = pytest.raises(StoreError, match="has lost its server")
         with lost, store.writing() as connection:

@@ -108,19 +108,6 @@ def test_a_deletion_that_is_undone_removes_nothing(store: Store, tmp_path: Path)
     assert found(tmp_path)
 
 
-def test_a_backup_has_nothing_of_who_was_deleted_before(store: Store, tmp_path: Path) -> None:
-    account = planted(store, count=10)
-    with store.reading() as reader:  # so that the log still has it
-        accounts.count(reader)
-        with store.writing() as connection:
-            accounts.delete(connection, account)
-        folder = tmp_path / "backups"
-        folder.mkdir()
-        backup(store, folder / "copy")
-    assert found(folder) == []
-    assert found(folder, "plain")
-
-
 def test_without_overwriting_the_search_would_find_something(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,9 +142,7 @@ def test_a_file_that_cannot_be_written_anew_fails_no_deletion_and_is_tried_again
 
 
 @pytest.mark.long
-def test_nothing_of_a_deleted_account_is_in_the_files_after_a_long_life(
-    store: Store, tmp_path: Path
-) -> None:
+def test_nothing_of_an_account_is_left_after_a_long_life(store: Store, tmp_path: Path) -> None:
     with store.writing() as connection:
         songs = add_songs(connection, 50)
     for seed in range(5):
@@ -234,9 +219,7 @@ def killed(place: str, account: str, *, step: str, mark: str = "marked") -> None
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-def test_when_the_last_reader_has_left_they_go_without_anybody_writing(
-    store: Store, tmp_path: Path
-) -> None:
+def test_when_the_last_reader_has_left_they_go_unasked(store: Store, tmp_path: Path) -> None:
     account = planted(store)
     remove_beside_a_reader(store, account)
     assert becomes_true(lambda: found(tmp_path) + found(tmp_path, account) == [])
@@ -257,9 +240,7 @@ def test_without_trying_again_they_would_stay(
 
 
 @pytest.mark.parametrize("step", ["rewrite_file", "empty_log", "clear_number"])
-def test_after_a_kill_they_go_when_the_store_is_served_again(
-    place: str, tmp_path: Path, step: str
-) -> None:
+def test_after_a_kill_they_go_when_it_is_served(place: str, tmp_path: Path, step: str) -> None:
     with open_store(place) as store:
         account = planted(store)
     killed(place, account, step=step)
@@ -358,9 +339,7 @@ def test_a_removal_by_another_process_meanwhile_is_not_forgotten(
     assert becomes_true(lambda: due(store) == 0)
 
 
-def test_one_removal_that_is_undone_in_a_group_leaves_nothing_to_do(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_removal_undone_in_a_group_leaves_nothing_to_do(store: Store, tmp_path: Path) -> None:
     account = planted(store)
 
     def removed_and_undone(connection: Connection) -> None:

@@ -17,7 +17,6 @@ from bandstand.errors import (
     NotFoundError,
     StoreError,
     StoreFailedError,
-    StoreFullError,
     StoreLockedError,
 )
 from bandstand.store.database import writer
@@ -125,9 +124,6 @@ def test_what_waits_together_is_done_in_order(store: Store) -> None:
     assert done == ["a1", "a2", "a3", "b1", "b2", "c1", "last"]
 
 
-# ── One is no harm to another ────────────────────────────────────────────────────────────
-
-
 class _OwnError(Exception):
     """An unexpected error."""
 
@@ -206,16 +202,6 @@ def test_the_answer_of_one_that_depends_on_another_is_that_of_the_log(store: Sto
     assert type(answers[1].exception(SECONDS)) is KeyReusedError
 
 
-def test_what_was_called_off_in_time_is_not_done(store: Store) -> None:
-    with GroupWriter(store) as group:
-        with busy(group):
-            futures = [group.submit(begin) for _ in range(5)]
-            assert futures[1].cancel()
-            assert futures[3].cancel()
-        assert [futures[n].result(SECONDS) for n in (0, 2, 4)] == [1, 2, 3]
-    assert number_of_scans(store) == 3
-
-
 def test_what_was_called_off_before_a_lock_was_given_up_does_no_harm(tmp_path: Path) -> None:
     place = str(tmp_path / "radio.db")
     with open_store(place, wait=0.3) as store, GroupWriter(store) as group:
@@ -227,9 +213,6 @@ def test_what_was_called_off_before_a_lock_was_given_up_does_no_harm(tmp_path: P
             kinds = {type(future.exception(SECONDS)) for future in futures}
             assert kinds == {StoreLockedError}
         assert group.submit(begin).result(SECONDS) == 1
-
-
-# ── Its end ──────────────────────────────────────────────────────────────────────────────
 
 
 def test_close_finishes_what_waits(store: Store) -> None:
@@ -245,16 +228,7 @@ def test_close_finishes_what_waits(store: Store) -> None:
     group.close()
 
 
-def test_a_closed_store_is_one_sentence(place: str) -> None:
-    with open_store(place) as store:
-        group = GroupWriter(store)
-    assert "must be open, got a closed one" in str(group.submit(begin).exception(SECONDS))
-    group.close()
-
-
-def test_too_many_that_wait_are_refused_at_once(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_are_refused_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "MAX_WAITING_TASKS", 20)
     with GroupWriter(store) as group:
         with busy(group):
@@ -283,19 +257,6 @@ def test_a_writer_that_dies_answers_all(store: Store) -> None:
     group.close()
 
 
-# ── Locks, and disks that are full ───────────────────────────────────────────────────────
-
-
-def test_all_wait_for_a_short_lock(place: str) -> None:
-    with open_store(place) as store:
-        account, songs = account_and_songs(store)
-        with GroupWriter(store) as group, held_elsewhere(place, 1.5):
-            futures = [
-                group.submit(adding(rating(account, songs[0], str(number)))) for number in range(50)
-            ]
-            assert [future.result(SECONDS).event.seq for future in futures] == list(range(1, 51))
-
-
 def test_all_that_wait_for_a_long_lock_are_refused_together(place: str) -> None:
     with open_store(place, wait=0.5) as store:
         account, songs = account_and_songs(store)
@@ -315,29 +276,3 @@ def test_all_that_wait_for_a_long_lock_are_refused_together(place: str) -> None:
             # The lock is gone, and so is the trouble.
             again = group.submit(adding(rating(account, songs[0], "x")))
             assert again.result(SECONDS).event.seq == 1
-
-
-def test_a_full_disk_refuses_until_there_is_room(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "radio.db")) as store:
-        account, songs = account_and_songs(store)
-
-        def limit(connection: Connection, pages: int) -> None:
-            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-
-        def send(group: GroupWriter, name: str) -> list[Future[events.Appended]]:
-            with busy(group):
-                return [
-                    group.submit(adding(new))
-                    for number in range(200)
-                    for new in [rating(account, songs[0], f"{name}{number}" + "k" * 150)]
-                ]
-
-        with GroupWriter(store) as group:
-            group.submit(lambda to: limit(to, 1)).result(SECONDS)  # as many as there are
-            refused = send(group, "a")
-            assert {type(it.exception(SECONDS)) for it in refused} == {StoreFullError}
-            assert group.failure is None
-            with store.reading() as connection:
-                assert events.end(connection, account).seq == 0
-            group.submit(lambda to: limit(to, 100_000)).result(SECONDS)
-            assert [it.result(SECONDS).event.seq for it in send(group, "b")] == list(range(1, 201))

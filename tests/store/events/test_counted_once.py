@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -29,7 +28,6 @@ from tests.fixtures.store.sample_log import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -95,14 +93,9 @@ def test_events_are_as_many_as_their_keys(shared: Store, attempts: list[Try]) ->
 @pytest.mark.long
 @settings(max_examples=10_000)
 @given(attempts=tries)
-def test_events_are_as_many_as_their_keys_ten_thousand_times(
-    shared: Store, attempts: list[Try]
-) -> None:
+def test_events_are_as_many_as_keys_many_times(shared: Store, attempts: list[Try]) -> None:
     with discarded(shared) as connection:
         send_all(connection, attempts)
-
-
-# ── At the same time ─────────────────────────────────────────────────────────────────────
 
 
 def send_at_once(
@@ -145,18 +138,6 @@ def test_tabs_that_send_the_same_at_once_agree(store: Store, threads: int) -> No
     check_one_order(store, account, answers, len(news))
 
 
-def test_tabs_that_send_the_same_through_one_writer_agree(store: Store) -> None:
-    account, songs = account_and_songs(store)
-    news = [rating(account, songs[number % 3], str(number)) for number in range(40)]
-    with GroupWriter(store) as writer:
-
-        def send(new: NewEvent) -> Appended:
-            return writer.submit(adding(new), order=new.account).result(timeout=60)
-
-        answers = send_at_once(send, news, 8)
-    check_one_order(store, account, answers, len(news))
-
-
 def test_two_writers_on_one_store_agree(place: str) -> None:
     """As two processes on one PostgreSQL would be; on SQLite they wait for each other."""
     with open_store(place) as one, open_store(place) as two:
@@ -179,50 +160,3 @@ def test_two_writers_on_one_store_agree(place: str) -> None:
         for who in (account, other):
             mine = [[it for it in thread if it.event.account == who] for thread in answers]
             check_one_order(one, who, mine, 30)
-
-
-# ── Why every transaction that may write takes the lock at once (A7) ────────────────────
-
-
-def read_then_write(path: Path, begin: str) -> None:
-    """Let two connections read and then write, one between the other's reading and writing."""
-    with (
-        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as one,
-        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as two,
-    ):
-        one.execute(begin)
-        one.execute("SELECT count(*) FROM event").fetchall()
-        with suppress(sqlite3.OperationalError):  # it may have to wait for the other's end
-            two.execute(begin)
-            two.execute("UPDATE store SET song_changes = 1")
-            two.execute("COMMIT")
-        one.execute("UPDATE store SET song_changes = 2")
-        one.execute("COMMIT")
-
-
-def test_to_read_first_and_lock_later_would_fail(tmp_path: Path) -> None:
-    path = tmp_path / "radio.db"
-    open_store(str(path)).close()
-    read_then_write(path, "BEGIN IMMEDIATE")
-    with pytest.raises(sqlite3.OperationalError, match="locked") as refused:
-        read_then_write(path, "BEGIN DEFERRED")
-    assert refused.value.sqlite_errorname == "SQLITE_BUSY_SNAPSHOT"  # no waiting would have helped
-
-
-@pytest.mark.long
-def test_ten_thousand_transactions_of_two_threads_fail_nowhere(store: Store) -> None:
-    account, songs = account_and_songs(store)
-    both = threading.Barrier(2)
-
-    def work(name: str) -> int:
-        both.wait()
-        for number in range(5_000):
-            with store.writing() as connection:
-                append(connection, rating(account, songs[0], f"{name}{number}"), now=NOW)
-        return 5_000
-
-    with ThreadPoolExecutor(2) as pool:
-        assert sum(pool.map(work, "ab")) == 10_000
-    with store.reading() as connection:
-        assert events.end(connection, account).seq == 10_000
-        assert events.check_chain(connection, account) == []

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import (
@@ -21,8 +20,8 @@ from bandstand.store.songs.changes import (
     since_count,
     since_note,
 )
-from tests.fixtures.store.examples import analysis, discarded, record_analysis, some_examples
-from tests.fixtures.store.library_changes import PLACES, events, happen, path
+from tests.fixtures.store.examples import discarded, some_examples
+from tests.fixtures.store.library_changes import PLACES, events, happen
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
@@ -111,37 +110,3 @@ def test_a_change_that_is_not_noted_is_missed(
     monkeypatch.setattr(where, what, count_only)
     with discarded(shared) as connection:
         assert not follow(connection, life, [True, True])
-
-
-def test_only_what_has_changed_is_told(connection: Connection) -> None:
-    first = [(path(place), analysis(place)) for place in range(5)]
-    recording.record_analyses(connection, first, scan=1, now=1)
-    before = identity(connection).song_changes
-    assert count_changed(connection, since_count(before)) == 0
-    new = record_analysis(connection, path(7), analysis(7), scan=1, now=1)
-    assert changed(connection, since_count(before)) == [new.song_id]
-    # A new name is noted, although what a catalogue is made from has not changed.
-    after = identity(connection).song_changes
-    again = record_analysis(connection, path(7), analysis(7, title="Another"), scan=1, now=1)
-    assert again.outcome == "changed"
-    assert identity(connection).song_changes == after
-    assert changed(connection, since_count(after)) == [new.song_id]
-
-
-def test_each_change_has_a_higher_note_also_the_second_new_name_of_a_song(store: Store) -> None:
-    with store.writing() as connection:
-        notes = [latest(connection)]
-        for title in ("One", "Two", "Two", "Three"):
-            song = analysis(7, title=title)
-            recorded = record_analysis(connection, path(7), song, scan=1, now=1)
-            assert changed(connection, since_note(notes[-1])) in ([recorded.song_id], [])
-            notes.append(latest(connection))
-        files.mark_missing(connection, b"/", 2)
-        notes.append(latest(connection))
-    assert notes == [0, 1, 2, 2, 3, 4]
-
-
-def test_of_nothing_nothing_has_changed(connection: Connection) -> None:
-    assert changed(connection, since_count(0)) == []
-    song_changes.note_changes(connection, [], is_seen_by_catalogue=False)
-    assert identity(connection).song_changes == 0

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
-from bandstand.store.songs.files import Counts, FileRecord
 from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
 from tests.fixtures.store.examples import analysis, discarded, paths, record_analysis, some_examples
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
+    from bandstand.store.songs.files import FileRecord
 
 A, B, C = b"/music/a.ogg", b"/music/b.ogg", b"/music/deep/c.ogg"
 
@@ -40,55 +40,13 @@ def changes(connection: Connection) -> int:
     return identity(connection).song_changes
 
 
-def test_an_empty_store_knows_no_file(connection: Connection) -> None:
-    assert files.in_folder(connection, b"/music") == {}
-    assert list(files.under(connection, b"/")) == []
-    assert not files.has_size(connection, 0)
-    assert files.of_content(connection, "0" * 32) == []
-    assert list(files.problems(connection)) == []
-    assert files.counts(connection) == Counts(songs=0, missing=0, problems=0)
-    assert files.mark_missing(connection, b"/", 1) == 0
-    files.mark_seen(connection, [], 1)
-    files.mark_seen(connection, [A], 1)
-    assert changes(connection) == 0
-
-
-def test_a_file_is_found_by_its_folder_its_size_and_what_is_above_it(
-    connection: Connection,
-) -> None:
-    song_a, song_c = add(connection, A, 1), add(connection, C, 2)
-    content: dict[str, Any] = {"size": 1_000_001, "modified_ns": 1_700_000_000_000_000_001}
-    state: dict[str, Any] = {"problem": None, "analysis_version": 1, "seen": 1, "missing": False}
-    expected = FileRecord(path=A, song_id=song_a, fingerprint=f"{1:032x}", **content, **state)
-    assert files.in_folder(connection, b"/music") == {A: expected}
-    assert files.has_size(connection, 1_000_001)
-    assert not files.has_size(connection, 1_000_003)
-    assert files.of_content(connection, expected.fingerprint or "") == [expected]
-    assert [file.path for file in files.under(connection, b"/music")] == [A, C]
-    assert [file.song_id for file in files.under(connection, b"/music/deep")] == [song_c]
-    assert list(files.under(connection, A)) == [expected]
-
-
 INSIDE = (b"/", b"/music", b"/music/a.ogg")
 BESIDE = (b"/m", b"/music/a", b"/music/a.og", b"/music/a.ogg/b", b"/musid")
 
 
-@pytest.mark.parametrize("root", [*INSIDE, *BESIDE])
-def test_below_a_folder_is_not_beside_it(connection: Connection, root: bytes) -> None:
-    inside = root in INSIDE
-    add(connection, A)
-    for beside in (b"/music.", b"/music0", b"/music-x/a.ogg", b"/music\xff", b"/music/a.ogg0"):
-        if inside and root != b"/" and not beside.startswith(root + b"/"):
-            spoil(connection, beside)
-    assert len(list(files.under(connection, root))) == inside
-    assert files.mark_missing(connection, root, 2) == inside
-
-
 @some_examples
 @given(st.sets(paths, max_size=20), paths)
-def test_what_is_below_a_folder_is_what_its_name_begins(
-    shared: Store, known: set[bytes], root: bytes
-) -> None:
+def test_what_its_name_begins_is_below(shared: Store, known: set[bytes], root: bytes) -> None:
     with discarded(shared) as connection:
         for path in known:
             spoil(connection, path)
@@ -98,16 +56,6 @@ def test_what_is_below_a_folder_is_what_its_name_begins(
         assert files.mark_missing(connection, root, 2) == 0
         left = sorted(known - set(expected))
         assert [file.path for file in files.under(connection, b"/")] == left
-
-
-@some_examples
-@given(paths)
-def test_every_name_a_file_can_have_comes_back_as_it_was(shared: Store, path: bytes) -> None:
-    with discarded(shared) as connection:
-        song = add(connection, path)
-        folder = path.rpartition(b"/")[0] or b"/"
-        assert list(files.in_folder(connection, folder)) == [path]
-        assert [found.path for found in songs.many(connection, [song])] == [path]
 
 
 def test_the_longest_path_fits(store: Store) -> None:
@@ -120,33 +68,6 @@ def test_the_longest_path_fits(store: Store) -> None:
             add(connection, longest + b"x")
 
 
-def test_a_file_that_is_not_met_is_missing_and_keeps_its_song(connection: Connection) -> None:
-    song = add(connection, A, 1, scan=1)
-    add(connection, B, 2, scan=1)
-    before = changes(connection)
-    files.mark_seen(connection, [B], 2)
-    assert changes(connection) == before
-    assert files.mark_missing(connection, b"/music", 2) == 1
-    assert changes(connection) == before + 1
-    assert record(connection, A).missing
-    assert record(connection, A).song_id == song
-    assert files.counts(connection) == Counts(songs=1, missing=1, problems=0)
-    # A second look finds nothing more to say.
-    assert files.mark_missing(connection, b"/music", 2) == 0
-    assert changes(connection) == before + 1
-
-
-def test_a_missing_file_that_is_met_again_is_back(connection: Connection) -> None:
-    song = add(connection, A)
-    files.mark_missing(connection, b"/music", 2)
-    before = changes(connection)
-    files.mark_seen(connection, [A], 3)
-    assert record(connection, A) == files.in_folder(connection, b"/music")[A]
-    assert not record(connection, A).missing
-    assert record(connection, A).song_id == song
-    assert changes(connection) == before + 1
-
-
 def test_a_slow_scan_does_not_undo_what_a_later_one_saw(connection: Connection) -> None:
     add(connection, A, scan=1)
     files.mark_seen(connection, [A], 3)
@@ -157,23 +78,6 @@ def test_a_slow_scan_does_not_undo_what_a_later_one_saw(connection: Connection) 
     add(connection, A, scan=2)
     spoil(connection, A, scan=2)
     assert record(connection, A).seen == 3
-
-
-def test_an_unreadable_file_is_listed_with_its_reason(connection: Connection) -> None:
-    spoil(connection, A)
-    assert list(files.problems(connection)) == [(A, "no sound in it")]
-    assert files.counts(connection) == Counts(songs=0, missing=0, problems=1)
-    assert record(connection, A).song_id is None
-    assert changes(connection) == 0
-    assert list(files.problems(connection, b"/music")) == [(A, "no sound in it")]
-    assert list(files.problems(connection, b"/elsewhere")) == []
-
-
-def test_of_a_file_that_never_had_a_song_nothing_is_kept(connection: Connection) -> None:
-    spoil(connection, A)
-    assert files.mark_missing(connection, b"/music", 2) == 0
-    assert list(files.under(connection, b"/")) == []
-    assert changes(connection) == 0
 
 
 def test_a_song_whose_file_breaks_is_kept_and_comes_back_with_it(connection: Connection) -> None:
@@ -205,43 +109,6 @@ def test_a_moved_file_keeps_its_song(connection: Connection) -> None:
     assert [found.path for found in songs.many(connection, [song])] == [C]
     assert [hit.id for hit in songs.find(connection, "c.ogg", limit=9)] == [song]
     assert songs.find(connection, "a.ogg", limit=9) == []
-
-
-def test_a_missing_or_broken_file_that_turns_up_elsewhere_is_back(connection: Connection) -> None:
-    first, second = add(connection, A, 1), add(connection, B, 2)
-    files.mark_missing(connection, A, 2)
-    spoil(connection, B)
-    before = changes(connection)
-    assert relocate(connection, A, C, size=1, modified_ns=1, scan=2) == first
-    assert relocate(connection, B, C + b"2", size=1, modified_ns=1, scan=2) == second
-    assert changes(connection) == before + 2
-    assert files.counts(connection) == Counts(songs=2, missing=0, problems=0)
-    assert record(connection, C + b"2").analysis_version == 1
-
-
-def test_a_file_that_moves_to_an_unreadable_ones_place_takes_it(connection: Connection) -> None:
-    song = add(connection, A)
-    spoil(connection, B)
-    assert relocate(connection, A, B, size=1, modified_ns=1, scan=2) == song
-    assert [file.path for file in files.under(connection, b"/music")] == [B]
-    assert record(connection, B).problem is None
-
-
-def test_two_files_that_change_places_keep_their_songs(connection: Connection) -> None:
-    song_a, song_b = add(connection, A, 1), add(connection, B, 2)
-    size_a, size_b = record(connection, A).size, record(connection, B).size
-    before = changes(connection)
-    # What a scan does that meets b's content at a: it moves b there.
-    assert relocate(connection, B, A, size=size_b, modified_ns=7, scan=2) == song_b
-    assert list(files.under(connection, B)) == []  # nothing that comes here later is song a
-    (displaced,) = files.of_content(connection, f"{1:032x}")
-    assert (displaced.song_id, displaced.missing, displaced.size) == (song_a, True, size_a)
-    assert changes(connection) == before + 1
-    # And then meets a's content at b, which is known to be nowhere.
-    assert relocate(connection, displaced.path, B, size=size_a, modified_ns=8, scan=2) == song_a
-    assert record(connection, A).song_id == song_b
-    assert record(connection, B).song_id == song_a
-    assert files.counts(connection) == Counts(songs=2, missing=0, problems=0)
 
 
 @pytest.mark.parametrize(("old", "new"), [(A, A), (b"/music/none.ogg", C), (B, C)])
@@ -298,13 +165,3 @@ def test_a_problem_is_checked_before_it_is_stored(store: Store) -> None:
             with pytest.raises(InvalidInputError, match=name):
                 record_problem(connection, A, **{**given_, name: value})
         assert list(files.under(connection, b"/")) == []
-
-
-def test_a_song_is_known_by_the_size_of_its_content_also_when_its_file_broke(
-    connection: Connection,
-) -> None:
-    add(connection, A, 1)
-    spoil(connection, A, scan=2)
-    assert files.has_size(connection, 1_000_001)
-    (record,) = files.of_content(connection, f"{1:032x}")
-    assert record.problem is not None

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store.events.events import NewEvent
-from bandstand.store.songs import files, songs
 from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs.pages import MAX_KEY_CHARS, ORDERS, Filter, Heard, names
 from bandstand.store.songs.save_analysis import record_analyses
@@ -84,12 +83,6 @@ def titles(connection: Connection, order: Order, **wanted: Any) -> list[str | No
     return [song.tags.title for song in found]
 
 
-def test_by_title_a_song_without_one_is_where_its_file_is(connection: Connection) -> None:
-    fill(connection, [{"title": name} for name in ("beta", "Alpha", None, "0 first", "Zeta")])
-    # The file of the third is called 1-2.ogg.
-    assert titles(connection, "title") == ["0 first", None, "Alpha", "beta", "Zeta"]
-
-
 def test_songs_of_no_artist_come_last_by_title_or_by_file(connection: Connection) -> None:
     songs = [
         {"title": "Éclair"},
@@ -139,21 +132,6 @@ def test_an_album_is_in_the_order_of_its_discs_and_tracks(store: Store) -> None:
         assert titles(connection, "album", album_artist="abba") == ["other"]
 
 
-def test_what_came_last_is_newest(connection: Connection) -> None:
-    fill(connection, [{"title": "old b"}, {"title": "old a"}], now=1)
-    fill(connection, [{"title": "new b"}, {"title": "new a"}], now=2)
-    assert titles(connection, "newest") == ["new a", "new b", "old a", "old b"]
-
-
-def test_years_are_from_and_to(connection: Connection) -> None:
-    fill(connection, [{"title": str(year), "year": year} for year in (1969, 1970, 1979, 1980)])
-    fill(connection, [{"title": "unknown"}], now=2)
-    found = titles(connection, "title", year_from=1970, year_to=1979)
-    assert found == ["1970", "1979"]
-    assert titles(connection, "title", year_from=1980) == ["1980"]
-    assert titles(connection, "title", year_to=1969) == ["1969"]
-
-
 def test_a_genre_is_one_of_those_that_a_tag_names(connection: Connection) -> None:
     genres = ("Rock/Pop", "rock", "Pop; Folk", "Rockabilly", None)
     fill(connection, [{"title": str(genre), "genre": genre} for genre in genres])
@@ -179,16 +157,6 @@ def test_what_was_heard_is_what_was_not_taken_back(connection: Connection) -> No
         assert titles(connection, "title", heard=heard) == found
 
 
-def test_there_is_no_other_order_and_no_other_list_of_names(connection: Connection) -> None:
-    with pytest.raises(InvalidInputError, match="artist, title"):
-        song_pages.page(connection, Filter(), after=None, limit=1, order="best")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="artist, album"):
-        names(connection, "year")  # type: ignore[arg-type]
-
-
-# ── Filters ───────────────────────────────────────────────────────────────────────────
-
-
 SPELLINGS = ("Björk", "BJO\u0308RK", "bjork", "Straße", "STRASSE", "100%", "a_b", "a\\b", "'", None)
 
 
@@ -212,9 +180,7 @@ def test_a_name_is_the_same_however_it_is_spelt(connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("text", "found"), [("%", "100%"), ("_", "a_b"), ("\\", "a\\b"), ("'", "'")]
 )
-def test_signs_of_the_database_are_only_letters(
-    connection: Connection, text: str, found: str
-) -> None:
+def test_signs_of_the_database_are_letters(connection: Connection, text: str, found: str) -> None:
     fill_artists(connection, SPELLINGS)
     assert artists(connection, Filter(text=text)) == [found]
     assert artists(connection, Filter(artist=text)) == ([found] if text == found else [])
@@ -233,30 +199,6 @@ def test_all_words_must_be_there_but_anywhere(connection: Connection) -> None:
     assert len(artists(connection, Filter(text="nina", genre="SOUL"))) == 1
 
 
-def test_songs_whose_files_are_gone_are_not_listed(connection: Connection) -> None:
-    ids = fill_artists(connection, ["a", "b"])
-    files.mark_missing(connection, b"/music", 2)
-    assert song_pages.page(connection, Filter(), after=None, limit=9) == []
-    assert [song.id for song in songs.many(connection, ids)] == ids
-
-
-def test_a_page_must_go_on_behind_a_song(connection: Connection) -> None:
-    fill_artists(connection, ["a"])
-    for after in ("0123456789abcdef", "", "\0", "\ud800"):
-        with pytest.raises(NotFoundError):
-            song_pages.page(connection, Filter(), after=after, limit=9)
-
-
-def test_many_songs_come_in_the_order_that_was_asked_for(connection: Connection) -> None:
-    first, second = fill_artists(connection, ["a", "b"])
-    wanted = [second, first, "\0", "0123456789abcdef", second]
-    assert [song.id for song in songs.many(connection, wanted)] == [second, first, second]
-    assert songs.many(connection, []) == []
-
-
-# ── Artists, albums and genres: what is listed is what is found ───────────────────────
-
-
 WRITTEN = (None, "Björk", "BJO\u0308RK", "Rock", "rock ", "Rock/Pop", "Pop; Rock", "Straße", "100%")
 name_tags = st.fixed_dictionaries(
     {name: st.sampled_from(WRITTEN) for name in ("artist", "album", "album_artist", "genre")}
@@ -267,37 +209,9 @@ def listed(connection: Connection, of: Of, text: str = "") -> list[tuple[str, st
     return [(it.name, it.artist, it.songs) for it in names(connection, of, text=text)]
 
 
-def test_spellings_of_a_name_are_one_name(connection: Connection) -> None:
-    fill(connection, [{"artist": name} for name in ("Björk", "BJÖRK", "Björk", "Abba", None)])
-    assert listed(connection, "artist") == [("Abba", None, 1), ("Björk", None, 3)]
-
-
-def test_a_tag_may_name_several_genres(connection: Connection) -> None:
-    fill(connection, [{"genre": it} for it in ("Rock/Pop", "rock", "Pop, rock, Rock", "Jazz")])
-    assert listed(connection, "genre") == [("Jazz", None, 1), ("Pop", None, 2), ("rock", None, 3)]
-
-
-def test_albums_of_one_name_differ_by_their_artist(connection: Connection) -> None:
-    fill(
-        connection,
-        [
-            {"album": "Hits", "artist": "Queen"},
-            {"album": "hits", "artist": "Queen & Bowie", "album_artist": "Queen"},
-            {"album": "Hits", "artist": "Abba"},
-            {"album": "Hits", "artist": None},
-            {"album": None, "artist": "Abba"},
-        ],
-    )
-    expected = [("Hits", None, 1), ("Hits", "Abba", 1), ("Hits", "Queen", 2)]
-    assert listed(connection, "album") == expected
-    assert listed(connection, "album", "QUEEN hit") == [("Hits", "Queen", 2)]
-
-
 @some_examples
 @given(st.lists(name_tags, max_size=10))
-def test_as_many_songs_are_found_as_are_listed(
-    shared: Store, songs: list[dict[str, str | None]]
-) -> None:
+def test_songs_are_found_as_listed(shared: Store, songs: list[dict[str, str | None]]) -> None:
     with discarded(shared) as connection:
         fill(connection, songs)
         for of in song_pages.OF:
@@ -323,13 +237,30 @@ def test_names_are_in_their_order_and_each_has_a_key_of_its_own(store: Store) ->
             assert max(map(len, keys)) <= MAX_KEY_CHARS + 17
 
 
-def test_names_of_songs_whose_files_are_gone_are_not_listed(connection: Connection) -> None:
-    fill(connection, [{"artist": "a", "album": "b", "genre": "c"}])
-    files.mark_missing(connection, b"/music", 2)
-    assert [names(connection, of) for of in song_pages.OF] == [[], [], []]
-
-
 @pytest.mark.parametrize("text", ["", "  ", "%", "_", "\0", "\ud800", "x" * 9_000])
 def test_any_text_may_be_looked_for(connection: Connection, text: str) -> None:
     fill(connection, [{"artist": "a"}])
     assert len(names(connection, "artist", text=text)) == (0 if text.strip() else 1)
+
+
+def test_there_is_no_other_order_and_no_other_list_of_names(connection: Connection) -> None:
+    with pytest.raises(InvalidInputError, match="artist, title"):
+        song_pages.page(connection, Filter(), after=None, limit=1, order="best")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="artist, album"):
+        names(connection, "year")  # type: ignore[arg-type]
+
+
+def test_a_page_must_go_on_behind_a_song(connection: Connection) -> None:
+    fill_artists(connection, ["a"])
+    for after in ("0123456789abcdef", "", "\0", "\ud800"):
+        with pytest.raises(NotFoundError):
+            song_pages.page(connection, Filter(), after=after, limit=9)
+
+
+def test_years_are_from_and_to(connection: Connection) -> None:
+    fill(connection, [{"title": str(year), "year": year} for year in (1969, 1970, 1979, 1980)])
+    fill(connection, [{"title": "unknown"}], now=2)
+    found = titles(connection, "title", year_from=1970, year_to=1979)
+    assert found == ["1970", "1979"]
+    assert titles(connection, "title", year_from=1980) == ["1980"]
+    assert titles(connection, "title", year_to=1969) == ["1969"]

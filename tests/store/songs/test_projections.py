@@ -22,12 +22,6 @@ GIVEN: dict[str, Any] = {
 }
 
 
-def test_before_the_first_projection_there_is_none(store: Store) -> None:
-    with store.reading() as connection:
-        assert projections.latest(connection) is None
-        assert projections.get(connection, 1) is None
-
-
 def test_every_version_is_kept_as_it_was(store: Store) -> None:
     with store.writing() as connection:
         assert projections.save(connection, **GIVEN) == 1
@@ -57,9 +51,7 @@ def test_every_version_is_kept_as_it_was(store: Store) -> None:
         ("now", 1.5),
     ],
 )
-def test_what_no_projection_can_be_is_refused(
-    connection: Connection, name: str, value: object
-) -> None:
+def test_what_is_no_projection_is_refused(connection: Connection, name: str, value: object) -> None:
     with pytest.raises(InvalidInputError, match=name):
         projections.save(connection, **{**GIVEN, name: value})
     assert projections.latest(connection) is None

@@ -12,7 +12,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import identity
-from bandstand.store.songs.save_analysis import record_analyses, relocate, song_id_for
+from bandstand.store.songs.save_analysis import record_analyses, song_id_for
 from bandstand.types import Analysis, Tags
 from tests.fixtures.store.examples import (
     analyses,
@@ -59,17 +59,6 @@ def test_an_analysis_comes_back_as_it_was(shared: Store, path: bytes, found: Ana
         assert (file.size, file.modified_ns) == (found.size, found.modified_ns)
 
 
-def test_a_known_path_keeps_its_song_whatever_the_file_holds_now(connection: Connection) -> None:
-    song, *_ = put(connection, A, analysis(1))
-    assert put(connection, A, analysis(2)) == (song, "changed", 1)
-    record = songs.get(connection, song)
-    assert record is not None
-    assert record.tags.title == "Song 2"
-    assert record.fingerprint == f"{2:032x}"
-    ((_, descriptors),) = songs.descriptors(connection, 1)
-    assert (descriptors == analysis(2).descriptors).all()
-
-
 @pytest.mark.parametrize(
     ("change", "outcome", "changes"),
     [
@@ -105,17 +94,9 @@ def test_every_tag_can_change_and_go(shared: Store, field: str) -> None:
             assert record.tags == tags
 
 
-def test_copies_of_one_file_are_songs_of_their_own(connection: Connection) -> None:
-    first, second = put(connection, A, analysis(1)), put(connection, B, analysis(1))
-    assert first[0] != second[0]
-    assert first[1:] == second[1:] == ("added", 1)
-
-
 @given(st.permutations(range(6)), st.integers(1, 6))
 @some_examples
-def test_ids_do_not_depend_on_the_order_or_on_the_batches(
-    shared: Store, order: list[int], size: int
-) -> None:
+def test_ids_do_not_depend_on_the_order(shared: Store, order: list[int], size: int) -> None:
     found = [(b"/music/%d.ogg" % (n % 4 + 10 * n), analysis(n % 3)) for n in range(6)]
     expected = {path: song_id_for(path, it.fingerprint) for path, it in found}
     shuffled = [found[n] for n in order]
@@ -123,37 +104,6 @@ def test_ids_do_not_depend_on_the_order_or_on_the_batches(
         for start in range(0, 6, size):
             record_analyses(connection, shuffled[start : start + size], scan=1, now=1)
         assert {song.path: song.id for song in songs.present(connection)} == expected
-
-
-def test_a_batch_gives_what_one_by_one_gives(store: Store) -> None:
-    with store.writing() as connection:
-        put(connection, A, analysis(1))
-        put(connection, B, analysis(2))
-    batch = [(B, analysis(2)), (b"/music/new.ogg", analysis(3)), (A, analysis(4))]
-    with discarded(store) as connection:
-        together = record_analyses(connection, batch, scan=2, now=9)
-        state_together = list(songs.present(connection)), list(files.under(connection, b"/"))
-    with discarded(store) as connection:
-        alone = [record_analysis(connection, path, it, scan=2, now=9) for path, it in batch]
-        state_alone = list(songs.present(connection)), list(files.under(connection, b"/"))
-    assert together == alone
-    assert state_together == state_alone
-    assert [recorded.outcome for recorded in together] == ["same", "added", "changed"]
-
-
-def test_no_files_are_no_work(connection: Connection) -> None:
-    assert record_analyses(connection, [], scan=1, now=1) == []
-    assert identity(connection).song_changes == 0
-
-
-def test_an_id_that_is_taken_is_passed_over(connection: Connection) -> None:
-    first, *_ = put(connection, A, analysis(1))
-    relocate(connection, A, B, size=1, modified_ns=1, scan=2)
-    # The same content at the same path again, while the first song lives elsewhere.
-    second, outcome, _ = put(connection, A, analysis(1))
-    assert outcome == "added"
-    assert second == song_id_for(A, analysis(1).fingerprint, attempt=1)
-    assert {song.id for song in songs.present(connection)} == {first, second}
 
 
 def test_ids_that_meet_in_one_batch_differ(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,29 +130,20 @@ def vector(value: float) -> Any:
     ("change", "words"),
     [
         ({"duration": float("nan")}, "duration must be a finite number, got nan"),
-        ({"duration": float("inf")}, "duration must be a finite number, got inf"),
         ({"duration": -1.0}, "duration must be at least 0, got -1.0"),
         ({"duration": True}, "duration must be a finite number, got True"),
-        ({"track_gain": float("-inf")}, "track_gain must be a finite number"),
         ({"album_peak": "loud"}, "album_peak must be a finite number, got 'loud'"),
         ({"title": "a\0b"}, "title must be text without NUL"),
         ({"artist": "\ud800"}, "artist must be valid Unicode"),
-        ({"genre": b"rock"}, "genre must be text, got b'rock'"),
-        ({"cover": "\udcff" * 100}, "cover must be valid Unicode"),
         ({"year": 2**63}, "year must be between .* got 9223372036854775808"),
-        ({"track": -(2**63) - 1}, "track must be between"),
         ({"disc": 1.0}, "disc must be an integer, got 1.0"),
-        ({"fingerprint": "\0"}, "fingerprint must be text without NUL"),
         ({"fingerprint": None}, "fingerprint must be text, got None"),
         ({"size": -1}, "size must be between 0"),
         ({"modified_ns": 2**63}, "modified_ns must be between"),
         ({"version": "1"}, "version must be an integer"),
         ({"descriptors": vector(float("nan"))}, "must be finite, got nan at position 7"),
-        ({"descriptors": vector(float("inf"))}, "must be finite, got inf at position 7"),
         ({"descriptors": np.zeros(158)}, r"must be 159 numbers, got shape \(158,\)"),
-        ({"descriptors": np.zeros((159, 1))}, "must be 159 numbers"),
         ({"descriptors": np.zeros(159, dtype=complex)}, "must be 159 numbers"),
-        ({"descriptors": None}, "must be 159 numbers"),
     ],
 )
 def test_what_no_store_can_hold_is_refused_and_nothing_is_kept(

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 COUNTS = ScanCounts(found=10, added=1, changed=2, moved=3, missing=4, failed=5, unchanged=6)
 
 
-def test_before_the_first_scan_there_is_none(store: Store) -> None:
-    with store.reading() as connection:
-        assert scans.latest(connection) is None
-
-
 def test_a_scan_has_no_end_until_it_is_finished(store: Store) -> None:
     with store.writing() as connection:
         number = scans.begin(connection, now=100)
@@ -34,20 +29,7 @@ def test_a_scan_has_no_end_until_it_is_finished(store: Store) -> None:
         assert scans.latest(connection) == expected
 
 
-def test_scans_are_numbered_one_after_another(connection: Connection) -> None:
-    assert [scans.begin(connection, now=now) for now in (5, 3, 4)] == [1, 2, 3]
-    latest = scans.latest(connection)
-    assert latest is not None
-    assert (latest.number, latest.started_at) == (3, 4)
-
-
 def test_a_scan_that_never_began_cannot_end(connection: Connection) -> None:
     scans.begin(connection, now=1)
     with pytest.raises(InvalidInputError, match="must begin before it ends, got number 2"):
         scans.finish(connection, 2, COUNTS, now=2)
-
-
-def test_counts_are_not_negative(connection: Connection) -> None:
-    number = scans.begin(connection, now=1)
-    with pytest.raises(InvalidInputError, match="failed must be between 0"):
-        scans.finish(connection, number, ScanCounts(failed=-1), now=2)

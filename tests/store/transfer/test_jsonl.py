@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,12 +12,10 @@ from hypothesis import strategies as st
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts, playlists, studies
 from bandstand.store.database.connection import Store, open_store
-from bandstand.store.database.location import parse_location
 from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import files, scans, songs
 from bandstand.store.songs.save_analysis import record_analyses
-from bandstand.store.transfer.backup import backup, restore
 from bandstand.store.transfer.jsonl import export_lines, import_lines, write_lines
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store import examples
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from bandstand.types import Analysis
     from tests.fixtures.store.postgres_server import PostgresServer
 
-few = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 keys = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=200
@@ -109,54 +106,11 @@ def test_there_and_back_again_is_the_same_file(
                 assert events.end(other, account.id).digest == events.end(one, account.id).digest
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("starts_with_sqlite", [True, False])
-def test_a_large_store_there_and_back_is_the_same_file(
-    pair: Callable[[], tuple[str, str]], *, starts_with_sqlite: bool
-) -> None:
-    places = pair() if starts_with_sqlite else pair()[::-1]
-    with open_store(places[0]) as first, open_store(places[1]) as second:
-        add_life(first, songs=3_000, events_each=5_000)
-        lines = list(export_lines(first))
-        import_lines(second, lines)
-        assert list(export_lines(second)) == lines
-
-
-def test_an_empty_store_gives_a_header_and_an_end(store: Store) -> None:
-    lines = [json.loads(line) for line in export_lines(store)]
-    assert [line["type"] for line in lines] == ["header", "end"]
-    kinds = ("scan", "projection", "song", "file", "study")
-    theirs = ("account", "event", "playlist", "participation")
-    assert import_lines(store, export_lines(store)) == dict.fromkeys((*kinds, *theirs), 0)
-
-
 def test_an_export_has_no_secrets(store: Store) -> None:
     life = add_life(store)
     text = "\n".join(export_lines(store))
     for secret in ("argon2id", life.token, "Firefox", "password"):
         assert secret not in text
-
-
-def test_each_line_is_json_and_on_one_line(store: Store) -> None:
-    add_life(store)
-    for line in export_lines(store):
-        assert "\n" not in line
-        assert isinstance(json.loads(line), dict)
-
-
-def test_what_was_imported_can_be_used(store: Store, tmp_path: Path) -> None:
-    life = add_life(store)
-    with open_store(str(tmp_path / "other.db")) as other:
-        counts = import_lines(other, export_lines(store))
-        assert (counts["song"], counts["account"], counts["event"]) == (5, 2, 40)
-        with other.writing() as connection:
-            assert not any(one.has_password for one in accounts.all_accounts(connection))
-            assert scans.begin(connection, now=NOW) == 2
-            new = NewEvent(account=life.bob.id, key="n", kind="listen", song=life.songs[0])
-            assert events.append(connection, new, now=NOW).event.seq == 21
-            again = NewEvent(account=life.bob.id, key="a listen", kind="listen", song=life.songs[2])
-            assert not events.append(connection, again, now=NOW).is_new
-            assert songs.find(connection, "song 3", limit=5)
 
 
 def test_a_store_that_is_not_empty_takes_no_import(store: Store, tmp_path: Path) -> None:
@@ -190,21 +144,6 @@ def test_the_export_of_one_account_is_for_its_owner(store: Store) -> None:
         assert hidden not in text
     with pytest.raises(NotFoundError):
         list(export_lines(store, account="0123456789abcdef"))
-
-
-def test_the_export_of_one_account_is_no_store(store: Store, tmp_path: Path) -> None:
-    life = add_life(store)
-    lines = export_lines(store, account=life.ann.id)
-    refused = pytest.raises(InvalidInputError, match="that of one account")
-    with open_store(str(tmp_path / "other.db")) as other, refused:
-        import_lines(other, lines)
-
-
-def test_of_an_account_only_the_songs_that_it_knows_are_exported(store: Store) -> None:
-    life = add_life(store, events_each=6)  # rates, skips and hears three
-    lines = [json.loads(line) for line in export_lines(store, account=life.bob.id)]
-    known = {line["id"] for line in lines if line["type"] == "song"}
-    assert known == set(life.songs[:3])
 
 
 # What a stranger may have written, line by line.
@@ -251,9 +190,7 @@ SPOILED: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "another star": lambda it: first(it, "event").update(stars=1),
     "another digest": lambda it: first(it, "event").update(digest="00" * 32),
     "a short digest": lambda it: first(it, "event").update(digest="00"),
-    "a digest of letters": lambda it: first(it, "event").update(digest="xyz"),
     "six stars": lambda it: first(it, "event").update(stars=6),
-    "a true star": lambda it: first(it, "event").update(stars=True),
     "an unknown kind": lambda it: first(it, "event").update(kind="love"),
     "an unknown name": lambda it: first(it, "event").update(mood="good"),
     "an event less": lambda it: dropped(it, "event"),
@@ -264,15 +201,12 @@ SPOILED: dict[str, Callable[[list[dict[str, Any]]], object]] = {
         {**first(it, "account"), "id": "f" * 16, "name": "ANN"}
     ),
     "an unknown song": lambda it: first(it, "playlist").update(songs=["f" * 16]),
-    "no songs": lambda it: first(it, "playlist").update(songs=None),
     "no descriptors": lambda it: first(it, "song").pop("descriptors"),
-    "few descriptors": lambda it: first(it, "song").update(descriptors=[1.0]),
     "odd descriptors": lambda it: first(it, "song").update(descriptors=["x"] * 159),
     "an odd path": lambda it: first(it, "song")["file"].update(path="relative"),
     "no path": lambda it: first(it, "song")["file"].pop("path"),
     "odd base64": lambda it: first(it, "file").update(path_base64="***"),
     "an odd id": lambda it: first(it, "song").update(id="../../etc/passwd"),
-    "a large year": lambda it: first(it, "song")["tags"].update(year=2**63),
     "an odd tag": lambda it: first(it, "song")["tags"].update(mood="x"),
     "a NUL": lambda it: first(it, "song")["tags"].update(title="a\0b"),
     "a song twice": lambda it: it.insert(it.index(first(it, "song")), dict(first(it, "song"))),
@@ -300,19 +234,13 @@ SPOILED: dict[str, Callable[[list[dict[str, Any]]], object]] = {
     "an arm's seed": lambda it: with_arms(it)["arms"][0].update(seed=-1),
     "six stars in a study": lambda it: played(it)[0].update(stars=6),
     "a gap in a study": lambda it: played(it).pop(0),
-    "two that wait": lambda it: [
-        played(it)[1].pop(name) for name in ("stars", "known", "rated_at")
-    ],
-    "half a rating": lambda it: played(it)[0].pop("rated_at"),
     "an unknown song in a study": lambda it: played(it)[0].update(song="f" * 16),
     "a true that is 1": lambda it: played(it)[0].update(known=1),
 }
 
 
 @pytest.mark.parametrize("how", SPOILED)
-def test_a_wrong_line_is_refused_and_nothing_comes_in(
-    shared: Store, exported: list[str], how: str
-) -> None:
+def test_a_wrong_line_lets_nothing_in(shared: Store, exported: list[str], how: str) -> None:
     lines = entries(exported)
     SPOILED[how](lines)
     check_refused(shared, list(write_lines(lines)))
@@ -354,14 +282,6 @@ def test_what_is_no_whole_export_is_refused(
     check_refused(shared, spoil(exported))
 
 
-def test_an_open_study_comes_in_as_one(store: Store, exported: list[str]) -> None:
-    lines = entries(exported)
-    add_open_studies(lines, 1)
-    assert import_lines(store, write_lines(lines))["study"] == 2
-    with store.reading() as connection:
-        assert studies.open_id(connection) == "0" * 16
-
-
 SEED = 876_543_210_123
 CHOOSE_MS = 765_432
 
@@ -396,18 +316,6 @@ def test_studies_come_out_of_an_export_as_they_went_in(
         assert people(second, life.study) == people(first, life.study)
         assert len(people(second, life.study)) == 2
         assert verify(second).is_whole
-
-
-def test_studies_come_out_of_a_backup_as_they_went_in(
-    store: Store, tmp_path: Path, postgres: PostgresServer
-) -> None:
-    life = add_life(store)
-    backup(store, tmp_path / "copy")
-    for place in (str(tmp_path / "restored.db"), postgres.new_schema()):
-        restore(tmp_path / "copy", parse_location(place))
-        with open_store(place) as restored:
-            assert everything(restored) == everything(store)
-            assert people(restored, life.study) == people(store, life.study)
 
 
 def study_with_secrets(store: Store) -> tuple[str, list[ArmRow], list[SongRow]]:
@@ -451,33 +359,6 @@ def test_who_exports_their_own_does_not_learn_which_algorithm_played(store: Stor
     assert len(telling(whole, arms, songs)) == 12, "the search is blind"
 
 
-def test_who_exports_their_own_has_all_that_they_rated(store: Store) -> None:
-    bob, arms, songs = study_with_secrets(store)
-    entries = [json.loads(line) for line in own_study_lines(store, bob)]
-    (mine,) = (entry for entry in entries if entry["type"] == "participation")
-    assert mine.pop("arms") == [
-        {
-            "id": arms[0].id,
-            "place": 1,
-            "begun_at": NOW,
-            "songs": [
-                {name: value for name, value in asdict(song).items() if name != "choose_ms"}
-                for song in songs[:2]
-            ],
-        },
-        {"id": arms[1].id, "place": 2, "songs": []},
-    ]
-    assert mine == {
-        "type": "participation",
-        "title": "Which one?",
-        "account": bob,
-        "made_for_study": False,
-        "invited_at": NOW,
-        "joined_at": NOW,
-    }
-    assert {it["id"] for it in entries if it["type"] == "song"} == {it.song for it in songs[:2]}
-
-
 def test_no_account_gets_what_another_did_in_a_study(store: Store) -> None:
     bob, arms, _ = study_with_secrets(store)
     with store.writing() as connection:
@@ -486,3 +367,11 @@ def test_no_account_gets_what_another_did_in_a_study(store: Store) -> None:
     text = "\n".join(export_lines(store, account=ann))
     assert bob not in text
     assert arms[0].id not in text
+
+
+def test_the_export_of_one_account_is_no_store(store: Store, tmp_path: Path) -> None:
+    life = add_life(store)
+    lines = export_lines(store, account=life.ann.id)
+    refused = pytest.raises(InvalidInputError, match="that of one account")
+    with open_store(str(tmp_path / "other.db")) as other, refused:
+        import_lines(other, lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.store import accounts
-from tests.fixtures.music.short_sounds import encoded, piece
+from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.web.worlds import SONGS, World, make_world
 
 if TYPE_CHECKING:
