@@ -13,7 +13,7 @@ import numpy as np
 
 from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand.types import Indices, Vector, frozen
+from bandstand.types import MONTH, Indices, Vector, frozen
 
 if TYPE_CHECKING:
     from bandstand.core.recommender import Recommender
@@ -158,7 +158,7 @@ def follow(
         radio.update(song, rating=rating, time=moment)
         seconds = (chosen - begin, time.thread_time() - rated)
         rows[place] = row
-        elapsed = songs.elapsed_of([row])[0]
+        elapsed = min(float(songs.elapsed_of([row])[0]), MONTH)  # some algorithms know longer times
         played[:, place] = (elapsed, rating, expected[row], expected.max(), *seconds)
     rows.flags.writeable = False
     names = ("elapsed", "ratings", "expected", "best", "choose_seconds", "learn_seconds")
