@@ -144,12 +144,11 @@ class ExactPrediction:
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
-        rows = None
         if self.memory is not None:
-            rows = self._searched(self.memory, level, count, some)
-            if rows is not None and not self.belief.has_effects:
-                return rows
-        rows = some.rows() if rows is None else rows
+            found = self._searched(self.memory, level, count, some)
+            if found is not None:
+                return found
+        rows = some.rows()
         scores = self.quantile_of(rows, level)
         if scores is None or count <= 0 or not len(rows):
             return rows[:0]
@@ -158,7 +157,7 @@ class ExactPrediction:
     def _searched(
         self, memory: SearchCache, level: float, count: int, allowed: CandidateSet
     ) -> Indices | None:
-        """Return some rows, the `count` best among them; None where a search is not worth it.
+        """Return the rows of the `count` best songs; None where a search is not worth it.
 
         Songs of artists without answers are searched as those without effects are.
         """
@@ -168,8 +167,7 @@ class ExactPrediction:
         if found is None or not len(answered):
             return found
         some = answered[allowed.contains(answered)]
-        best = best_answered(self.belief, self.songs, memory, some, level, count, found)
-        return None if best is None else np.union1d(found, best)
+        return best_answered(self.belief, self.songs, memory, some, level, count, found)
 
     def _effects(self) -> dict[str, Vector]:
         """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""

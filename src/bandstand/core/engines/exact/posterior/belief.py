@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandstand.core.engines.exact.posterior import recovery_grid, song_effects
+from bandstand.core.engines.exact.posterior.song_effects import ExpectedEffects
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.song_groups import SongGroups
 
@@ -65,6 +66,8 @@ class ExactBelief:
         after = replace(self, before=self, planned=(*self.planned, play))
         # The evidence is the same, so is what follows from it.
         after.__dict__.update(log_density=self.log_density, weights=self.weights)
+        if self.has_effects:
+            after.__dict__.update(effects=self.effects)
         return after
 
     @property
@@ -87,6 +90,11 @@ class ExactBelief:
             growth = 1 + curve**2 * variance[:, np.newaxis]
             spread, before = spread.without(curve * towards / np.sqrt(growth)), belief
         return spread
+
+    @cached_property
+    def effects(self) -> ExpectedEffects:
+        """What is expected of all artists, albums and songs with answers."""
+        return ExpectedEffects.of(self)
 
     @property
     def has_effects(self) -> bool:

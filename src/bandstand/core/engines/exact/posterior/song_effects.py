@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.model.history import History, Songs
     from bandstand.types import Indices, Matrix, Stack, Vector
+
+
+# So few songs are looked at without summing up the whole history.
+_FEW: Final = 8
 
 
 class EffectParts(NamedTuple):
@@ -114,32 +118,52 @@ class SummedPlays:
         return rows, self.statistics.variance(places)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExpectedEffects:
+    """E[e] of songs, albums and artists with answers, at each node (42)."""
+
+    nesting: Nesting
+    song: Matrix  # (K, G)
+    album: Matrix  # (B, G)
+    artist: Matrix  # (A, G)
+
+    @classmethod
+    def of(cls, belief: ExactBelief, songs: SongGroups | None = None) -> ExpectedEffects:
+        """Return those of the artists of some songs, or of all artists."""
+        artists = belief.history.groups if songs is None else songs
+        summed = Plays.of(belief.history, artists).at(belief, belief.recovery_times)
+        song, album, artist = summed.effects(belief.means)
+        return cls(nesting=summed.statistics.nesting, song=song, album=album, artist=artist)
+
+    def parts(self, songs: SongGroups) -> EffectParts:
+        """Return those of songs, 0 where there are no answers."""
+        places = self.nesting.places(songs)
+        return EffectParts(*map(looked_up, (self.song, self.album, self.artist), places))
+
+    def pooled(self, weights: Vector, songs: SongGroups) -> tuple[Vector, Vector]:
+        """Return mean and standard deviation over the nodes of E[e_artist] + E[e_album]: (n,) each.
+
+        The songs have no answers of their own.
+        """
+        both = np.concatenate([self.album + self.artist[self.nesting.artist_of_album], self.artist])
+        mean = both @ weights
+        away = np.sqrt(np.square(both - mean[:, np.newaxis]) @ weights)
+        places, albums = self.nesting.places(songs), len(self.album)
+        where = np.where(places.album < albums, places.album, albums + places.artist)
+        return looked_up(mean, where), looked_up(away, where)
+
+
 def parts_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
     """Return what is expected of songs beyond their features at each node."""
-    summed = Plays.of(belief.history, songs).at(belief, belief.recovery_times)
-    return summed.parts(belief.means, songs)
+    if len(songs) <= _FEW and "effects" not in belief.__dict__:
+        return ExpectedEffects.of(belief, songs).parts(songs)
+    return belief.effects.parts(songs)
 
 
 def rows_of(belief: ExactBelief, features: Matrix, songs: SongGroups) -> tuple[Stack, Matrix]:
     """Return y and v of songs at each node; planned plays count."""
     plays = Plays.of(belief.history, songs).with_planned(belief)
     return plays.at(belief, belief.recovery_times).rows(features, songs)
-
-
-def pooled_parts(belief: ExactBelief, songs: SongGroups) -> tuple[Vector, Vector]:
-    """Return mean and standard deviation over the nodes of E[e_artist] + E[e_album]: (n,) each.
-
-    The songs have no answers of their own.
-    """
-    summed = Plays.of(belief.history, songs).at(belief, belief.recovery_times)
-    _, of_album, of_artist = summed.effects(belief.means)
-    nesting = summed.statistics.nesting
-    both = np.concatenate([of_album + of_artist[nesting.artist_of_album], of_artist])
-    mean = both @ belief.weights
-    away = np.sqrt(np.square(both - mean[:, np.newaxis]) @ belief.weights)
-    places, albums = nesting.places(songs), len(nesting.albums)
-    where = np.where(places.album < albums, places.album, albums + places.artist)
-    return looked_up(mean, where), looked_up(away, where)
 
 
 def answered_rows(belief: ExactBelief, songs: Songs) -> Indices:

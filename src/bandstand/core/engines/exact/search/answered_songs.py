@@ -19,6 +19,7 @@ those of all nodes and of later beliefs, and is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,7 +35,7 @@ from bandstand.core.engines.exact.posterior.song_mixtures import (
 from bandstand.core.engines.exact.search import interpolation_bounds
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, constants_of
 from bandstand.core.engines.exact.search.screen import product_rounding
-from bandstand.core.model.candidates import EQUAL, is_among
+from bandstand.core.model.candidates import EQUAL, best_of, is_among
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
 from bandstand.types import MONTH, row_blocks
@@ -117,33 +118,28 @@ def best_answered(
     count: int,
     rivals: Indices,
 ) -> Indices | None:
-    """Return those of `rows` that may be among the `count` best, in any order, `rivals` included.
-
-    None where nothing bounds them.
-    """
+    """Return the `count` best of `rows` and `rivals`, best first; None without any bound."""
     known = KnownVariances.of(belief, songs, rows, cache.answered)
     cache.answered = known
     if known is None:
         return None
     query = _Query(belief, songs, known, level, count)
-    if not query.compute(rivals):
-        return None
     never = songs.elapsed_of(rows) == np.inf
     never &= ~is_among(rows, np.sort(query.answered_among(rows)))
     heard, others = rows[~never], rows[never]
-    if belief.is_converged and belief.freedom > 2:
-        means, deviations = query.moments(cache.table, others)
+    first, upper = others[:0], np.full(len(others), np.inf)
+    if query.has_moments:
+        means, upper = query.moments(cache.table, others)
         first = others[np.argsort(-means)[: count + _FIRST]]
-        if not query.compute(first):
-            return None
-        reach = np.sqrt(level / (1 - level))
-        others = others[means + reach * deviations >= query.threshold]
+    if not query.compute(np.concatenate([rivals, first])):
+        return None
+    others = others[upper >= query.threshold]
     for some in row_blocks(np.concatenate([heard, others]), _CHUNK):
         left = some[query.may_reach(some)]
         for part in row_blocks(left, _EXACT_CHUNK):
             if not query.compute(part):
                 return None
-    return query.rows
+    return best_of(songs, query.rows, query.values, count)
 
 
 class _Query:
@@ -178,6 +174,22 @@ class _Query:
             self.threshold = lowest - 4 * EQUAL * abs(lowest)
         return True
 
+    @property
+    def has_moments(self) -> bool:
+        """Whether means and variances exist, and the grid is good enough for them."""
+        return self.belief.is_converged and self.belief.freedom > 2
+
+    @cached_property
+    def _noise(self) -> Vector:
+        """What each node adds to a variance, per variance at the node of the metric: (G,)."""
+        belief, growth = self.belief, self.known.metric.growth(self.belief.log_recovery_times)
+        return belief.weights * belief.rates * growth**2 / (belief.shape - 1)
+
+    @property
+    def _reach(self) -> float:
+        """How many standard deviations above the mean a quantile is at most."""
+        return float(np.sqrt(self.level / (1 - self.level)))
+
     def answered_among(self, rows: Indices) -> Indices:
         """Return those of `rows` that have answers, or planned plays, of their own."""
         planned = [play.groups.song for play in self.belief.planned]
@@ -185,7 +197,7 @@ class _Query:
         return rows[np.isin(self.songs.groups_of(rows).song, songs)]
 
     def moments(self, table: SongTable, rows: Indices) -> tuple[Vector, Vector]:
-        """Return mean and standard deviation at most of songs never heard: (n,) each."""
+        """Return of songs never heard the mean, and what no quantile is above: (n,) each."""
         belief, weights = self.belief, self.belief.weights
         middle = weights @ belief.means
         away = np.sqrt(weights)[:, np.newaxis] * (belief.means - middle)
@@ -198,12 +210,12 @@ class _Query:
         slack = product_rounding(len(middle)) * longest * norms
         across = np.abs(products[:, 1:]) + slack[:, np.newaxis]
         between = np.sqrt(np.square(across).sum(axis=1) + np.square(lengths[2] * norms))
-        own, apart = song_effects.pooled_parts(belief, self.songs.groups_of(rows))
-        growth = self.known.metric.growth(belief.log_recovery_times)
-        noise = weights @ (belief.rates * growth**2) / (belief.shape - 1)
-        deviations = np.sqrt(noise * self.known.at(rows) + (between + apart) ** 2)
+        own, apart = belief.effects.pooled(weights, self.songs.groups_of(rows))
+        within = self._noise.sum() * self.known.at(rows)
+        deviations = np.sqrt(within + (between + apart) ** 2)
         means = products[:, 0] + slack + own
-        return means + _ROUNDING * np.abs(means), deviations * (1 + _OF_MOMENTS)
+        upper = means + self._reach * deviations * (1 + _OF_MOMENTS)
+        return means, upper + _ROUNDING * np.abs(means)
 
     def may_reach(self, rows: Indices) -> AnyArray:
         """Return whether a song may have as much above the threshold as its quantile has: (n,)."""
@@ -213,12 +225,27 @@ class _Query:
         content = self.belief.contents_of(features, groups)
         elapsed = self.songs.elapsed_of(rows)[:, np.newaxis]
         curves = np.asarray(novelty(elapsed, self.belief.recovery_times))
-        locations, scales = self._in_cells(content, curves, self.known.at(rows))
+        variances = self.known.at(rows)
+        reached = self._upper(curves * content, curves, variances) >= self.threshold
+        left = np.flatnonzero(reached)
+        content, curves = content[left], curves[left]
+        locations, scales = self._in_cells(content, curves, variances[left])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             away = (self.threshold - locations) / scales
         beyond = StudentTail.of(self.belief.freedom).above(np.where(away > 0, away, 0.0))
         above = np.where(away > 0, beyond, 1.0) @ self.cells.shares
-        return np.asarray(above >= (1 - self.level) * (1 - _ROUNDING))
+        reached[left] = above >= (1 - self.level) * (1 - _ROUNDING)
+        return reached
+
+    def _upper(self, locations: Matrix, curves: Matrix, variances: Vector) -> Vector:
+        """Return what no quantile is above, by mean and variance alone: (n,)."""
+        if not self.has_moments:
+            return np.full(len(variances), np.inf)
+        means = locations @ self.belief.weights
+        between = np.square(locations - means[:, np.newaxis]) @ self.belief.weights
+        deviations = np.sqrt(between + np.square(curves) @ self._noise * variances)
+        upper = means + self._reach * deviations * (1 + _OF_MOMENTS)
+        return np.asarray(upper + _ROUNDING * np.abs(means))
 
     def _in_cells(
         self, content: Matrix, curves: Matrix, variances: Vector
