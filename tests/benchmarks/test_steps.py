@@ -14,7 +14,6 @@ from bandstand.core.model.history import History
 from bandstand.errors import InvalidInputError
 from bandstand_lab.speed.training import STARS
 from benchmarks import scale, speed
-from benchmarks.correctness import measure_correctness
 from benchmarks.radio import RadioRequest
 from benchmarks.scale import ScaleRequest, request_of
 from benchmarks.serving import measure_serving
@@ -81,11 +80,6 @@ def test_linucb_is_the_ridge_regression_of_the_package(kind: type) -> None:
         (ScaleRequest, {"only": ("stepp",)}, "a part must be one of step, .*, got stepp"),
         (ScaleRequest, {"only": ()}, "got none"),
         (RadioRequest, {"listeners": 0}, "listeners must be at least"),
-        (
-            partial(measure_correctness, seed=1, on_run=print, workers=1),
-            {"cases": 0},
-            "cases must be at least 1, got 0",
-        ),
         (
             partial(measure_serving, songs=50, listeners=1, turns=1, on_run=print),
             {"rates": (0.0,)},
