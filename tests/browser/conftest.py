@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from bandstand.music.library.analysers import LocalAnalyser
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
 from bandstand.store.database.connection import open_store
+from tests.fixtures.browser.page_states import lived_in
 from tests.fixtures.browser.visit import visit
 from tests.fixtures.music.audio_files import make, picture
 from tests.fixtures.web.chromium import browser
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 SONGS = 12
 GENRES = ("Brass", "Waltz", "Tango")
+QUIET_SONGS = 320
+OTHERS = ("cat", "eve", "nell", "tess")
 
 
 @pytest.fixture(scope="module")
@@ -71,27 +75,40 @@ def home_with(music: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
     return home
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
-    """The radio on the air with that folder, all of it read; ann is its admin, ben listens."""
-    with serving(home_with("home"), folders=[music]) as found:
+    """The radio on the air with that folder, all of it read; a start takes seconds.
+
+    Ann is its admin, ben listens, and so do many others, each of whom is in one test only.
+    """
+    names: dict[str, Role] = dict.fromkeys(["ben", *OTHERS, *ascii_lowercase], "listener")
+    with serving(home_with("home"), folders=[music], names={"ann": "admin", **names}) as found:
         found.wait_for_songs(SONGS)
         yield found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def quiet_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The radio with 200 songs that have no sound: quick, for everything but playing."""
-    with serving(tmp_path_factory.mktemp("home"), invented=200) as found:
+    """The radio with many songs that have no sound: quick, for everything but playing.
+
+    Ten to an album, twenty to an artist; they are more than are fetched at once.
+    """
+    names: dict[str, Role] = {"ann": "admin", "ben": "listener", "cat": "listener"}
+    with serving(tmp_path_factory.mktemp("home"), invented=QUIET_SONGS, names=names) as found:
         yield found
 
 
-@pytest.fixture(scope="module")
-def people(music: Path, home_with: Callable[[str], Path]) -> Iterator[Server]:
-    """A server with some listeners, each of whom begins without a history."""
-    names: dict[str, Role] = dict.fromkeys("abcdefghij", "listener")
-    with serving(home_with("people"), folders=[music], names=names) as found:
-        found.wait_for_songs(SONGS, "a")
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A radio that ann has lived with for a while."""
+    with lived_in(tmp_path_factory.mktemp("lived")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A radio that has no account yet."""
+    with serving(tmp_path_factory.mktemp("new"), invented=1, names={}) as found:
         yield found
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SONGS
 from tests.fixtures.browser.visit import visit
+from tests.fixtures.music.audio_files import make
 from tests.fixtures.web.servers import PASSWORD, serving
 
 if TYPE_CHECKING:
@@ -103,23 +103,14 @@ def test_who_tries_too_often_is_told_for_how_long_to_wait(
     assert refusals(stranger, "429")
 
 
-def test_what_is_typed_can_be_shown(stranger: Watched) -> None:
-    page = stranger.page
-    field = page.get_by_label("Password")
-    field.fill("a brass band")
-    expect(field).to_have_attribute("type", "password")
-    page.get_by_role("button", name="Show").click()
-    expect(field).to_have_attribute("type", "text")
-    page.get_by_role("button", name="Hide").click()
-    expect(field).to_have_attribute("type", "password")
-    expect(field).to_have_attribute("autocomplete", "current-password")
-
-
 def test_the_first_start_makes_an_account_and_music_plays(
-    chromium: Browser, music: Path, tmp_path: Path
+    chromium: Browser, tmp_path: Path
 ) -> None:
+    (tmp_path / "music").mkdir()
+    for number in range(3):
+        make(tmp_path / f"music/{number}.flac", seconds=6 + number)
     with (
-        serving(tmp_path, folders=[music], names={}) as server,
+        serving(tmp_path, folders=[tmp_path / "music"], names={}) as server,
         visit(chromium, server, None) as watched,
     ):
         page = watched.open()
@@ -137,7 +128,7 @@ def test_the_first_start_makes_an_account_and_music_plays(
         watched.until_playing()
         assert watched.ask("/api/session")["role"] == "admin"
         assert watched.complaints == []
-        until_all_is_read(watched)
+        watched.until_so(lambda: watched.ask("/api/library")["songs"] == 3, "a read library")
 
 
 def refused_in_words(page: Page, token: str) -> None:
@@ -154,12 +145,3 @@ def refused_in_words(page: Page, token: str) -> None:
     page.get_by_label("Token").fill(token)
     create.click()
     expect(alert).to_contain_text("one of the first that an attacker would")
-
-
-def until_all_is_read(watched: Watched) -> None:
-    """Wait until the scan is over, so that it ends before its server does."""
-    for _ in range(600):
-        if watched.ask("/api/library")["songs"] == SONGS:
-            return
-        watched.page.wait_for_timeout(100)
-    pytest.fail("the library must have been read by now")

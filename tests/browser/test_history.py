@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.browser.visit import DESK, PHONE, visit
+from tests.browser.test_page_modules import milliseconds
+from tests.fixtures.browser.visit import module, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,18 +58,16 @@ def test_every_kind_of_event_is_said_in_words(ben: Watched, told: dict[str, Any]
     expect(rows(ben, f"Heard to the end: {name}").first).to_be_visible()
     expect(rows(ben, "Never again: artist Nobody & Sons").first).to_be_visible()
     expect(rows(ben, "Not until").first).to_contain_text(name)
-    link = rows(ben, "★★★★☆ for").first.get_by_role("link", name=told["title"])
-    expect(link).to_have_attribute("href", f"#/song/{told['id']}")
-
-
-def test_how_a_rated_song_ended_stands_below_its_rating(ben: Watched, told: dict[str, Any]) -> None:
-    ben.open("history")
     rating = rows(ben, f"★★★★☆ for {told['title']}").first
-    below = rating.locator("xpath=following-sibling::li[1]")
+    link = rating.get_by_role("link", name=told["title"])
+    expect(link).to_have_attribute("href", f"#/song/{told['id']}")
+    below = rating.locator("xpath=following-sibling::li[1]")  # how a rated song has ended
     expect(below).to_contain_text("Skipped after 0:32")
-    expect(
-        below.get_by_role("button", name=f"Undo: Skipped after 0:32: {told['title']}")
-    ).to_be_visible()
+    undo = f"Undo: Skipped after 0:32: {told['title']}"
+    expect(below.get_by_role("button", name=undo)).to_be_visible()
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Export my data").click()
+    assert started.value.suggested_filename == "bandstand.jsonl"
 
 
 @pytest.mark.usefixtures("told")
@@ -102,23 +100,15 @@ def test_one_kind_can_be_shown_alone(ben: Watched) -> None:
     expect(rows(ben, "Heard to the end")).to_have_count(0)
 
 
-def test_older_events_are_shown_when_asked_for(ben: Watched, server: Server) -> None:
-    client = server.client("ben")
-    song = client.get("/api/songs?limit=1").json()["songs"][0]["id"]
-    for number in range(60):
-        event = {"key": f"many {number}", "kind": "rating", "song": song, "stars": 3}
-        assert client.post("/api/events", json=event).status_code in {200, 201}
-    page = ben.open("history?show=ratings")
-    expect(page.locator("main li.event")).to_have_count(50)
-    page.get_by_role("button", name="Show more").click()
-    expect(page.locator("main li.event").nth(59)).to_be_attached()
-
-
 @pytest.mark.usefixtures("told")
 def test_a_period_is_forgotten_and_bans_stay(ben: Watched) -> None:
-    page = ben.open("history")
+    page, before = ben.open("history"), ben.last_event()
     page.get_by_role("button", name="Forget a period").click()
     dialog = page.get_by_role("dialog", name="Forget a period")
+    dialog.get_by_label("To").fill("2020-01-01T00:00")
+    dialog.get_by_role("button", name="Forget it").click()
+    expect(dialog).to_be_visible()  # it ends before it begins
+    assert ben.last_event() == before
     dialog.get_by_role("button", name="This week").click()
     expect(dialog).to_contain_text("In this period: ")
     dialog.get_by_role("button", name="Forget it").click()
@@ -130,38 +120,6 @@ def test_a_period_is_forgotten_and_bans_stay(ben: Watched) -> None:
     assert not bans[0]["is_retracted"]
     page.get_by_role("button", name="Skipped", exact=True).click()
     expect(rows(ben, "Skipped after 0:32").first).to_contain_text("Undone")
-
-
-def test_the_end_of_a_period_is_after_its_beginning(ben: Watched) -> None:
-    page = ben.open("history")
-    before = ben.last_event()
-    page.get_by_role("button", name="Forget a period").click()
-    dialog = page.get_by_role("dialog", name="Forget a period")
-    dialog.get_by_label("To").fill("2020-01-01T00:00")
-    dialog.get_by_role("button", name="Forget it").click()
-    expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Cancel").click()
-    expect(dialog).to_have_count(0)
-    assert ben.last_event() == before
-
-
-def test_ones_data_can_be_taken_along(ben: Watched) -> None:
-    page = ben.open("history")
-    with page.expect_download() as started:
-        page.get_by_role("link", name="Export my data").click()
-    assert started.value.suggested_filename == "bandstand.jsonl"
-
-
-def test_who_has_told_nothing_is_told_what_will_be_here(chromium: Browser, server: Server) -> None:
-    with visit(chromium, server, "ann", size=PHONE) as watched:
-        page = watched.page
-        page.route("**/api/history*", lambda route: route.fulfill(json=NOTHING))
-        watched.open("history")
-        expect(page.get_by_text("Nothing yet.")).to_be_visible()
-        expect(page.get_by_role("link", name="Listen to the radio")).to_be_visible()
-
-
-NOTHING: dict[str, Any] = {"events": [], "next_before": None}
 
 
 # A long history: what comes while it is shown, forgetting much of it, hours that come twice.
@@ -204,18 +162,6 @@ def shown(page: Page) -> list[int]:
     """Return the numbers of the events in the list; how a song ended stands below its rating."""
     numbers = "[...document.querySelectorAll('li.event')].map((row) => Number(row.dataset.seq))"
     return sorted(page.evaluate(numbers), reverse=True)
-
-
-def module(page: Page, path: str, run: str, given: Any = None) -> Any:
-    """Return what a line makes of a module of the page."""
-    return page.evaluate(
-        f"""async ([path, given]) => {{
-          const root = document.querySelector("script[type=module]").src.replace("app/main.js", "");
-          const it = await import(root + path);
-          return {run};
-        }}""",
-        [path, given],
-    )
 
 
 def show_all(page: Page) -> None:
@@ -303,18 +249,8 @@ def test_counts_that_overlap_count_nothing_twice(listener: Watched, quiet_server
 # ── Where the clocks are changed ─────────────────────────────────────────────────────────
 
 
-@pytest.fixture
-def berlin(chromium: Browser, quiet_server: Server) -> Iterator[Page]:
-    with visit(chromium, quiet_server, "ben", timezone_id="Europe/Berlin") as watched:
-        yield watched.page
-
-
-def milliseconds(text: str) -> int:
-    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
-
-
 def test_the_last_hour_is_an_hour_in_the_hour_that_comes_twice(
-    berlin: Page, quiet_server: Server
+    chromium: Browser, quiet_server: Server
 ) -> None:
     """On 25 October 2026 it is 02:30 in Berlin at 00:30 and at 01:30 UTC."""
     asked: list[dict[str, int]] = []
@@ -323,59 +259,17 @@ def test_the_last_hour_is_an_hour_in_the_hour_that_comes_twice(
         asked.append(json.loads(route.request.post_data or ""))
         route.fulfill(json={"forgotten": 0})
 
-    berlin.clock.set_fixed_time(milliseconds("2026-10-25T01:30:20") / 1_000)
-    berlin.route("**/api/history/forget", answer)
-    berlin.goto(f"{quiet_server.address}/#/history")
-    berlin.get_by_role("button", name="Forget a period").click()
-    dialog = berlin.get_by_role("dialog", name="Forget a period")
-    dialog.get_by_role("button", name="Last hour").click()
-    expect(dialog.get_by_label("From")).to_have_value("2026-10-25T02:30")
-    expect(dialog.get_by_label("To")).to_have_value("2026-10-25T02:31")
-    dialog.get_by_role("button", name="Forget it").click()
-    expect(berlin.get_by_role("status")).to_contain_text("nothing to forget")
-    whole = {"from": milliseconds("2026-10-25T00:30"), "to": milliseconds("2026-10-25T01:31")}
-    assert asked == [whole]
-
-
-@pytest.mark.parametrize(
-    ("then", "now", "name"),
-    [
-        ("2026-03-29T10:00", "2026-03-29T22:30", "Yesterday"),  # a day of 23 hours
-        ("2026-03-28T11:00", "2026-03-29T22:30", "Saturday 28 March"),
-        ("2026-10-24T10:00", "2026-10-25T22:30", "Yesterday"),  # one of 25
-        ("2026-10-25T00:30", "2026-10-25T22:30", "Today"),
-        ("2025-12-31T22:30", "2026-01-01T10:00", "Yesterday"),
-        ("2025-12-30T22:30", "2026-01-01T10:00", "30 December 2025"),
-    ],
-)
-def test_yesterday_is_the_day_before_by_the_calendar(
-    berlin: Page, quiet_server: Server, then: str, now: str, name: str
-) -> None:
-    berlin.goto(f"{quiet_server.address}/")
-    moments = [milliseconds(then), milliseconds(now)]
-    assert module(berlin, "history/words.js", "it.dayName(...given)", moments) == name
-
-
-def test_a_skip_of_no_time_is_at_once(listener: Watched) -> None:
-    page = listener.open()
-    assert module(page, "app/words.js", "given.map(it.skipped)", [0, 0.4, 32.4]) == [
-        "Skipped at once",
-        "Skipped at once",
-        "Skipped after 0:32",
-    ]
-
-
-@pytest.mark.parametrize("size", [PHONE, DESK])
-def test_the_fields_of_a_period_are_inside_of_their_dialog(
-    chromium: Browser, quiet_server: Server, size: dict[str, int]
-) -> None:
-    with visit(chromium, quiet_server, "ben", size=size, locale="en-US") as watched:
-        page = watched.open("history")
+    with visit(chromium, quiet_server, "ben", timezone_id="Europe/Berlin") as watched:
+        page = watched.page
+        page.clock.set_fixed_time(milliseconds("2026-10-25T01:30:20") / 1_000)
+        page.route("**/api/history/forget", answer)
+        page.goto(f"{quiet_server.address}/#/history")
         page.get_by_role("button", name="Forget a period").click()
         dialog = page.get_by_role("dialog", name="Forget a period")
-        for name in ("From", "To"):
-            field, around = dialog.get_by_label(name).bounding_box(), dialog.bounding_box()
-            assert field is not None
-            assert around is not None
-            assert around["x"] < field["x"]
-            assert field["x"] + field["width"] < around["x"] + around["width"]
+        dialog.get_by_role("button", name="Last hour").click()
+        expect(dialog.get_by_label("From")).to_have_value("2026-10-25T02:30")
+        expect(dialog.get_by_label("To")).to_have_value("2026-10-25T02:31")
+        dialog.get_by_role("button", name="Forget it").click()
+        expect(page.get_by_role("status")).to_contain_text("nothing to forget")
+        whole = {"from": milliseconds("2026-10-25T00:30"), "to": milliseconds("2026-10-25T01:31")}
+        assert asked == [whole]

@@ -7,20 +7,13 @@ an element, be reported by the policy or be written to the console.
 
 from __future__ import annotations
 
-import json
-import re
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from bandstand.media import playlist_formats
-from bandstand.media.playlist_formats import Entry, m3u8
-from bandstand.store.songs.songs import SongRecord
-from bandstand.types import Tags
 from tests.fixtures.browser.hostile_texts import FILE_NAMES, SCANNED, as_tag, hostile_radio
 from tests.fixtures.browser.payloads import PAYLOADS, UNCLEAN
 from tests.fixtures.browser.script_trap import Trap, missing, odd_elements
@@ -37,11 +30,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Hostile]:
-    read_all = bool(request.config.getoption("long"))
-    with hostile_radio(tmp_path_factory.mktemp("hostile"), read_all=read_all) as made:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
+    with hostile_radio(tmp_path_factory.mktemp("hostile")) as made:
         yield made
 
 
@@ -77,15 +67,13 @@ def test_there_are_two_hundred_payloads() -> None:
     assert [one for one in UNCLEAN if as_tag(one) == one] == []
 
 
+@pytest.mark.parametrize(
+    ("songs", "words"), [(5, 2), pytest.param(1_000, 1_000, marks=pytest.mark.long)]
+)
 def test_names_are_shown_verbatim_on_every_page_and_never_run(
-    chromium: Browser, world: Hostile
+    chromium: Browser, world: Hostile, songs: int, words: int
 ) -> None:
-    assert walked(chromium, world, songs=5, words=2) == {}
-
-
-@pytest.mark.long
-def test_every_name_on_every_page(chromium: Browser, world: Hostile) -> None:
-    assert walked(chromium, world, songs=1_000, words=1_000) == {}
+    assert walked(chromium, world, songs=songs, words=words) == {}
 
 
 def test_tags_of_real_files_reach_the_page_verbatim(chromium: Browser, world: Hostile) -> None:
@@ -118,7 +106,12 @@ def play(page: Page, song: dict[str, Any]) -> None:
     with_radio(page, "radio.playSong(what)", song)
 
 
-def heard_and_seen(chromium: Browser, world: Hostile, count: int, size: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("size", "count"), [(DESK, 4), (PHONE, 4), pytest.param(DESK, 1_000, marks=pytest.mark.long)]
+)
+def test_what_plays_is_named_verbatim(
+    chromium: Browser, world: Hostile, size: dict[str, int], count: int
+) -> None:
     found = every_song(world.server.client("ann"))
     with opened(chromium, world, "ann", size=size) as (page, trap):
         for song in spread(found, count):
@@ -130,18 +123,6 @@ def heard_and_seen(chromium: Browser, world: Hostile, count: int, size: dict[str
             assert odd_elements(page) == []
         # Who goes through songs faster than the next ones can be chosen is told to wait.
         assert [one for one in trap.caught if "status of 503" not in one] == []
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["on a desk", "on a phone"])
-def test_what_plays_is_named_verbatim(
-    chromium: Browser, world: Hostile, size: dict[str, int]
-) -> None:
-    heard_and_seen(chromium, world, 4, size)
-
-
-@pytest.mark.long
-def test_whatever_plays_is_named_verbatim(chromium: Browser, world: Hostile) -> None:
-    heard_and_seen(chromium, world, 1_000, DESK)
 
 
 def test_reasons_queues_and_stations_are_named_verbatim(chromium: Browser, world: Hostile) -> None:
@@ -201,14 +182,7 @@ def test_hostile_addresses_lead_nowhere(chromium: Browser, world: Hostile) -> No
     with opened(chromium, world, "ann") as (page, trap):
         # Among them what every object has: a page is not to be found by such a name.
         for payload in (*PAYLOADS[::50], "constructor", "__proto__", "toString"):
-            for way in (
-                "",
-                "song/",
-                "playlist/",
-                "library?view=",
-                "library?sort=",
-                "history?show=",
-            ):
+            for way in ("", "song/", "playlist/", "library?view=", "history?show="):
                 page.evaluate("(hash) => { location.hash = hash; }", f"#/{way}{payload}")
                 expect(page.locator("main h1").first).to_be_visible()
                 assert odd_elements(page) == []
@@ -295,86 +269,8 @@ def test_a_careless_page_is_found_out(
             assert missing(page, [*world.playlists])
 
 
-# Playlists as files for other players, with hostile names: no name becomes an entry of its own.
-
-
-SPACE: Final = "{http://xspf.org/ns/0/}"
-PARTS: Final = frozenset(
-    {"playlist", "title", "trackList", "track", "location", "creator", "album", "duration"}
-)
-HARMLESS: Final = re.compile(
-    r"attachment; "
-    r'filename="[^"\\/:<>|*?\x00-\x1f]+\.m3u8"'
-    r"(; filename\*=UTF-8''[\w.~%-]+)?"
-)
-PLACES: Final = ("http://127.0.0.1:", "/", "file:///")
-
-
-def entries(content: bytes) -> list[tuple[str, str]]:
-    """Return what an M3U says of each song, and where it is; AssertionError if it is no M3U."""
-    head, name, *lines = content.decode().removesuffix("\n").split("\n")
-    assert head == "#EXTM3U"
-    assert name.startswith("#PLAYLIST:")
-    assert [line for line in lines if "\r" in line] == []
-    abouts, places = lines[::2], lines[1::2]
-    assert [line for line in abouts if not line.startswith("#EXTINF:")] == []
-    assert [line for line in places if not line.startswith(PLACES)] == []
-    return list(zip(abouts, places, strict=True))
-
-
 def test_names_of_files_are_hostile_too(world: Hostile) -> None:
     titles = {song["title"] for song in every_song(world.server.client("ann"))}
     printable = [name for name in FILE_NAMES if name.isprintable()]
     assert len(printable) > 190
     assert [name for name in printable if name not in titles] == []
-
-
-@pytest.mark.parametrize("paths", ["false", "true"], ids=["addresses", "paths"])
-def test_files_for_other_players_hold_one_entry_for_each_song(world: Hostile, paths: str) -> None:
-    client = world.server.client("ann")
-    ids = [*world.songs, *world.named_by_file]
-    made = client.post("/api/playlists", json={"name": PAYLOADS[1], "songs": ids}).json()
-    titles = [song["title"] for song in client.get(f"/api/playlists/{made['id']}").json()["songs"]]
-    assert titles[: len(PAYLOADS)] == [*PAYLOADS]
-    query = f"/api/playlists/{made['id']}?paths={paths}&format="
-
-    assert len(entries(client.get(f"{query}m3u8").content)) == len(ids)
-
-    document = ET.fromstring(client.get(f"{query}xspf").content)  # our own server's
-    assert {one.tag.removeprefix(SPACE) for one in document.iter()} == PARTS
-    assert [one.text for one in document.iterfind(f".//{SPACE}track/{SPACE}title")] == titles
-
-    tracks = json.loads(client.get(f"{query}jspf").content)["playlist"]["track"]
-    assert [one["title"] for one in tracks] == titles
-
-
-def test_a_file_is_saved_under_a_harmless_name(world: Hostile) -> None:
-    client = world.server.client("ann")
-    for one in client.get("/api/playlists").json()["playlists"]:
-        answer = client.get(f"/api/playlists/{one['id']}?format=m3u8")
-        header = answer.headers["content-disposition"]
-        assert HARMLESS.fullmatch(header), (one["name"], header)
-
-
-@pytest.mark.parametrize("name", [one for one in UNCLEAN if "\n" in one])
-def test_a_writer_that_lets_lines_end_is_found_out(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """The twin: a name with a line break in it, which no tag of ours has, and no care taken."""
-    song = SongRecord(
-        id="0" * 16,
-        fingerprint="0",
-        tags=Tags(title=name),
-        duration=1.0,
-        descriptor_version=1,
-        added_at=0,
-        path=b"/music/song.flac",
-        size=1,
-        missing=False,
-        problem=None,
-    )
-    entry = Entry(song=song, place="/music/song.flac")
-    assert len(entries(m3u8([entry], title=name))) == 1
-    monkeypatch.setattr(playlist_formats, "_LINE_ENDS", re.compile("(?!)"))
-    with pytest.raises((AssertionError, ValueError)):
-        assert len(entries(m3u8([entry], title="Mine"))) == 1

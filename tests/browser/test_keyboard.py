@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.fixtures.browser.keyboard import held, name_held, pick, tab_to, use, walk
-from tests.fixtures.browser.page_states import STATES, State, Tabs, lived_in
+from tests.fixtures.browser.page_states import STATES, State, Tabs
 from tests.fixtures.browser.player import next_up, title, toast
 from tests.fixtures.browser.silence import give_silence
 from tests.fixtures.browser.visit import PHONE, visit
-from tests.fixtures.web.servers import PASSWORD, serving
+from tests.fixtures.web.servers import PASSWORD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,28 +40,16 @@ DIALOGS: Final = {
 
 
 @pytest.fixture(scope="module")
-def radio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A radio that somebody lives with."""
-    with lived_in(tmp_path_factory.mktemp("lived")) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def tabs(
-    chromium: Browser, radio: Server, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Tabs]:
-    """Tabs of that radio, and of one that nobody has started yet."""
-    with (
-        serving(tmp_path_factory.mktemp("new"), invented=1, names={}) as new,
-        Tabs(chromium, radio, new, reduced_motion="reduce") as found,
-    ):
+def tabs(chromium: Browser, lived: Server, new: Server) -> Iterator[Tabs]:
+    """Tabs of a radio that ann lives with, and of one that nobody has started yet."""
+    with Tabs(chromium, lived, new, reduced_motion="reduce") as found:
         yield found
 
 
 @pytest.fixture
-def ann(chromium: Browser, radio: Server) -> Iterator[Watched]:
+def ann(chromium: Browser, lived: Server) -> Iterator[Watched]:
     """A tab in which ann listens."""
-    with visit(chromium, radio, "ann", reduced_motion="reduce") as watched:
+    with visit(chromium, lived, "ann", reduced_motion="reduce") as watched:
         give_silence(watched.page)
         watched.open()
         expect(next_up(watched.page)).to_be_visible()
@@ -177,7 +165,7 @@ def test_a_song_is_rated_taken_back_and_skipped(ann: Watched) -> None:
     assert name_held(page) == "Next"
 
 
-def test_sliders_move_by_arrows(ann: Watched) -> None:
+def test_sliders_move_by_arrows_and_reasons_are_read(ann: Watched) -> None:
     page = ann.page
     page.keyboard.press("k")
     tab_to(page, "Position")
@@ -191,6 +179,11 @@ def test_sliders_move_by_arrows(ann: Watched) -> None:
         page.keyboard.press("ArrowRight")
     assert name_held(page) == "From familiar to discover"
     page.keyboard.press("ArrowLeft")
+    use(page, "Why this song?")
+    expect(page.get_by_role("dialog", name="Why “")).to_be_visible()
+    use(page, "More about it")
+    expect(page.get_by_role("heading", name="Expected now")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
 def test_menus_keep_away_and_start_from(ann: Watched) -> None:
@@ -218,16 +211,6 @@ def test_menus_keep_away_and_start_from(ann: Watched) -> None:
     use(page, "Stop starting from …")
     expect(page.get_by_text("Starting from")).to_have_count(0)
     assert held(page) is not None
-
-
-def test_reasons_are_read_and_left(ann: Watched) -> None:
-    page = ann.page
-    page.keyboard.press("k")
-    use(page, "Why this song?")
-    expect(page.get_by_role("dialog", name="Why “")).to_be_visible()
-    use(page, "More about it")
-    expect(page.get_by_role("heading", name="Expected now")).to_be_visible()
-    expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
 def test_what_comes_is_removed_played_and_kept(ann: Watched) -> None:
@@ -308,8 +291,8 @@ def test_settings_are_changed_and_bans_lifted(ann: Watched) -> None:
     assert held(page) is not None
 
 
-def test_who_comes_logs_in_and_out(chromium: Browser, radio: Server) -> None:
-    with visit(chromium, radio, None) as watched:
+def test_who_comes_logs_in_and_out(chromium: Browser, lived: Server) -> None:
+    with visit(chromium, lived, None) as watched:
         give_silence(watched.page)
         page = watched.open()
         expect(page.get_by_label("Name")).to_be_focused()

@@ -1,39 +1,29 @@
-"""The library and the page of a song, in a real browser."""
+"""The library, the page of a song, and playlists, in a real browser."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import QUIET_SONGS
 from tests.fixtures.browser.silence import give_silence
-from tests.fixtures.browser.visit import PHONE, visit
-from tests.fixtures.web.servers import serving
+from tests.fixtures.browser.visit import visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Locator, Page, Route
 
     from tests.fixtures.browser.visit import Watched
     from tests.fixtures.web.servers import Server
 
-SONGS = 320
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """More songs than are fetched at once: ten to an album, twenty to an artist."""
-    with serving(tmp_path_factory.mktemp("home"), invented=SONGS) as found:
-        yield found
-
 
 @pytest.fixture
-def listener(chromium: Browser, large: Server) -> Iterator[Watched]:
-    with visit(chromium, large, "ben") as watched:
+def listener(chromium: Browser, quiet_server: Server) -> Iterator[Watched]:
+    with visit(chromium, quiet_server, "cat") as watched:
         give_silence(watched.page)
         yield watched
     assert watched.complaints == []
@@ -53,45 +43,16 @@ def test_a_search_narrows_the_list_and_the_address_keeps_it(listener: Watched) -
     search(page, "artist song 31")
     expect(rows(page)).to_have_count(3 + 10)  # 31, 131, 231, and 310 to 319
     expect(page).to_have_url(re.compile(r"#/library\?q=artist\+song\+31$"))
+    expect(page.locator(".found")).to_have_text(re.compile(r"^13 songs · \d+ (minutes|hours)$"))
     page.reload()
     expect(page.get_by_role("searchbox")).to_have_value("artist song 31")
     expect(rows(page)).to_have_count(13)
-
-
-def test_a_list_that_is_narrowed_tells_how_much_it_is(listener: Watched) -> None:
-    page = listener.open("library")
-    expect(rows(page)).to_have_count(100)
-    expect(page.locator(".found")).to_have_count(0)
-    page = listener.open("library?artist=Artist+3")
-    expect(page.locator(".found")).to_have_text(re.compile(r"^20 songs · \d+ (minutes|hours)$"))
-    page.get_by_role("combobox", name="Order").select_option("expected")
-    expect(page.locator(".found")).to_have_text(re.compile(r"^20 songs · "))
-
-
-@pytest.mark.parametrize("name", ["Which songs", "Order"])
-def test_what_narrows_the_list_is_as_wide_as_the_list_on_a_phone(
-    chromium: Browser, large: Server, name: str
-) -> None:
-    """What a browser leaves free inside of a select is all that sticks out."""
-    with visit(chromium, large, "ben", size=PHONE) as watched:
-        page = watched.open("library")
-        expect(rows(page)).to_have_count(100)
-        field = page.locator(".search").bounding_box()
-        select = page.get_by_role("combobox", name=name).bounding_box()
-        assert field is not None
-        assert select is not None
-        left = abs(select["x"] - field["x"])
-        right = abs(select["x"] + select["width"] - field["x"] - field["width"])
-        assert min(left, right) == pytest.approx(4)
-
-
-def test_nothing_found_offers_a_way_back(listener: Watched) -> None:
-    page = listener.open("library")
     search(page, "no such thing")
     expect(page.get_by_text("Nothing found for “no such thing”.")).to_be_visible()
     page.get_by_role("button", name="Show all songs").click()
     expect(rows(page)).to_have_count(100)
     expect(page.get_by_role("searchbox")).to_have_value("")
+    expect(page.locator(".found")).to_have_count(0)
 
 
 def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None:
@@ -105,7 +66,7 @@ def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None
     search(page, "song 123")
     expect(rows(page)).to_have_count(1)
     held[0].abort()
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(100)
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("Song 123")
     listener.complaints.clear()  # that a request was cut off
@@ -117,13 +78,13 @@ def test_the_list_grows_to_its_end(listener: Watched) -> None:
     to_its_end = (
         "(scrollTo(0, document.body.scrollHeight), document.querySelectorAll('.song').length)"
     )
-    listener.until(f"{to_its_end} === {SONGS}")
+    listener.until(f"{to_its_end} === {QUIET_SONGS}")
     expect(page.get_by_role("button", name="Show more")).to_be_hidden()
     titles = page.locator(".song-title").all_text_contents()
-    assert len(set(titles)) == SONGS
+    assert len(set(titles)) == QUIET_SONGS
 
 
-def test_an_artist_leads_to_its_songs_and_a_chip_lets_it_go(listener: Watched) -> None:
+def test_a_name_leads_to_its_songs_and_a_chip_lets_it_go(listener: Watched) -> None:
     page = listener.open("library")
     page.get_by_role("button", name="Artists", exact=True).click()
     expect(page.get_by_text("16 artists", exact=True)).to_be_visible()
@@ -135,16 +96,13 @@ def test_an_artist_leads_to_its_songs_and_a_chip_lets_it_go(listener: Watched) -
     page.go_forward()
     page.get_by_role("button", name="Remove artist “Artist 7”").click()
     expect(rows(page)).to_have_count(100)
-
-
-def test_an_album_and_a_genre_are_found_too(listener: Watched) -> None:
     page = listener.open("library?view=albums&q=album+12")
     page.get_by_role("link", name=re.compile("^Album 12 ")).click()
     expect(rows(page)).to_have_count(10)
     expect(page.get_by_role("button", name="Remove album “Album 12 by Artist 6”")).to_be_visible()
     page = listener.open("library?view=genres")
     page.get_by_role("link", name=re.compile("^Genre 3 ")).click()
-    expect(rows(page)).to_have_count(SONGS // 10)
+    expect(rows(page)).to_have_count(QUIET_SONGS // 10)
 
 
 def test_back_from_a_song_finds_the_list_as_it_was(listener: Watched) -> None:
@@ -162,10 +120,10 @@ def test_back_from_a_song_finds_the_list_as_it_was(listener: Watched) -> None:
     assert abs(page.evaluate("scrollY") - top) < 100
 
 
-def test_orders_are_kept(listener: Watched, large: Server) -> None:
+def test_orders_are_kept(listener: Watched, quiet_server: Server) -> None:
     song = listener.ask("/api/songs?limit=1")["songs"][0]
     rating = {"key": "an order", "kind": "rating", "song": song["id"], "stars": 5}
-    large.client("ben").post("/api/events", json=rating)
+    quiet_server.client("cat").post("/api/events", json=rating)
     page = listener.open("library")
     page.get_by_role("combobox", name="Order").select_option("By title")
     expect(page).to_have_url(re.compile("sort=title"))
@@ -174,37 +132,6 @@ def test_orders_are_kept(listener: Watched, large: Server) -> None:
     expect(page.locator(".song-expected").first).to_have_text(re.compile(r"^[1-5]\.\d$"))
     page.go_back()
     expect(page.get_by_role("combobox", name="Order")).to_have_value("title")
-
-
-def test_the_menu_of_a_song_works_by_keyboard(listener: Watched) -> None:
-    page = listener.open("library?q=song+123")
-    button = page.get_by_role("button", name="More for “Song 123”")
-    button.focus()
-    page.keyboard.press("Enter")
-    menu = page.get_by_role("menu")
-    expect(menu.get_by_role("menuitem", name="Play now")).to_be_focused()
-    page.keyboard.press("ArrowUp")
-    expect(menu.get_by_role("menuitem", name="Never again")).to_be_focused()
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowDown")
-    expect(menu.get_by_role("menuitem", name="Play next")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(menu).to_have_count(0)
-    expect(button).to_be_focused()
-
-
-def test_never_again_is_told_and_can_be_ended_at_the_song(listener: Watched) -> None:
-    before = listener.last_event()
-    page = listener.open("library?q=song+200")
-    page.get_by_role("button", name="More for “Song 200”").click()
-    page.get_by_role("menuitem", name="Never again").click()
-    event = listener.wait_for_event(before)
-    assert (event["kind"], event["scope"]) == ("ban", "song")
-    page.get_by_role("link", name="Song 200", exact=True).click()
-    expect(page.get_by_text("This song is never played.")).to_be_visible()
-    page.get_by_role("button", name="Play it again").click()
-    expect(page.get_by_text("This song is never played.")).to_have_count(0)
-    assert listener.wait_for_event(event)["kind"] == "retract"
 
 
 def test_a_song_is_rated_from_its_page_and_the_rating_taken_back(listener: Watched) -> None:
@@ -224,6 +151,20 @@ def test_a_song_is_rated_from_its_page_and_the_rating_taken_back(listener: Watch
     expect(rating.get_by_role("button", name="4 stars")).to_have_attribute("aria-pressed", "false")
 
 
+def test_never_again_is_told_and_can_be_ended_at_the_song(listener: Watched) -> None:
+    before = listener.last_event()
+    page = listener.open("library?q=song+200")
+    page.get_by_role("button", name="More for “Song 200”").click()
+    page.get_by_role("menuitem", name="Never again").click()
+    event = listener.wait_for_event(before)
+    assert (event["kind"], event["scope"]) == ("ban", "song")
+    page.get_by_role("link", name="Song 200", exact=True).click()
+    expect(page.get_by_text("This song is never played.")).to_be_visible()
+    page.get_by_role("button", name="Play it again").click()
+    expect(page.get_by_text("This song is never played.")).to_have_count(0)
+    assert listener.wait_for_event(event)["kind"] == "retract"
+
+
 def test_an_address_without_a_song_says_so(listener: Watched) -> None:
     page = listener.open("song/0000000000000000")
     expect(page.get_by_role("heading", name="No such song")).to_be_visible()
@@ -233,60 +174,135 @@ def test_an_address_without_a_song_says_so(listener: Watched) -> None:
     listener.complaints.clear()  # the browser says of every 404 that it was one
 
 
-def test_a_phone_shows_it_all_without_scrolling_sideways(chromium: Browser, large: Server) -> None:
-    for route in ("library", "library?view=albums", "library?artist=Artist+3&genre=Genre+1"):
-        with visit(chromium, large, "ben", size=PHONE) as watched:
-            page = watched.open(route)
-            expect(page.get_by_role("listitem").nth(6)).to_be_visible()
-            width = page.evaluate("document.documentElement.scrollWidth")
-            assert width == PHONE["width"], route
+# ── Playlists ────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_empty_library_says_what_will_happen(tmp_path: Path, chromium: Browser) -> None:
-    (tmp_path / "music").mkdir()
-    with (
-        serving(tmp_path, folders=[tmp_path / "music"]) as server,
-        visit(chromium, server, "ben") as watched,
-    ):
-        page = watched.open("library")
-        expect(page.get_by_text("There are no songs here yet.")).to_be_visible()
-    assert watched.complaints == []
+def saved(server: Server, name: str, count: int, *, who: str = "cat") -> dict[str, Any]:
+    """Return a playlist of the first songs, by title."""
+    client = server.client(who)
+    songs = client.get(f"/api/songs?sort=title&limit={count}").json()["songs"]
+    body = {"name": name, "songs": [song["id"] for song in songs]}
+    return dict(client.post("/api/playlists", json=body).json())
 
 
-# ── Answers that are cut off ─────────────────────────────────────────────────────────────
-
-# Asks by the page's own module, while the body of the answer ends before it is whole.
-_CUT_OFF = """
-async (how) => {
-  const main = document.querySelector('script[type="module"]').src;
-  const { call } = await import(main.replace("app/main.js", "app/api.js"));
-  const leaving = new AbortController();
-  const start = (body) => {
-    body.enqueue(new TextEncoder().encode('{"songs": 1'));
-    if (how === "whole") body.enqueue(new TextEncoder().encode("}"));
-    if (how === "whole" || how === "lost") body.close();
-    else {
-      leaving.abort();
-      body.error(leaving.signal.reason);
-    }
-  };
-  const real = window.fetch;
-  const ours = () => new Response(new ReadableStream({ start }), { status: 200 });
-  window.fetch = async (where, ...rest) =>
-    where === "/api/cut-off" ? ours() : real(where, ...rest);
-  try {
-    return await call("GET", "/api/cut-off", undefined, { signal: leaving.signal });
-  } catch (problem) {
-    return problem.name === "AbortError" ? problem.name : problem.message;
-  }
-}
-"""
+def titles(page: Page) -> list[str]:
+    return page.locator(".songs .song-title").all_text_contents()
 
 
-@pytest.mark.parametrize(
-    ("how", "expected"),
-    [("whole", {"songs": 1}), ("left", "AbortError"), ("lost", "The server cannot be reached.")],
-)
-def test_half_an_answer_is_not_an_empty_one(ben: Watched, how: str, expected: object) -> None:
-    ben.open()
-    assert ben.page.evaluate(_CUT_OFF, how) == expected
+def test_the_radio_makes_a_playlist_from_what_it_knows(listener: Watched) -> None:
+    """Song n is of the year 1970 + n, and fifty songs later it is 1970 again."""
+    page = listener.open("playlists")
+    page.get_by_role("button", name="New from the radio").click()
+    dialog = page.get_by_role("dialog", name="New playlist from the radio")
+    dialog.get_by_label("Name").fill("Kitchen")
+    dialog.get_by_label("How many").fill("10")
+    dialog.get_by_label("Start from").select_option("An artist")
+    called = dialog.get_by_label("Called")
+    called.fill("Polka of Mars")
+    dialog.get_by_role("button", name="Create").click()
+    assert called.evaluate("field => field.validationMessage") == "Choose one from the list."
+    called.fill("artist 7")
+    expect(dialog.locator("datalist option").first).to_have_attribute("value", "Artist 7")
+    dialog.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Kitchen")).to_be_visible()
+    assert len(titles(page)) == 10
+    expect(page.locator(".songs .song").first).to_contain_text("Artist 7")
+    page = listener.open("playlists")
+    page.get_by_role("button", name="New from the radio").click()
+    dialog.get_by_label("Name").fill("Seventies")
+    dialog.get_by_label("How many").fill("10")
+    dialog.get_by_label("From year").fill("1971")
+    dialog.get_by_label("To year").fill("1975")
+    dialog.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Seventies")).to_be_visible()
+    numbers = [int(name.removeprefix("Song ")) for name in titles(page)]
+    assert len(numbers) == 10
+    assert {number % 50 for number in numbers} <= set(range(1, 6))
+
+
+def test_a_song_is_added_from_its_menu_to_an_old_or_a_new_one(
+    listener: Watched, quiet_server: Server
+) -> None:
+    found = saved(quiet_server, "Porch", 2)
+    page = listener.open("library?q=song+150")
+    page.get_by_role("button", name="More for “Song 150”").click()
+    page.get_by_role("menuitem", name="Add to playlist…").click()
+    page.get_by_role("radio", name=re.compile("^Porch")).check()
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page).to_have_url(re.compile(found["id"]))
+    expect(page.get_by_text("3 songs")).to_be_visible()
+    assert titles(page)[-1] == "Song 150"
+    page = listener.open("library?q=song+151")
+    page.get_by_role("button", name="More for “Song 151”").click()
+    page.get_by_role("menuitem", name="Add to playlist…").click()
+    page.get_by_role("radio", name="A new playlist").check()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("Just one")
+    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_role("heading", name="Just one")).to_be_visible()
+    assert titles(page) == ["Song 151"]
+
+
+def test_songs_are_moved_by_keyboard_and_removed(listener: Watched, quiet_server: Server) -> None:
+    found = saved(quiet_server, "Stairs", 3)
+    page = listener.open(f"playlist/{found['id']}")
+    expect(page.get_by_role("heading", name="Stairs")).to_be_visible()
+    first, second, third = titles(page)
+    page.get_by_role("button", name=f"Move down “{first}”").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=f"Move down “{first}”")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".songs .song").last).to_contain_text(first)
+    page.get_by_role("button", name=f"More for “{third}”").click()
+    page.get_by_role("menuitem", name="Remove from playlist").click()
+    expect(page.locator(".songs .song")).to_have_count(2)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".songs .song")).to_have_count(3)
+    page.reload()
+    expect(page.locator(".songs .song")).to_have_count(3)
+    assert titles(page) == [second, third, first]
+
+
+def test_a_playlist_is_renamed_and_deleted(listener: Watched, quiet_server: Server) -> None:
+    found = saved(quiet_server, "Attic", 1)
+    page = listener.open(f"playlist/{found['id']}")
+    page.get_by_role("button", name="More for this playlist").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_label("Name", exact=True).fill("Cellar")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Cellar")).to_be_visible()
+    page.get_by_role("button", name="More for this playlist").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Playlists")).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("Cellar"))).to_have_count(0)
+
+
+def test_an_export_has_paths_for_admins_only(
+    chromium: Browser, listener: Watched, quiet_server: Server
+) -> None:
+    found = saved(quiet_server, "Abroad", 2)
+    page = listener.open(f"playlist/{found['id']}")
+    page.get_by_role("button", name="Export").click()
+    dialog = page.get_by_role("dialog", name="Export “Abroad”")
+    expect(dialog.get_by_role("link", name=re.compile("^M3U8"))).to_be_visible()
+    expect(dialog.get_by_role("switch")).to_have_count(0)
+    own = saved(quiet_server, "At home", 1, who="ann")
+    with visit(chromium, quiet_server, "ann") as ann:
+        page = ann.open(f"playlist/{own['id']}")
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("switch", name="With file paths").check()
+        with page.expect_download() as waiting:
+            page.get_by_role("link", name=re.compile("^M3U8")).click()
+        assert "/nowhere/" in waiting.value.path().read_text("utf-8")
+
+
+def test_what_is_gone_or_somebody_elses_is_not_there(
+    listener: Watched, quiet_server: Server
+) -> None:
+    found = saved(quiet_server, "Ann's own", 1, who="ann")
+    page = listener.open(f"playlist/{found['id']}")
+    expect(page.get_by_role("heading", name="No such playlist")).to_be_visible()
+    assert all("404" in it for it in listener.complaints)
+    listener.complaints.clear()  # the browser says of every 404 that it was one

@@ -36,13 +36,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LongTime]:
     made.server.close()
 
 
-def test_some_evenings_with_a_few_songs_are_learnt_from(music: Path, tmp_path: Path) -> None:
-    some = filled(tmp_path, music=music, now=NOW, ratings=FEW)
-    with open_store(some.server.store) as store:
-        taste = taste_of(some, store)
-    assert taste.counts.ratings == FEW
-    assert {event.kind for event in log_of(some, "ann")} == set(events.KINDS)
-    assert NOW - DAY < log_of(some, "ann")[-1].at <= NOW
+def check_story(some: LongTime, taste: Taste, ratings: int) -> None:
+    """Every kind of event up to now, and a recovery time not far from the true one."""
+    assert taste.counts.ratings == ratings
+    log = log_of(some, "ann")
+    assert {event.kind for event in log} == set(events.KINDS)
+    assert NOW - DAY < log[-1].at <= NOW
     assert log_of(some, "ben") == []
     recovery = taste.recovery
     assert recovery is not None
@@ -50,6 +49,12 @@ def test_some_evenings_with_a_few_songs_are_learnt_from(music: Path, tmp_path: P
     assert recovery.standard_deviation is not None
     distance = abs(recovery.mean - some.listener.recovery_time)
     assert distance < FAR * recovery.standard_deviation
+
+
+def test_some_evenings_with_a_few_songs_are_learnt_from(music: Path, tmp_path: Path) -> None:
+    some = filled(tmp_path, music=music, now=NOW, ratings=FEW)
+    with open_store(some.server.store) as store:
+        check_story(some, taste_of(some, store), FEW)
 
 
 @pytest.fixture(scope="module")
@@ -73,24 +78,12 @@ def log_of(found: LongTime, name: str) -> list[Any]:
 
 
 @pytest.mark.long
-def test_there_are_three_hundred_ratings_of_three_months(found: LongTime, taste: Taste) -> None:
-    assert taste.counts.ratings == RATINGS == 300
+def test_three_months_are_learnt_from_and_what_was_learnt_is_the_truth(
+    found: LongTime, taste: Taste
+) -> None:
+    check_story(found, taste, RATINGS)
     log = log_of(found, "ann")
-    assert {event.kind for event in log} == set(events.KINDS)
     assert 80 * DAY < log[-1].at - log[0].at < 95 * DAY
-    assert NOW - DAY < log[-1].at <= NOW
-    assert log_of(found, "ben") == []
-
-
-@pytest.mark.long
-def test_what_was_learnt_is_the_truth(found: LongTime, taste: Taste) -> None:
-    recovery = taste.recovery
-    assert recovery is not None
-    assert recovery.mean is not None
-    assert recovery.standard_deviation is not None
-    distance = abs(recovery.mean - found.listener.recovery_time)
-    assert distance < FAR * recovery.standard_deviation
-    assert recovery.standard_deviation < 0.2 * recovery.mean
     stars = [point.stars for point in taste.uncertainty]
     assert stars == sorted(stars, reverse=True)
     assert stars[-1] < 0.3

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_accessibility import MOVING, STICKING_OUT, STRUCTURE, THEMES, WIDTHS, audit
+from tests.browser.test_accessibility import MOVING, STICKING_OUT, STRUCTURE, WIDTHS, audit
 from tests.fixtures.browser.keyboard import name_held, use, walk
 from tests.fixtures.browser.payloads import PAYLOADS
 from tests.fixtures.browser.player import PLAYING
@@ -19,6 +19,7 @@ from tests.fixtures.browser.script_trap import odd_elements
 from tests.fixtures.browser.study_participant import (
     FAST,
     SLOWLY,
+    agree,
     begin,
     heading,
     press,
@@ -50,6 +51,8 @@ STATES: Final = {
     "g": "All done. Thank you.",
 }
 ALIKE: Final = ("b", "f", "g")  # these look like others
+EVERYBODY: Final = "How far everybody is"
+CLOSED: Final = "No study is open at the moment"
 
 
 @pytest.fixture(scope="module")
@@ -188,29 +191,6 @@ def test_what_a_study_is_called_never_becomes_markup(
         assert tab.complaints == []
 
 
-def test_a_study_that_is_closed_says_so(
-    chromium: Browser, music: Path, home_with: Callable[[str], Path]
-) -> None:
-    with (
-        study_server(home_with("closing"), music) as world,
-        visit(chromium, world.server, "a") as tab,
-    ):
-        page = begin(tab)
-        until_open(page)
-        world.close()
-        page.keyboard.press("5")
-        expect(toast(page)).to_contain_text("The study is closed now.")
-        expect(heading(page)).to_have_text("No study is open at the moment")
-        expect(heading(page)).to_be_focused()
-        press(page, "Withdraw from the study")  # which is possible all the same
-        page.get_by_label("Type “withdraw”").fill("withdraw")
-        page.get_by_role("button", name="Withdraw", exact=True).click()
-        expect(toast(page)).to_contain_text("You have withdrawn.")
-        page.reload()
-        expect(page.get_by_role("link", name="Settings")).to_be_visible()
-        expect(page.get_by_role("link", name="Study")).to_have_count(0)
-
-
 # ── Every state ─────────────────────────────────────────────────────────────────────────
 
 
@@ -236,13 +216,7 @@ def test_every_state_is_accessible_fits_and_is_reached_by_keyboard(
         page = at(tab, text)
         for summary in page.locator("main summary").all():
             summary.click()
-        for size in (DESK, PHONE):
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            for theme in THEMES:
-                page.emulate_media(color_scheme=theme)
-                assert audit(page) == []
-        check_parts(page)
-        assert walk(page) == ([], [])
+        check_all(page)
 
 
 def test_a_song_is_accessible_and_fits(chromium: Browser, world: World) -> None:
@@ -251,29 +225,17 @@ def test_a_song_is_accessible_and_fits(chromium: Browser, world: World) -> None:
         page = tab.open("study")
         press(page, "Go on with song 3")
         expect(song(page)).to_be_focused()
-        for _ in range(2):  # before it may be rated, and then
-            for size in (DESK, PHONE):
-                page.set_viewport_size(size)  # type: ignore[arg-type]
-                for theme in THEMES:
-                    page.emulate_media(color_scheme=theme)
-                    assert audit(page) == []
-            until_open(page)
-        check_parts(page)
-        assert walk(page) == ([], [])
+        assert audit(page) == []  # before it may be rated
+        until_open(page)
+        check_all(page)
 
 
-@pytest.mark.parametrize(("parts", "words"), [(2, "both parts"), (3, "all 3 parts")])
-def test_the_end_says_how_many_parts_are_done(
-    chromium: Browser, world: World, parts: int, words: str
-) -> None:
-    with visit(chromium, world.server, "g") as tab:
-        pretend(tab, parts=parts)
-        page = at(tab, STATES["g"])
-        expect(page.get_by_text(f"You have finished {words} and rated 15 songs.")).to_be_visible()
-
-
-def check_parts(page: Page) -> None:
-    """Headings in order, one live region of the page, nothing that sticks out or moves."""
+def check_all(page: Page) -> None:
+    """Audit the page; headings in order, one live region, nothing that sticks out or moves."""
+    for size, theme in ((DESK, "light"), (PHONE, "dark")):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        assert audit(page) == []
     found = page.evaluate(STRUCTURE)
     assert (found["mains"], found["ones"]) == (1, 1)
     assert found["live"] == ["notices polite"]
@@ -284,6 +246,7 @@ def check_parts(page: Page) -> None:
         assert (width, page.evaluate(STICKING_OUT)) == (width, [])
     page.set_viewport_size(DESK)  # type: ignore[arg-type]
     assert page.evaluate(MOVING) == []
+    assert walk(page) == ([], [])
 
 
 def test_a_song_is_rated_without_a_mouse_from_the_first_word_on(
@@ -310,3 +273,82 @@ def test_a_song_is_rated_without_a_mouse_from_the_first_word_on(
         expect(heading(page)).to_be_focused()
         assert [one.stars for one in world.ratings("j")] == [4, 2, None]
         assert tab.complaints == []
+
+
+# ── The end: what its administrator sees, and what is left to its people ────────────────
+
+
+@pytest.fixture(scope="module")
+def ending(music: Path, home_with: Callable[[str], Path]) -> Iterator[World]:
+    """A study that is closed on the way; y and z have accounts for it only, and m runs it."""
+    with study_server(
+        home_with("study-end"), music, names="abc", invited="yz", admins="m"
+    ) as found:
+        yield found
+
+
+def test_whoever_runs_a_study_sees_how_far_everybody_is(chromium: Browser, ending: World) -> None:
+    ending.let("a", done=[30], rated=2)  # P3: the first numbers are of those who were invited
+    with visit(chromium, ending.server, "m") as tab:
+        page = tab.open("study")
+        table = page.get_by_role("table")
+        expect(page.get_by_role("heading", name=EVERYBODY)).to_be_visible()
+        expect(table).to_have_count(0)  # nobody is asked about before somebody wants to know
+        page.get_by_text(EVERYBODY).click()
+        expect(table.get_by_role("rowheader")).to_have_text(["P1", "P2", "P3"])
+        expect(table.get_by_role("row").nth(1).get_by_role("cell")).to_have_text(
+            ["invited", "", ""]
+        )
+        cells = table.get_by_role("row").nth(3).get_by_role("cell")
+        expect(cells.nth(0)).to_have_text("1 of 3")
+        expect(cells.nth(1)).to_have_text("7 of 15")
+        assert tab.complaints == []
+    with visit(chromium, ending.server, "b") as tab:
+        page = tab.open("study")
+        expect(page.get_by_role("button", name="Take part")).to_be_visible()
+        expect(page.get_by_text(EVERYBODY)).to_have_count(0)
+
+
+def withdraw(page: Page) -> None:
+    press(page, "Withdraw from the study")
+    dialog = page.get_by_role("dialog", name="Withdraw from the study?")
+    dialog.get_by_role("button", name="Withdraw").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Type the word “withdraw” first.")
+    dialog.get_by_label("Type “withdraw”").fill("withdraw")
+    dialog.get_by_role("button", name="Withdraw").click()
+
+
+def test_a_study_that_is_closed_says_so_and_lets_people_go(
+    chromium: Browser, ending: World
+) -> None:
+    with visit(chromium, ending.server, "c") as tab, visit(chromium, ending.server, "y") as other:
+        page = begin(tab)
+        until_open(page)
+        agree(other)
+        ending.close()
+        page.keyboard.press("5")
+        expect(toast(page)).to_contain_text("The study is closed now.")
+        expect(heading(page)).to_have_text(CLOSED)
+        expect(heading(page)).to_be_focused()
+        withdraw(page)
+        expect(toast(page)).to_contain_text("You have withdrawn.")
+        page.reload()
+        expect(page.get_by_role("link", name="Settings")).to_be_visible()
+        expect(page.get_by_role("link", name="Study")).to_have_count(0)
+        page = other.open("library")  # of an account that was made for the study
+        expect(heading(page)).to_have_text(CLOSED)
+        ways = page.get_by_role("navigation", name="Pages").get_by_role("link")
+        expect(ways).to_have_text(["Study", "Account"])
+        withdraw(page)
+        expect(heading(page)).to_have_text("Welcome back")
+    assert ending.server.client("y").get("/api/session").status_code == 401
+    for name, is_invited in (("z", True), ("b", False)):  # they never agreed
+        with visit(chromium, ending.server, name) as tab:
+            page = tab.open("study")
+            expect(heading(page)).to_have_text(CLOSED)
+            missed = page.get_by_text("You did not take part in it.")
+            expect(missed).to_have_count(int(is_invited))
+            page.wait_for_load_state("networkidle")
+            expect(page.get_by_text("Thank you")).to_have_count(0)
+            expect(page.get_by_role("button", name="Withdraw")).to_have_count(0)
+            assert tab.complaints == []

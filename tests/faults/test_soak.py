@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from tests.fixtures.faults.load import Asker, Listeners, problems, tell
+from tests.fixtures.faults.load import Listeners, problems, tell
 from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 
 MINUTES = 3.0
@@ -44,18 +44,16 @@ def test_what_a_server_holds_does_not_grow(tmp_path: Path) -> None:
     with harmed(tmp_path) as server:
         assert server.process is not None
         songs, number, samples = song_ids(server), server.process.pid, []
-        askers = [Asker(server, name) for name in NAMES]
+        clients = [server.client(name) for name in NAMES]
         began = time.monotonic()
         with Listeners(server, NAMES, songs, pause=len(NAMES) / PACE) as listeners:
             while time.monotonic() < began + 60 * MINUTES:
-                for asker in askers:
-                    assert asker.ask("GET", "/api/next").status == 200
+                for client in clients:
+                    assert client.get("/api/next").status_code == 200
                 samples.append(sample(number, server.store, began))
                 time.sleep(1.0)
         assert listeners.refused == []
         assert listeners.unanswered == 0
-        for asker in askers:
-            asker.close()
         server.kill()
         assert problems(server.store, listeners.acknowledged) == []
     warm = [each for each in samples if each.seconds > WARM]

@@ -12,10 +12,8 @@ import pytest
 from bandstand.errors import StoreFailedError
 from bandstand.web.routes.page import FOLDER_MARK, MEDIA_TYPES, PAGE, PRELOAD_MARK, read_page_files
 from tests.conftest import ROOT
-from tests.fixtures.web.worlds import make_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.fixtures.web.requests import Answer
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 STATIC = ROOT / "src" / "bandstand" / "web" / "static"
 HEAVIEST = 200_000  # bytes over the wire, for all that there is to load
-LONGEST_SCRIPT = 400  # lines
 ICON = f"{PAGE.folder}/icon.svg"
 
 
@@ -56,11 +53,6 @@ def test_the_page_knows_whether_somebody_is_logged_in(world: World) -> None:
     assert said(ann.ask("GET", "/"), "session") == "closed"
 
 
-def test_the_guest_of_a_demo_is_logged_in(tmp_path: Path) -> None:
-    with make_world(tmp_path, guest=True) as world:
-        assert said(world.stranger().ask("GET", "/"), "session") == "open"
-
-
 def test_who_follows_a_link_from_elsewhere_is_not_taken_for_a_stranger(world: World) -> None:
     """The cookie is strict: such a request comes without it, and only the page's own bring it."""
     elsewhere = {"Sec-Fetch-Site": "cross-site"}
@@ -81,22 +73,16 @@ def test_the_page_comes_also_when_the_store_does_not_answer(
     assert (answer.status, said(answer, "session")) == (200, "ask")
 
 
-def test_no_mark_is_left_in_the_page(shared_world: World) -> None:
-    text = shared_world.stranger().ask("GET", "/").body.decode()
-    assert FOLDER_MARK not in text
-    assert PRELOAD_MARK not in text
-
-
-def test_everything_that_the_page_names_is_there(shared_world: World) -> None:
+def test_the_page_names_what_is_there_and_the_modules_of_the_first_screen(
+    shared_world: World,
+) -> None:
     client = shared_world.stranger()
     text = client.ask("GET", "/").body.decode()
+    assert FOLDER_MARK not in text
+    assert PRELOAD_MARK not in text
     named = re.findall(r'(?:src|href)="(/[^"]*)"', text)
     assert len(named) > 5
     assert [one for one in named if client.ask("GET", one).status != 200] == []
-
-
-def test_the_modules_of_the_first_screen_are_named_and_no_others(shared_world: World) -> None:
-    text = shared_world.stranger().ask("GET", "/").body.decode()
     links = re.findall(r'<link rel="modulepreload" href="([^"]+)">', text)
     assert links == [f"{PAGE.folder}/{name}" for name in PAGE.first_modules]
     assert f"{PAGE.folder}/app/main.js" in links
@@ -141,13 +127,12 @@ def test_what_is_no_file_of_the_page_is_not_there(shared_world: World, name: str
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-def test_a_file_is_kept_for_ever_under_its_version(shared_world: World) -> None:
+def test_a_file_is_kept_for_ever_under_its_version_and_an_open_tab_goes_on_after_an_update(
+    shared_world: World,
+) -> None:
+    """Under the old version there is the present file, which nobody keeps."""
     answer = shared_world.stranger().ask("GET", ICON)
     assert answer.header("cache-control") == "public, max-age=31536000, immutable"
-
-
-def test_an_open_tab_goes_on_after_an_update(shared_world: World) -> None:
-    """Under the old version there is the present file, which nobody keeps."""
     answer = shared_world.stranger().ask("GET", "/static/0123456789ab/icon.svg")
     assert (answer.status, answer.header("cache-control")) == (200, "no-cache")
     assert answer.body == PAGE.files["icon.svg"].plain
@@ -258,27 +243,21 @@ def dangers(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
-def test_nothing_in_the_page_becomes_markup_or_comes_from_elsewhere() -> None:
+def test_nothing_in_the_page_becomes_markup_is_inline_or_comes_from_elsewhere() -> None:
     assert dangers(own_texts(), DANGEROUS) == []
-
-
-def test_nothing_in_the_page_is_inline() -> None:
     assert dangers({"index.html": PAGE.template}, INLINE) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_dangerous_line_is_found() -> None:
+    """The twin: what must not be in a file is seen if it is."""
+    for text in (
         "a.innerHTML = b;",
         'import "https://cdn.example/x.js";',
         "url(//cdn.example/x.png)",
         'fetch("//cdn.example")',
         'href = "javascript:x"',
-    ],
-)
-def test_a_dangerous_line_is_found(text: str) -> None:
-    """The twin: what must not be in a file is seen if it is."""
-    assert dangers({"bad.js": text}, DANGEROUS)
+    ):
+        assert dangers({"bad.js": text}, DANGEROUS)
 
 
 def test_code_of_others_asks_nobody_for_anything() -> None:
@@ -314,33 +293,15 @@ def test_every_file_that_a_file_needs_is_there() -> None:
     assert missing(own_texts()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("app/x.js", 'import { a } from "./nowhere.js";'),
-        ("app/x.js", 'await import("../nowhere.js");'),
-        ("style/x.css", "a { background: url(nowhere.svg); }"),
-    ],
-)
-def test_a_file_that_is_not_there_is_missed(name: str, text: str) -> None:
+def test_a_file_that_is_not_there_is_missed() -> None:
     """The twin: an import that leads nowhere is seen."""
-    assert missing({name: text})
-
-
-def weight(sizes: Callable[[str], int]) -> int:
-    return sum(sizes(name) for name in PAGE.files if not name.endswith(".txt"))
+    assert missing({"app/x.js": 'import { a } from "./nowhere.js";'})
+    assert missing({"app/x.js": 'await import("../nowhere.js");'})
+    assert missing({"style/x.css": "a { background: url(nowhere.svg); }"})
 
 
 def test_the_whole_page_is_light() -> None:
     """Everything that there is to load, as it comes over the wire."""
-
-    def sent(name: str) -> int:
-        return len(PAGE.files[name].chosen(takes_gzip=True)[0])
-
     page = len(PAGE.index(setup="closed", session="open").gzipped or b"")
-    assert page + weight(sent) < HEAVIEST
-
-
-def test_scripts_have_a_size_that_reads_well() -> None:
-    lines = {name: text.count("\n") for name, text in own_texts().items() if name.endswith(".js")}
-    assert {name: count for name, count in lines.items() if count > LONGEST_SCRIPT} == {}
+    files = [file for name, file in PAGE.files.items() if not name.endswith(".txt")]
+    assert page + sum(len(file.chosen(takes_gzip=True)[0]) for file in files) < HEAVIEST

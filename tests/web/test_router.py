@@ -38,32 +38,14 @@ PUBLIC_LIST = {
 }
 
 
-def nobody(world: World) -> Client:
-    return world.stranger()
-
-
-def with_garbage(world: World) -> Client:
+def with_cookie(world: World, token: str) -> Client:
     client = world.stranger()
-    client.cookies[NAME] = "x" * 43
-    return client
-
-
-def with_a_random_token(world: World) -> Client:
-    client = world.stranger()
-    client.cookies[NAME] = secrets.token_urlsafe(32)
-    return client
-
-
-def with_an_empty_token(world: World) -> Client:
-    client = world.stranger()
-    client.cookies[NAME] = ""
+    client.cookies[NAME] = token
     return client
 
 
 def with_an_account_id(world: World) -> Client:
-    client = world.stranger()
-    client.cookies[NAME] = world.account(f"id {secrets.token_hex(4)}").id
-    return client
+    return with_cookie(world, world.account(f"id {secrets.token_hex(4)}").id)
 
 
 def with_an_expired_session(world: World) -> Client:
@@ -95,17 +77,17 @@ def with_the_cookie_of_tls(world: World) -> Client:
     return client
 
 
-STRANGERS = [
-    nobody,
-    with_garbage,
-    with_a_random_token,
-    with_an_empty_token,
-    with_an_account_id,
-    with_an_expired_session,
-    of_a_disabled_account,
-    of_a_removed_account,
-    with_the_cookie_of_tls,
-]
+STRANGERS: dict[str, Callable[[World], Client]] = {
+    "nobody": lambda world: world.stranger(),
+    "with garbage": lambda world: with_cookie(world, "x" * 43),
+    "with a random token": lambda world: with_cookie(world, secrets.token_urlsafe(32)),
+    "with an empty token": lambda world: with_cookie(world, ""),
+    "with an account's id": with_an_account_id,
+    "with an expired session": with_an_expired_session,
+    "of a disabled account": of_a_disabled_account,
+    "of a removed account": of_a_removed_account,
+    "with the cookie of TLS": with_the_cookie_of_tls,
+}
 
 
 def let_in(client: Client, song: str) -> list[str]:
@@ -119,7 +101,7 @@ def let_in(client: Client, song: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda stranger: stranger.__name__)
+@pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS)
 def test_strangers_get_nothing_but_the_written_list(
     shared_world: World, stranger: Callable[[World], Client]
 ) -> None:

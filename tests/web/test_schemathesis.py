@@ -90,28 +90,16 @@ def test_a_few_examples_of_every_operation(server: Server, tmp_path: Path, who: 
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", WHO)
-def test_a_hundred_examples_of_every_operation(
+def test_a_hundred_examples_of_every_operation_and_with_a_song_that_is_there(
     server: Server, tmp_path: Path, who: str | None
 ) -> None:
-    phases = "examples,coverage,fuzzing,stateful"
-    said = schemathesis(
-        server,
-        tmp_path,
-        who,
-        *("--max-examples", str(MANY_EXAMPLES), "--phases", phases),
-        seconds=LONGEST,
-    )
+    many = ("--max-examples", str(MANY_EXAMPLES))
+    phases = ("--phases", "examples,coverage,fuzzing,stateful")
+    said = schemathesis(server, tmp_path, who, *many, *phases, seconds=LONGEST)
     print(said[-2_000:])  # with the seed, for whoever wants to see it again
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("who", WHO)
-def test_a_hundred_examples_with_a_song_that_is_there(
-    server: Server, tmp_path: Path, who: str | None
-) -> None:
     song = server.client("ben").get("/api/songs?limit=1").json()["songs"][0]["id"]
-    options = ["--max-examples", str(MANY_EXAMPLES), "--include-path-regex", "song_id"]
-    schemathesis(server, tmp_path, who, *options, song=song, seconds=LONGEST)
+    only = ("--include-path-regex", "song_id")
+    schemathesis(server, tmp_path, who, *many, *only, song=song, seconds=LONGEST)
 
 
 def test_an_api_that_fails_is_found_out(server: Server, tmp_path: Path) -> None:

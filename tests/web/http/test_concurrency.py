@@ -26,11 +26,9 @@ from bandstand.web.security.passwords import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
-    from typing import Any
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     Ask = Callable[[str, Callable[[], object]], Coroutine[Any, Any, object]]
-    from collections.abc import Sequence
 
     from tests.fixtures.web.worlds import World
 
@@ -131,42 +129,27 @@ def workers() -> Iterator[ThreadPool]:
     made.close()
 
 
-async def answered_meanwhile(ask: Ask, *, within: float) -> bool:
-    """Return whether Ben gets an answer in time while Ann has asked for much that takes long."""
+async def answered_meanwhile(ask: Ask, names: list[str], own: Ask, *, within: float) -> bool:
+    """Return whether Ben is answered in time while others wait for what takes long."""
     over = threading.Event()
-    hers = [asyncio.create_task(ask("ann", over.wait)) for _ in range(2 * THREADS)]
+    theirs = [asyncio.create_task(ask(name, over.wait)) for name in names]
     await asyncio.sleep(0.05)
-    his = asyncio.ensure_future(ask("ben", lambda: "a song"))
+    his = asyncio.ensure_future(own("ben", lambda: "a song"))
     done, _ = await asyncio.wait([his], timeout=within)
     over.set()
-    await asyncio.gather(his, *hers)
+    await asyncio.gather(his, *theirs)
     return bool(done)
 
 
 def test_who_asks_for_much_keeps_nobody_waiting(workers: ThreadPool) -> None:
-    assert asyncio.run(answered_meanwhile(ListenerQueue(workers).run, within=60))
+    """The twin: threads that everybody may take all of."""
+    much, ask = ["ann"] * 2 * THREADS, ListenerQueue(workers).run
+    assert asyncio.run(answered_meanwhile(ask, much, ask, within=60))
 
+    async def at_once(_: str, work: Callable[[], object]) -> object:
+        return await workers.run(work)
 
-def test_threads_that_everybody_may_take_all_of_are_found_out(workers: ThreadPool) -> None:
-    alone = answered_meanwhile(lambda _, work: workers.run(work), within=0.5)
-    assert not asyncio.run(alone)
-
-
-def test_questions_of_one_listener_are_answered_one_after_the_other(workers: ThreadPool) -> None:
-    turns, here, most = ListenerQueue(workers), [], []
-
-    def work(number: int) -> int:
-        here.append(number)
-        most.append(len(here))
-        here.remove(number)
-        return number
-
-    async def ask() -> list[int]:
-        return await asyncio.gather(*(turns.run("ann", work, number) for number in range(20)))
-
-    assert asyncio.run(ask()) == list(range(20))
-    assert set(most) == {1}
-    assert not turns.waiting
+    assert not asyncio.run(answered_meanwhile(at_once, much, at_once, within=0.5))
 
 
 def test_too_many_questions_are_refused_and_those_before_are_answered(workers: ThreadPool) -> None:
@@ -207,22 +190,12 @@ def test_a_question_that_fails_or_is_given_up_lets_the_next_have_its_turn(
 
 def test_what_is_soon_done_waits_behind_nobodys_long_lists(workers: ThreadPool) -> None:
     """Every thread for long questions is taken; the next song has threads of its own."""
-    quick = ThreadPool(1, name="quick")
-    turns = ListenerQueue(workers)
-
-    async def answered(ask: Callable[..., Any], *, within: float) -> bool:
-        over = threading.Event()
-        names = [f"listener {number}" for number in range(THREADS)]
-        long = [asyncio.create_task(turns.run(name, over.wait)) for name in names]
-        await asyncio.sleep(0.05)
-        song = asyncio.ensure_future(ask("ben", str, "a song"))
-        done, _ = await asyncio.wait([song], timeout=within)
-        over.set()
-        await asyncio.gather(song, *long)
-        return bool(done)
-
-    assert asyncio.run(answered(ListenerQueue(quick, beside=turns).run, within=60))
-    assert not asyncio.run(answered(turns.run, within=0.5))  # planted: all share the threads
+    quick, turns = ThreadPool(1, name="quick"), ListenerQueue(workers)
+    beside = ListenerQueue(quick, beside=turns)
+    names = [f"listener {number}" for number in range(THREADS)]
+    assert asyncio.run(answered_meanwhile(turns.run, names, beside.run, within=60))
+    # Planted: all share the threads.
+    assert not asyncio.run(answered_meanwhile(turns.run, names, turns.run, within=0.5))
     quick.close()
 
 
@@ -281,17 +254,16 @@ async def _timed(name: str) -> tuple[str, float]:
     return said, loop.time() - began
 
 
-@pytest.mark.parametrize(("name", "said"), [("soon", "soon"), ("wrong", "no")])
-def test_what_is_ready_waits_for_its_time(name: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "said", "least"),
+    [("soon", "soon", PACE), ("wrong", "no", PACE), ("late", "late", 2 * PACE)],
+)
+def test_what_is_ready_waits_for_its_time_and_what_takes_longer_does_not(
+    name: str, said: str, least: float
+) -> None:
     answer, seconds = asyncio.run(_timed(name))
     assert answer == said
-    assert seconds >= PACE
-
-
-def test_what_takes_longer_comes_when_it_is_ready() -> None:
-    answer, seconds = asyncio.run(_timed("late"))
-    assert answer == "late"
-    assert seconds >= 2 * PACE
+    assert seconds >= least
 
 
 def test_a_time_that_has_passed_is_no_reason_to_wait() -> None:
@@ -299,23 +271,6 @@ def test_a_time_that_has_passed_is_no_reason_to_wait() -> None:
         return await reply_at(_soon(), at=0.0)
 
     assert asyncio.run(asked()) == "soon"
-
-
-def test_the_work_begins_at_once() -> None:
-    async def asked() -> bool:
-        begun = asyncio.Event()
-
-        async def work() -> None:
-            begun.set()
-
-        loop = asyncio.get_running_loop()
-        waiting = asyncio.create_task(reply_at(work(), at=loop.time() + 3_600))
-        await begun.wait()
-        is_waiting = not waiting.done()
-        waiting.cancel()
-        return is_waiting
-
-    assert asyncio.run(asked())
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -368,13 +323,16 @@ async def told(messages: Sequence[str]) -> bool:
         return is_here()
 
 
-def test_who_says_nothing_more_is_still_there() -> None:
-    assert asyncio.run(told([]))
-    assert asyncio.run(told(["http.request", "http.request"]))
-
-
-def test_who_hangs_up_is_gone() -> None:
-    assert not asyncio.run(told(["http.request", "http.disconnect"]))
+@pytest.mark.parametrize(
+    ("messages", "is_here"),
+    [
+        ([], True),
+        (["http.request", "http.request"], True),
+        (["http.request", "http.disconnect"], False),
+    ],
+)
+def test_who_hangs_up_is_gone_and_nobody_else(messages: list[str], *, is_here: bool) -> None:
+    assert asyncio.run(told(messages)) == is_here
 
 
 def test_a_playlist_ends_when_nobody_wants_it(world: World) -> None:

@@ -45,13 +45,11 @@ def reversed_is_unsatisfiable(header: str | None, size: int) -> tuple[int, int] 
     return (-1, -1) if header == "bytes=5-4" else wanted_part(header, size)
 
 
-def test_every_kind_of_header_means_what_the_standard_says() -> None:
-    assert not wrong_answers(wanted_part, seeded(1), tries=400)
-
-
-@pytest.mark.long
-def test_ten_thousand_headers_mean_what_the_standard_says() -> None:
-    assert not wrong_answers(wanted_part, seeded(), tries=10_000)
+@pytest.mark.parametrize(
+    ("seed", "tries"), [(1, 400), pytest.param(None, 10_000, marks=pytest.mark.long)]
+)
+def test_every_kind_of_header_means_what_the_standard_says(seed: int | None, tries: int) -> None:
+    assert not wrong_answers(wanted_part, seeded(seed), tries=tries)
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,6 @@ def test_an_empty_library_is_no_error(tmp_path: Path) -> None:
             assert pages(ann, f"&sort={sort}", limit=9) == []
 
 
-def test_only_who_is_logged_in_may_ask(world: World) -> None:
-    for target in ("/api/library", "/api/songs/names?of=artist"):
-        assert world.stranger().ask("GET", target).status == 401
-
-
 # ── Names ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -135,15 +130,6 @@ def test_names_of_what_makes_no_sense_are_refused(reader: Client, query: str) ->
 
 
 # ── Orders and filters ───────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("sort", ["artist", "title", "album", "newest", "expected"])
-@pytest.mark.parametrize("limit", [7, 200])
-def test_every_song_is_on_one_page_in_every_order(
-    shared_world: World, reader: Client, sort: str, limit: int
-) -> None:
-    found = pages(reader, f"&sort={sort}", limit=limit)
-    assert sorted(song["id"] for song in found) == sorted(shared_world.songs)
 
 
 def test_what_should_please_best_comes_first(world: World) -> None:
@@ -187,9 +173,10 @@ def test_heard_is_what_oneself_has_heard(world: World) -> None:
 @pytest.mark.parametrize(
     "query",
     ["sort=", "sort=best", "sort=Title", "heard=", "heard=true", "year_from=x", "year_from=-1",
-     "year_to=10000", "year_to=1.0", "album_artist="],
+     "year_to=10000", "year_to=1.0", "album_artist=", "limit=0", "limit=201", "limit=x",
+     "limit=1.0", "limit=", "artist=", "after=" + "x" * 99, "q=a%00b", "q=" + "x" * 501],
 )  # fmt: skip
-def test_other_orders_and_filters_are_refused(reader: Client, query: str) -> None:
+def test_what_makes_no_sense_is_refused(reader: Client, query: str) -> None:
     assert reader.ask("GET", f"/api/songs?{query}").status == 422
 
 
@@ -229,19 +216,17 @@ def pages(listener: Client, query: str = "", *, limit: int) -> list[dict[str, An
         after = f"&after={body['next']}"
 
 
-@pytest.mark.parametrize("limit", [1, 7, 20, 200])
-def test_every_song_is_on_one_page(shared_world: World, reader: Client, limit: int) -> None:
-    found = pages(reader, limit=limit)
+@pytest.mark.parametrize("sort", ["artist", "title", "album", "newest", "expected"])
+@pytest.mark.parametrize("limit", [1, 7, 40, 200])
+def test_every_song_is_on_one_page_in_every_order(
+    shared_world: World, reader: Client, sort: str, limit: int
+) -> None:
+    found = pages(reader, f"&sort={sort}", limit=limit)
     assert sorted(song["id"] for song in found) == sorted(shared_world.songs)
-    names = [(song["artist"], song["title"]) for song in found]
-    assert names == sorted(names)
     assert all(set(song) == SONG_SHAPE for song in found)
-
-
-def test_there_is_no_next_page_when_all_was_shown(shared_world: World, reader: Client) -> None:
-    body = reader.ask("GET", f"/api/songs?limit={len(shared_world.songs)}").json()
-    assert len(body["songs"]) == len(shared_world.songs)
-    assert body["next"] is None
+    if sort == "artist":
+        names = [(song["artist"], song["title"]) for song in found]
+        assert names == sorted(names)
 
 
 @pytest.mark.parametrize("sort", ["artist", "expected"])
@@ -264,9 +249,6 @@ def test_names_are_whole_and_upper_or_lower_case(reader: Client) -> None:
         assert found
         assert {song[name].lower() for song in found} == {value.lower()}
     assert not pages(reader, "&artist=Artist", limit=50)
-
-
-def test_filters_are_combined(reader: Client) -> None:
     found = pages(reader, "&artist=Artist%203&album=Album%201", limit=50)
     assert {(song["artist"], song["album"]) for song in found} == {("Artist 3", "Album 1")}
 
@@ -283,19 +265,6 @@ def test_signs_of_the_database_mean_nothing(reader: Client, text: str) -> None:
     answer = reader.ask("GET", f"/api/songs?q={text}")
     assert answer.status in {200, 422}
     assert answer.status == 422 or answer.json()["songs"] == []
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["limit=0", "limit=201", "limit=x", "limit=1.0", "limit=", "artist=", "after=" + "x" * 99,
-     "q=a%00b", "q=" + "x" * 501],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(reader: Client, query: str) -> None:
-    assert reader.ask("GET", f"/api/songs?{query}").status == 422
-
-
-def test_a_page_behind_no_song_is_not_found(reader: Client) -> None:
-    assert reader.ask("GET", "/api/songs?after=0123456789abcdef").status == 404
 
 
 def test_an_unheard_song_has_no_history(world: World) -> None:
@@ -321,23 +290,9 @@ def test_a_song_shows_what_was_said_of_it(world: World) -> None:
     assert shown["seq"] == 3
 
 
-def test_what_others_said_is_not_shown(world: World) -> None:
-    ann, bob, song = world.listener("Ann"), world.listener("Bob"), world.songs[0]
-    ann.ask("POST", "/api/events", json={"key": "k", "kind": "rating", "song": song, "stars": 1})
-    before = world.listener("Eve").ask("GET", f"/api/songs/{song}").json()
-    shown = bob.ask("GET", f"/api/songs/{song}").json()
-    assert shown == before
-    assert shown["history"] == []
-
-
 def test_a_song_without_a_title_is_called_by_its_file(world: World) -> None:
     path = b"/music/Some \xff\nname.mp3"
     with world.store.writing() as connection:
         record_analyses(connection, [(path, analysis(999, title=None))], scan=2, now=1)
     found = pages(world.listener(), "&q=name", limit=10)
     assert [song["title"] for song in found] == ["Some ��name"]
-
-
-def test_a_stranger_sees_no_songs(world: World) -> None:
-    for target in ("/api/songs", f"/api/songs/{world.songs[0]}"):
-        assert world.stranger().ask("GET", target).status == 401

@@ -16,6 +16,7 @@ from tests.fixtures.web.worlds import PASSWORD, World, make_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.fixtures.web.requests import Answer, Client
 
@@ -50,10 +51,8 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(world: World) -> 
     assert {"HttpOnly", "Path=/", "SameSite=strict", "Max-Age=2592000"} == set(token[2].split("; "))
 
 
-def test_under_tls_the_cookie_is_bound_to_this_host(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with make_world(tmp_path_factory.mktemp("tls"), public_url="https://music.example") as world:
+def test_under_tls_the_cookie_is_bound_to_this_host(tmp_path: Path) -> None:
+    with make_world(tmp_path, public_url="https://music.example") as world:
         world.account("Ann")
         client = world.stranger()
         given = log_in(client).header("set-cookie") or ""
@@ -139,20 +138,14 @@ def test_changing_the_password_ends_all_other_sessions(world: World) -> None:
     account = world.account("Ann")
     here, there = world.member(account), world.member(account)
     assert there.ask("GET", "/api/session").status == 200
+    weak = {"old": PASSWORD, "new": "password123"}
+    assert here.ask("PUT", "/api/session/password", json=weak).status == 422
     answer = here.ask("PUT", "/api/session/password", json={"old": PASSWORD, "new": OTHER})
     assert answer.status == 204
     assert here.ask("GET", "/api/session").status == 200
     assert there.ask("GET", "/api/session").status == 401
     assert log_in(world.stranger()).status == 401
     assert log_in(world.stranger(), password=OTHER).status == 200
-
-
-def test_the_password_is_changed_only_by_whoever_knows_it(world: World) -> None:
-    ann = world.listener()
-    change = {"old": "not my password", "new": OTHER}
-    assert ann.ask("PUT", "/api/session/password", json=change).status == 401
-    weak = {"old": PASSWORD, "new": "password123"}
-    assert ann.ask("PUT", "/api/session/password", json=weak).status == 422
 
 
 def test_devices_are_listed_and_ended(world: World) -> None:
@@ -202,31 +195,31 @@ def disabled_account(world: World) -> str:
     return account.name
 
 
-def unknown(_world: World) -> str:
+def nobody(_world: World) -> str:
     return "Nobody"
 
 
-def known(world: World) -> str:
+def somebody(world: World) -> str:
     return world.account("Ann").name
 
 
-@pytest.mark.parametrize("who", [known, unknown, no_password, disabled_account])
-@pytest.mark.parametrize("password", ["", " ", "wrong", "%", "x" * 1_000])
+GUESSED = (somebody, nobody, no_password, disabled_account)
+
+
+@pytest.mark.parametrize("who", GUESSED)
 def test_nobody_gets_in_by_a_wrong_password_and_all_hear_the_same(
-    world: World, who: Callable[[World], str], password: str
+    world: World, who: Callable[[World], str]
 ) -> None:
-    answer = log_in(world.stranger(), who(world), password)
-    assert answer.status == 401
-    error = answer.json()["error"]
-    assert error["code"] == "wrong_password"
-    assert error["message"] == "no account has this name and password"
-    assert answer.header("set-cookie") is None
-
-
-@pytest.mark.parametrize("name", ["%", "_nn", "A%", "Ann\u200b", "Ann'--", "*"])
-def test_a_name_is_no_pattern(world: World, name: str) -> None:
-    world.account("Ann")
-    assert log_in(world.stranger(), name).status == 401
+    name = who(world)
+    for number, password in enumerate(["", " ", "wrong", "%", "x" * 1_000]):
+        answer = log_in(world.stranger(f"203.0.113.{number}"), name, password)
+        assert answer.status == 401
+        error = answer.json()["error"]
+        assert error["code"] == "wrong_password"
+        assert error["message"] == "no account has this name and password"
+        assert answer.header("set-cookie") is None
+    for number, pattern in enumerate(["%", "_nn", "A%", "Ann\u200b", "Ann'--", "*"]):
+        assert log_in(world.stranger(f"203.0.112.{number}"), pattern).status == 401
 
 
 def test_an_account_without_a_password_has_the_same_check_made(
@@ -241,12 +234,9 @@ def test_an_account_without_a_password_has_the_same_check_made(
         return real(kept, password)
 
     monkeypatch.setattr(passwords, "check", watched)
-    names = [known(world), unknown(world), no_password(world), disabled_account(world)]
-    for name in names:
-        log_in(world.stranger(), name, "wrong")
-    assert len(checked) == len(names)
-    parameters = {kept.split("$")[3] for kept in checked}
-    assert parameters == {"m=19456,t=2,p=1"}
+    for who in GUESSED:
+        log_in(world.stranger(), who(world), "wrong")
+    assert [kept.split("$")[3] for kept in checked] == ["m=19456,t=2,p=1"] * len(GUESSED)
 
 
 def test_two_hundred_guesses_at_once_are_checked_five_times(world: World) -> None:
@@ -292,11 +282,8 @@ def test_saying_to_be_elsewhere_gives_no_new_guesses(world: World) -> None:
     assert statuses == [401] * 5 + [429] * 15
 
 
-def test_behind_a_trusted_proxy_every_client_has_guesses_of_its_own(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    folder = tmp_path_factory.mktemp("proxy")
-    with make_world(folder, trusted_proxies=("127.0.0.1",)) as world:
+def test_behind_a_trusted_proxy_every_client_has_guesses_of_its_own(tmp_path: Path) -> None:
+    with make_world(tmp_path, trusted_proxies=("127.0.0.1",)) as world:
         world.account("Ann")
         proxy = world.stranger()
 
@@ -345,7 +332,8 @@ def set_up(client: Client, token: str, name: str = "Zoe", password: str = PASSWO
     return client.ask("POST", "/api/session/setup", json=body)
 
 
-def test_the_first_account_needs_the_token_of_the_console(world: World) -> None:
+def test_the_first_account_needs_the_token_of_the_console_which_works_once(world: World) -> None:
+    assert set_up(world.stranger("198.51.100.9"), "").status == 404
     token = world.context.setup.issue()
     client = world.stranger()
     for wrong in ("", "guess", token[:-1], token + "x", token.swapcase()):
@@ -357,21 +345,11 @@ def test_the_first_account_needs_the_token_of_the_console(world: World) -> None:
     assert answer.status == 201
     assert answer.json()["role"] == "admin"
     assert other.ask("GET", "/api/admin/users").status == 200
-
-
-def test_the_token_works_once(world: World) -> None:
-    token = world.context.setup.issue()
-    assert set_up(world.stranger(), token).status == 201
     for again in (token, "other"):
-        answer = set_up(world.stranger(), again, name="Second")
+        answer = set_up(world.stranger("198.51.100.5"), again, name="Second")
         assert (answer.status, answer.code) == (404, "not_found")
-
-
-def test_there_is_no_set_up_where_there_is_an_account(world: World) -> None:
-    assert set_up(world.stranger(), "").status == 404
-    token = world.context.setup.issue()
-    world.account("Ann")
-    assert set_up(world.stranger(), token).status == 404
+    another = world.context.setup.issue()  # which opens nothing where there is an account
+    assert set_up(world.stranger("198.51.100.6"), another, name="Second").status == 404
 
 
 def test_of_two_who_set_up_at_once_one_is_the_first(world: World) -> None:
@@ -397,8 +375,4 @@ def test_no_account_comes_with_the_server(world: World) -> None:
     with world.store.reading() as connection:
         assert accounts.count(connection) == 0
     for name in ("admin", "root", "bandstand", "guest"):
-        for password in ("", "admin", "password", "bandstand", name):
-            status = log_in(
-                world.stranger(f"10.0.{len(name)}.{len(password)}"), name, password
-            ).status
-            assert status in {401, 429}
+        assert log_in(world.stranger(), name, name).status == 401

@@ -12,13 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from bandstand.core.recommender import Recommender
-from bandstand.store import accounts, studies
-from bandstand.store.database import secure_erase
+from bandstand.store import studies
 from bandstand.store.transfer.jsonl import export_lines
-from bandstand.web.app import create_app
-from bandstand.web.requests.context import make_context
 from bandstand.web.security.browser_sessions import NAME
-from tests.fixtures.web.requests import Client
 from tests.fixtures.web.studies import (
     HOUR,
     SECOND,
@@ -97,6 +93,7 @@ def test_who_has_not_agreed_reads_what_it_is_about(world: World) -> None:
 def test_who_agrees_gets_parts_in_an_order_of_their_own(ann: Participant) -> None:
     found = ann.status()
     assert (found["state"], found["place"], found["joined"]) == ("begin", 1, True)
+    assert ann.ask_to_join().json()["study"] == found  # again, and nothing changes
     assert [(arm["place"], arm["state"], arm["rated"], arm["of"]) for arm in found["arms"]] == [
         (1, "waiting", 0, 3),
         (2, "waiting", 0, 3),
@@ -104,11 +101,6 @@ def test_who_agrees_gets_parts_in_an_order_of_their_own(ann: Participant) -> Non
     ]
     assert len({arm["id"] for arm in found["arms"]}) == 3
     assert ann.client.ask("GET", "/api/session").json()["study"] == {"only": False, "joined": True}
-
-
-def test_to_agree_again_changes_nothing(ann: Participant) -> None:
-    before = ann.status()
-    assert ann.ask_to_join().json()["study"] == before
 
 
 def test_an_account_that_was_made_for_the_study_has_only_that(world: World) -> None:
@@ -157,44 +149,7 @@ def test_a_song_waits_for_its_rating(ann: Participant) -> None:
     assert ann.offered(arm)["may_rate_in"] == 0.0
 
 
-def test_the_radio_learns_nothing_from_the_study(world: World, ann: Participant) -> None:
-    ann.finish(ann.begin())
-    assert world.log_length(ann.account) == 0
-    assert ann.client.ask("GET", "/api/history").json()["events"] == []
-    assert ann.client.ask("GET", "/api/taste").json()["counts"]["ratings"] == 0
-
-
-def test_administrators_see_how_far_everybody_is(world: World, ann: Participant) -> None:
-    zoe = world.admin()
-    ann.finish(ann.begin())
-    at = world.clock()
-    participant(world, "Bob").join()
-    participant(world, "Cid")
-    found = zoe.ask("GET", "/api/admin/study").json()["study"]
-    people = found.pop("participants")
-    assert found["title"] == TITLE
-    assert (found["parts"], found["ratings_per_arm"]) == (3, 3)
-    # By number, and numbers are drawn.
-    told = {(one["parts_done"], one["ratings"], one["last_at"]) for one in people}
-    assert told == {(1, 3, at), (0, 0, None)}
-    first, second = (one["number"] for one in people)
-    assert 1 <= first < second <= 6  # rows of the square of three algorithms
-
-
 # ── Every rule that is broken is refused, and may be kept afterwards ────────────────────
-
-
-def test_nobody_takes_part_without_consent(world: World) -> None:
-    study = begin_study(world)
-    person, stranger = invited(world, study), participant(world, "Bob")
-    own = participant(world, "Ann").join().arm()
-    for somebody in (person, stranger):
-        for answer in (
-            somebody.ask_to_begin(own),
-            somebody.ask_next(own),
-            somebody.ask_to_rate(own, 1, known=True),
-        ):
-            refused(answer, "no_consent", "agreed")
 
 
 def test_a_song_is_heard_before_it_is_rated(world: World, ann: Participant) -> None:
@@ -216,13 +171,6 @@ def test_a_song_is_heard_before_it_is_rated(world: World, ann: Participant) -> N
     assert ann.ask_to_rate(arm, 1, played_seconds=30.0).status == 200
 
 
-def test_a_song_that_is_known_need_not_be_heard_again(ann: Participant) -> None:
-    arm = ann.begin()
-    ann.offered(arm)
-    assert ann.ask_to_rate(arm, 1, known=True).status == 200
-    assert ann.arm_status(arm)["rated"] == 1
-
-
 def test_there_is_a_rest_after_every_few_songs(world: World, ann: Participant) -> None:
     arm = ann.begin()
     ann.rate(arm)
@@ -240,86 +188,44 @@ def test_there_is_a_rest_after_every_few_songs(world: World, ann: Participant) -
     assert ann.ask_next(arm).status == 200
 
 
-def test_the_next_part_may_not_begin_two_hours_after_the_last(
+def test_every_other_rule_that_is_broken_is_refused_by_its_code(
     world: World, ann: Participant
 ) -> None:
-    ann.finish(ann.begin(1))
-    until = world.clock() + 6 * HOUR
+    """The rules themselves: `tests/study/test_protocol.py`."""
+    stranger, first, second = participant(world, "Bob"), ann.arm(1), ann.arm(2)
+    for answer in (
+        stranger.ask_to_begin(first),
+        stranger.ask_next(first),
+        stranger.ask_to_rate(first, 1, known=True),
+    ):
+        refused(answer, "no_consent", "agreed")
+    refused(ann.ask_to_begin(second), "unfinished", "part 1 must be finished before part 2")
+    refused(ann.ask_next(first), "not_begun", "must be begun")
+    ann.begin(1)
+    assert ann.ask_to_begin(first).status == 200  # again, from another tab
+    refused(ann.ask_to_rate(first, 1, known=True), "not_offered", "none")
+    ann.offered(first)
+    refused(ann.ask_to_rate(first, 2, known=True), "not_offered", "song 1", "got song 2")
+    rated = ann.ask_to_rate(first, 1, 5, known=True)
+    again = ann.ask_to_rate(first, 1, 5, known=True)
+    assert (again.status, again.json()) == (200, rated.json())
+    refused(ann.ask_to_rate(first, 1, 2, known=True), "already_rated", "rated once")
+    assert ann.arm_status(first)["rated"] == 1
+    ann.finish(first)
+    refused(ann.ask_next(first), "finished", "all 3 rated")
+    refused(ann.ask_to_begin(first), "finished")
+    at = world.clock()
     ann.wait(2 * 3_600)
-    answer = ann.ask_to_begin(ann.arm(2))
-    refused(answer, "too_soon", "6 hours must pass", "got 2 h", until=until)
+    soon = ann.ask_to_begin(second)
+    refused(soon, "too_soon", "6 hours must pass", "got 2 h", until=at + 6 * HOUR)
     found = ann.status()
     assert (found["state"], found["why"], found["place"]) == ("wait", "too_soon", 2)
     assert found["wait_seconds"] == 4 * 3_600
     ann.wait(4 * 3_600)
-    assert ann.ask_to_begin(ann.arm(2)).status == 200
-
-
-def test_there_is_no_third_part_within_a_day(world: World, ann: Participant) -> None:
-    ann.finish(ann.begin(1))
-    first = world.clock()
-    ann.wait(6 * 3_600)
     ann.finish(ann.begin(2))
     ann.wait(6 * 3_600)
-    answer = ann.ask_to_begin(ann.arm(3))
-    refused(answer, "too_many_today", "at most 2 parts within 24 hours", until=first + 24 * HOUR)
-    world.clock.now = first + 24 * HOUR
-    assert ann.ask_to_begin(ann.arm(3)).status == 200
-
-
-def test_parts_come_in_their_order_and_one_at_a_time(ann: Participant) -> None:
-    refused(ann.ask_to_begin(ann.arm(2)), "unfinished", "part 1 must be finished before part 2")
-    first = ann.begin(1)
-    refused(ann.ask_to_begin(ann.arm(2)), "unfinished", "part 1 must be finished")
-    assert ann.ask_to_begin(first).status == 200  # again, from another tab
-
-
-def test_a_part_plays_nothing_before_it_is_begun(ann: Participant) -> None:
-    refused(ann.ask_next(ann.arm(1)), "not_begun", "must be begun")
-    refused(ann.ask_to_rate(ann.arm(1), 1, known=True), "not_offered", "got song 1")
-
-
-def test_only_what_was_offered_can_be_rated(ann: Participant) -> None:
-    arm = ann.begin()
-    refused(ann.ask_to_rate(arm, 1, known=True), "not_offered", "none")
-    ann.offered(arm)
-    refused(ann.ask_to_rate(arm, 2, known=True), "not_offered", "song 1", "got song 2")
-    assert ann.arm_status(arm)["rated"] == 0
-
-
-def test_a_rating_counts_once_and_is_not_changed(ann: Participant) -> None:
-    arm = ann.begin()
-    ann.offered(arm)
-    first = ann.ask_to_rate(arm, 1, 5, known=True)
-    again = ann.ask_to_rate(arm, 1, 5, known=True)
-    assert (again.status, again.json()) == (200, first.json())
-    refused(ann.ask_to_rate(arm, 1, 2, known=True), "already_rated", "rated once")
-    assert ann.arm_status(arm)["rated"] == 1
-
-
-def test_a_finished_part_is_finished(ann: Participant) -> None:
-    arm = ann.begin()
-    ann.finish(arm)
-    refused(ann.ask_next(arm), "finished", "all 3 rated")
-    refused(ann.ask_to_begin(arm), "finished")
-    assert ann.ask_to_rate(arm, 4, known=True).status == 409
-
-
-def test_somebody_elses_part_is_not_there(world: World, ann: Participant) -> None:
-    bob = participant(world, "Bob").join()
-    own = ann.begin()
-    ann.offered(own)
-    before = ann.rows()
-    for arm in (own, "0" * 16, "nonsense"):
-        for answer in (
-            bob.ask_to_begin(arm),
-            bob.ask_next(arm),
-            bob.ask_to_rate(arm, 1, known=True),
-        ):
-            assert (answer.status, answer.code) == (404, "not_found")
-            # Not even whether it exists can be told.
-            assert answer.json()["error"]["message"] == "there is no such part of a study"
-    assert ann.rows() == before
+    third = ann.ask_to_begin(ann.arm(3))
+    refused(third, "too_many_today", "at most 2 parts within 24 hours", until=at + 24 * HOUR)
 
 
 def test_a_closed_study_takes_nothing_more(world: World) -> None:
@@ -339,8 +245,6 @@ def test_a_closed_study_takes_nothing_more(world: World) -> None:
     told = ann.client.ask("GET", "/api/session").json()["study"]
     assert told == {"only": False, "joined": True}
     with world.store.reading() as connection:
-        from bandstand.store import studies
-
         assert studies.arms(connection, study.id, ann.account.id)[0].rated == rated == 1
 
 
@@ -444,69 +348,6 @@ def test_the_song_that_waits_is_the_same_on_every_device(ann: Participant) -> No
     assert ann.ask_to_rate(arm, 1, 5, played_seconds=30.0).status == 200
     assert ann.ask_to_rate(arm, 1, 1, played_seconds=30.0).code == "already_rated"
     assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5)]
-
-
-def test_begun_here_and_finished_there(ann: Participant) -> None:
-    arm = ann.begin()
-    for stars in (5, 1, 3):
-        ann.rate(arm, stars)
-        ann = ann.elsewhere()
-    assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5), (2, 1), (3, 3)]
-    assert ann.arm_status(arm)["state"] == "done"
-
-
-def test_another_process_knows_what_this_one_was_told(world: World, ann: Participant) -> None:
-    arm = ann.begin()
-    ann.rate(arm, 5)
-    offer = ann.offered(arm)
-    other = make_context(
-        world.store, world.context.radio, clock=world.clock, settings=world.context.settings
-    )
-    try:
-        there = Client(create_app(other), world.runner)
-        there.cookies = dict(ann.client.cookies)
-        person = Participant(world, ann.account, there)
-        assert person.offered(arm) == offer
-        ann.wait(30)
-        assert person.ask_to_rate(arm, 2, 1, played_seconds=30.0).status == 200
-    finally:
-        other.close()
-    assert ann.ask_to_rate(arm, 2, 1, played_seconds=30.0).status == 200
-    ann.rate(arm, 3)
-    assert [(row.number, row.stars) for row in songs(ann, arm)] == [(1, 5), (2, 1), (3, 3)]
-
-
-def test_many_questions_at_once_get_one_song(world: World, ann: Participant) -> None:
-    arm = ann.begin()
-    phone = ann.elsewhere()
-
-    async def ask() -> list[Any]:
-        path = f"/api/study/arms/{arm}/next"
-        asked = [one.client.asking("POST", path) for one in (ann, phone) for _ in range(4)]
-        return [answer.json() for answer in await asyncio.gather(*asked)]
-
-    answers = world.runner.run(ask())
-    assert all(answer == answers[0] for answer in answers)
-    assert len(songs(ann, arm)) == 1
-
-
-def test_many_ratings_at_once_count_once(world: World, ann: Participant) -> None:
-    arm = ann.begin()
-    ann.offered(arm)
-
-    async def tell() -> list[int]:
-        path = f"/api/study/arms/{arm}/ratings"
-        told = [
-            ann.client.asking("POST", path, json={"number": 1, "stars": stars, "known": True})
-            for stars in (4, 4, 4, 2, 2)
-        ]
-        return [answer.status for answer in await asyncio.gather(*told)]
-
-    statuses = world.runner.run(tell())
-    kept = songs(ann, arm)
-    assert len(kept) == 1
-    counts = {4: (3, 2), 2: (2, 3)}[kept[0].stars or 0]
-    assert (statuses.count(200), statuses.count(409)) == counts
 
 
 def test_who_hangs_up_does_not_lose_the_song(
@@ -672,19 +513,6 @@ def test_an_account_of_ones_own_stays_without_the_study(world: World, tmp_path: 
     assert not set(words) & {arm["id"] for arm in ann.status()["arms"]}
 
 
-def test_a_withdrawal_that_overwrites_nothing_is_found_out(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The twin: rows that are only deleted are still in the file or its log."""
-    monkeypatch.setattr(secure_erase.SecureEraser, "after_transaction", lambda *_, **__: None)
-    begin_study(world)
-    ann = participant(world)
-    words = listened(ann)
-    assert ann.ask_to_withdraw().status == 204
-    assert ann.status()["arms"] == []
-    assert found_in_files(tmp_path, words) != []
-
-
 @pytest.mark.parametrize("way", ["withdrawal", "removal", "leaving"])
 def test_nothing_of_them_stays_in_memory(world: World, way: str) -> None:
     before = in_memory(but=[])
@@ -700,31 +528,3 @@ def test_nothing_of_them_stays_in_memory(world: World, way: str) -> None:
         body = {"password": PASSWORD}
         assert ann.client.ask("DELETE", "/api/settings/account", json=body).status == 204
     assert in_memory(but=before) == []
-
-
-def test_removing_an_account_removes_its_part_in_the_study(world: World, tmp_path: Path) -> None:
-    begin_study(world)
-    ann = participant(world)
-    words = [*listened(ann), ann.account.id]
-    assert world.admin().ask("DELETE", f"/api/admin/users/{ann.account.id}").status == 204
-    assert found_in_files(tmp_path, words) == []
-
-
-def test_the_last_administrator_withdraws_and_stays(world: World) -> None:
-    study = begin_study(world)
-    zoe = participant(world, "Zoe", "admin")
-    with world.store.writing() as connection:
-        studies.invite(
-            connection, study.id, zoe.account.id, made_for_study=True, number=1, now=world.clock()
-        )
-    zoe.join()
-    answer = zoe.ask_to_withdraw()
-    assert (answer.status, answer.header("set-cookie")) == (204, None)
-    assert zoe.status()["state"] == "consent"
-
-
-def test_who_was_only_invited_may_go_too(world: World) -> None:
-    person = invited(world, begin_study(world))
-    assert person.ask_to_withdraw().status == 204
-    with world.store.reading() as connection:
-        assert accounts.get(connection, person.account.id) is None

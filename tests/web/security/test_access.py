@@ -44,31 +44,11 @@ def test_a_server_at_home_answers_to_addresses_and_its_names(host: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    [
-        "evil.example",
-        "localhost.evil.example",
-        "127.0.0.1.evil.example",
-        "localhost.",
-        "localhost:",
-        "localhost:99999",
-        "localhost:8260:1",
-        "user@localhost",
-        "localhost/x",
-        "localhost?x",
-        "localhost#x",
-        "localhost\\x",
-        " localhost",
-        "localhost,localhost",
-        "0x7f.1",
-        "2130706433",
-        "[::1",
-        "[evil]",
-        "[localhost]",
-        "",
-        "\uff4c\uff4fcalhost",
-        "x" * 300,
-    ],
-)
+    ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.", "localhost:",
+     "localhost:99999", "localhost:8260:1", "user@localhost", "localhost/x", "localhost?x",
+     "localhost#x", "localhost\\x", " localhost", "localhost,localhost", "0x7f.1", "2130706433",
+     "[::1", "[evil]", "[localhost]", "", "\uff4c\uff4fcalhost", "x" * 300],
+)  # fmt: skip
 def test_it_answers_to_nothing_else(host: str) -> None:
     assert not is_known_host(HOME, host)
 
@@ -101,12 +81,9 @@ def test_at_home_a_page_is_ours_if_it_comes_from_where_it_asks(
     assert is_own_origin(HOME, origin, "localhost:8260") is is_ours
 
 
-def test_the_default_port_may_be_left_out() -> None:
+def test_default_ports_may_be_left_out_and_under_tls_only_pages_under_tls_are_ours() -> None:
     assert is_own_origin(HOME, "http://music.lan", "music.lan:80")
     assert is_own_origin(HOME, "http://music.lan:80", "music.lan")
-
-
-def test_under_tls_only_pages_under_tls_are_ours() -> None:
     assert is_own_origin(OUTSIDE, "https://music.example", "127.0.0.1:8260")
     assert is_own_origin(OUTSIDE, "https://music.example:443", "music.example")
     assert not is_own_origin(OUTSIDE, "http://music.example", "music.example")

@@ -105,15 +105,13 @@ def bypasses(client: Client, count: int, seed: int, song: str) -> list[str]:
     return found
 
 
-def test_a_few_hundred_odd_addresses_open_nothing(shared_world: World) -> None:
+@pytest.mark.parametrize(
+    ("count", "seed"),
+    [(600, 1), pytest.param(10_000, secrets.randbits(32), marks=pytest.mark.long, id="many")],
+)
+def test_odd_addresses_open_nothing(shared_world: World, count: int, seed: int) -> None:
     client = shared_world.stranger()
-    assert bypasses(client, 600, 1, shared_world.songs[0]) == []
-
-
-@pytest.mark.long
-def test_ten_thousand_odd_addresses_open_nothing(shared_world: World) -> None:
-    client = shared_world.stranger()
-    assert bypasses(client, 10_000, secrets.randbits(32), shared_world.songs[0]) == []
+    assert bypasses(client, count, seed, shared_world.songs[0]) == []
 
 
 def test_an_app_without_a_guard_is_found_out(shared_world: World) -> None:

@@ -36,18 +36,14 @@ def checked(throttle: Throttle, timer: Timer, guesses: int, *, within: float) ->
     return taken
 
 
-def test_ten_thousand_guesses_in_an_hour_are_checked_at_most_a_thousand_times() -> None:
+def test_of_ten_thousand_guesses_in_an_hour_fewer_than_a_hundred_are_checked() -> None:
+    """The wait grows; the promise is a thousand."""
     timer = Timer()
-    assert 0 < checked(Throttle(timer), timer, 10_000, within=HOUR) <= 1_000
-
-
-def test_the_wait_grows_so_that_it_is_far_fewer() -> None:
-    timer = Timer()
-    assert checked(Throttle(timer), timer, 10_000, within=HOUR) < 100
+    assert 0 < checked(Throttle(timer), timer, 10_000, within=HOUR) < 100
 
 
 def test_a_throttle_that_forgets_is_found_out() -> None:
-    """The twin of the two above: one that never counts lets all of them through."""
+    """The twin: one that never counts lets all of them through."""
 
     class Forgetful(Throttle):
         def _count(self, slot: Slot) -> None:
@@ -133,14 +129,8 @@ def test_getting_in_starts_anew() -> None:
         throttle.succeed(slot)
 
 
-def test_upper_and_lower_case_are_one_name() -> None:
-    throttle = Throttle(Timer())
-    slots = [throttle.take("203.0.113.7", name) for name in ("ann", "Ann", "ANN") * 10]
-    assert sum(isinstance(slot, Slot) for slot in slots) == PAIR_FAILURES
-
-
 # All that opens the account "ann", as the store looks it up.
-SPELLINGS = ("ann", " ann", "ann ", "Ann\u00a0", "\tANN\n", "\u2003\uff41nn", "ann\u3000")
+SPELLINGS = ("ann", "ANN", " ann", "ann ", "Ann\u00a0", "\tANN\n", "\u2003\uff41nn", "ann\u3000")
 
 
 def test_spaces_around_a_name_give_no_new_guesses() -> None:
