@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
 from benchmarks import steps
-from benchmarks.correctness import measure_correctness
+from benchmarks.cold import measure_cold
 from benchmarks.memory import measure_memory
-from benchmarks.one_radio import measure_changing, measure_cold
 from benchmarks.program import OnRun, measure_parts, require_at_least, run_as_program
 from benchmarks.scan import measure_scan
 from benchmarks.serving import measure_serving
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PARTS: Final[tuple[str, ...]] = (
-    *("step", "small", "playlist", "memory", "cold", "changing"),
-    *("correctness", "scan", "serving"),
+    *("step", "small", "playlist", "memory", "cold", "scan", "serving"),
 )
 
 
@@ -45,9 +43,6 @@ class ScaleRequest:
     cold_songs: tuple[int, ...] = (10_000, 1_000_000)
     cold_ratings: int = 1_000
     rounds: int = 5
-    changing_songs: int = 100_000
-    changing_ratings: int = 500
-    cases: int = 10_000
     scan_files: int = 240
     scan_pieces: int = 24
     scan_rounds: int = 3
@@ -75,8 +70,6 @@ _QUICK: Final[Mapping[str, Any]] = {
     "cold_songs": (500, 20_000),
     "cold_ratings": 200,
     "rounds": 2,
-    "changing_songs": 2_000,
-    "cases": 100,
     "scan_files": 8,
     "scan_pieces": 4,
     "scan_rounds": 1,
@@ -98,7 +91,6 @@ def request_of(*, quick: bool = False, **changes: Any) -> ScaleRequest:
     less = {
         "small_songs": tuple(sorted({min(each, limit) for each in whole.small_songs})),
         "cold_songs": tuple(sorted({min(each, limit) for each in whole.cold_songs})),
-        "changing_songs": min(whole.changing_songs, limit),
         "serving_songs": min(whole.serving_songs, limit),
     }
     return replace(whole, **{**less, **changes})
@@ -163,12 +155,6 @@ _MEASURES: Final[Mapping[str, Callable[[ScaleRequest, OnRun], dict[str, Any]]]] 
     ),
     "cold": lambda request, on_run: measure_cold(
         sizes=request.cold_songs, ratings=request.cold_ratings, rounds=request.rounds, on_run=on_run
-    ),
-    "changing": lambda request, on_run: measure_changing(
-        songs=request.changing_songs, ratings=request.changing_ratings, on_run=on_run
-    ),
-    "correctness": lambda request, on_run: measure_correctness(
-        cases=request.cases, seed=request.seed, on_run=on_run
     ),
     "scan": lambda request, on_run: measure_scan(
         files=request.scan_files,

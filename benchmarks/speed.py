@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from bandstand.errors import InvalidInputError
 from bandstand_lab.speed.timing import Spread, in_turn
 from bandstand_lab.speed.training import (
-    LABELS,
     LARGE,
     PAPER,
     REFERENCE_STEPS,
@@ -110,19 +109,23 @@ def training(request: SpeedRequest, on_run: OnRun) -> dict[str, Any]:
     return {
         "rows": [_training_row(paper, method) for method in paper.methods],
         "figures": {**_training_figures(paper, "paper"), **_training_figures(stars, "stars")},
-        "times": [one.as_json() for one in (*paper.times, *stars.times)],
+        "times": [*paper.as_json(), *stars.as_json()],
     }
 
 
 def _training_row(study: TrainingStudy, method: str) -> dict[str, Any]:
     """Return the medians of a method in milliseconds, and the exponent of its growth."""
-    scaled = any(one.is_scaled for one in study.times if one.method == method)
     return {
-        "method": LABELS[method] + (" (scaled)" if scaled else ""),
+        "method": method + (" (scaled)" if study.is_scaled(method) else ""),
         **{f"ms_at_{size}": 1_000 * study.seconds(method, size).median for size in study.sizes},
-        "exponent": study.growth(method, 0),
-        f"exponent_from_{LARGE}": study.growth(method, LARGE),
+        "exponent": _exponent(study, method, 0),
+        f"exponent_from_{LARGE}": _exponent(study, method, LARGE),
     }
+
+
+def _exponent(study: TrainingStudy, method: str, fewest: int) -> float | None:
+    exponent = study.exponent(method, fewest)
+    return None if exponent is None else exponent.value
 
 
 def _training_figures(study: TrainingStudy, world: str) -> dict[str, float]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import pytest
 
-from bandstand.radio.service import Radio
-from bandstand.store.songs.songs import SongRecord
 from benchmarks import scan
+from benchmarks.cold import measure_cold
 from benchmarks.memory import measure_memory
-from benchmarks.one_radio import measure_changing, measure_cold
 
 
 def quiet(_: str) -> None:
@@ -39,31 +36,6 @@ def test_a_cold_listener_is_measured_from_log_and_from_snapshot() -> None:
     assert sources == [("log", 40), ("snapshot", 40), ("log", 80), ("snapshot", 80)]
     assert all(min(row["belief_ms"], row["first_choice_ms"]) > 0 for row in found["rows"])
     assert min(found["figures"].values()) > 0
-
-
-CHANGES: dict[str, Any] = {
-    "songs": 200,
-    "ratings": 10,
-    "listeners": 2,
-    "changes": 2,
-    "on_run": quiet,
-}
-
-
-def test_songs_that_are_gone_are_not_offered_and_new_ones_are_known() -> None:
-    found = measure_changing(**CHANGES)
-    assert set(found["figures"].values()) == {0}
-    answers = {row["period"]: row["answers"] for row in found["rows"]}
-    assert (answers["before any change"], answers["after a change"]) == (24, 48)
-
-
-def test_a_radio_that_does_not_notice_a_change_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: the radio goes on with the songs that it knew, and takes all for present."""
-    monkeypatch.setattr(Radio, "refresh", lambda _: None)
-    monkeypatch.setattr(SongRecord, "is_present", True)
-    figures = measure_changing(**CHANGES)["figures"]
-    assert figures["answers with a song that is gone"] > 0
-    assert figures["new songs that are not known"] == 20
 
 
 def test_the_ratio_of_a_scan_is_that_of_rounds_side_by_side() -> None:

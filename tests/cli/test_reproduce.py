@@ -42,7 +42,7 @@ def test_it_prints_the_verdicts_and_where_the_report_is(tmp_path: Path) -> None:
         "Means come near the truth",
         "  holds: The mean comes near zero.",
         "Talk",
-        "1 claim of the paper: 1 holds.",
+        "Claims: 1 holds.",
         f"The report is {out / 'index.html'}",
     ]
     assert (out / "index.html").read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -60,7 +60,7 @@ def test_another_size_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_only_what_is_asked_for_is_run(tmp_path: Path) -> None:
     _, printed, _ = run("reproduce", tmp_path, "--quick", "--only", "jobs")
-    assert printed.startswith("Talk\n0 claims of the paper.\n")
+    assert printed.startswith("Talk\nClaims: none.\n")
     refused = run("reproduce", tmp_path, "--quick", "--only", "means", "--only", "medians")
     assert_refused(refused, "must be one of means, jobs", "'medians'")
 
@@ -73,7 +73,7 @@ def test_a_failing_job_is_named_and_the_code_is_1(
     code, printed, errors = run("reproduce", tmp_path, "--quick", "--workers", "1")
     assert code == 1
     assert errors == "Error: Bad: the job unlucky failed: RuntimeError: no luck\n"
-    assert "1 claim of the paper: 1 holds." in printed
+    assert "Claims: 1 holds." in printed
     assert (tmp_path / "index.html").exists()
 
 
@@ -94,7 +94,6 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
     assert_refused(run("reproduce", out, "--items", data), "--items and --ratings go together")
     assert_refused(run("reproduce", out, "--history", tmp_path / "none.csv"), "none.csv")
     assert_refused(run("reproduce", out, "--seed", "-1"), "--seed")
-    assert_refused(run("reproduce", out, "--features", data), "items.csv: there must be at least")
     both = run("reproduce", out, "--workers", "2", "--scheduler", "tcp://127.0.0.1:9")
     assert_refused(both, "--workers is for this machine")
     assert_refused(run("reproduce", data), "items.csv")

@@ -16,7 +16,7 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.songs.save_analysis import record_analyses
 from bandstand_lab.report.figures import ALGORITHM_LOOKS
 from bandstand_lab.simulation.experiment import Experiment, run_experiment
-from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
+from bandstand_lab.simulation.worlds import GaussianWorld
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 from tests.fixtures.music.dask_cluster import cluster
 from tests.fixtures.music.descriptor_tables import library
@@ -89,13 +89,6 @@ def test_one_listener_and_one_song_are_enough_for_words_numbers_and_a_figure(
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
-def test_it_looks_where_it_is_asked_to() -> None:
-    options = ("--at", "7,3", "--reference", "random")
-    document = numbers(*SMALL, *PAIR, *HERE, *options)
-    assert {each["step"] for each in document["regret"]} == {3, 7}
-    assert {each["reference"] for each in document["differences"]} == {"random"}
-
-
 def test_the_everyday_clock_brings_old_songs_back() -> None:
     few = ("simulate", "--songs", "3", "--features", "2", "--steps", "25", "--runs", "2", *HERE)
     paper = numbers(*few, "--algorithm", "random")
@@ -119,32 +112,6 @@ def test_processes_and_clusters_give_the_same_numbers() -> None:
 
 
 # ── Other worlds ─────────────────────────────────────────────────────────────────────────
-
-
-def test_the_songs_of_a_catalogue(tmp_path: Path) -> None:
-    table = np.random.default_rng(1).uniform(0, 100, (15, 4))
-    rows = "\n".join(
-        f"song {row}," + ",".join(map(str, row_of)) for row, row_of in enumerate(table)
-    )
-    file = tmp_path / "items.csv"
-    file.write_text(f"id,a,b,c,d\n{rows}\n")
-    options = ("--steps", "6", "--runs", "2", *PAIR, *HERE)
-    document = numbers("simulate", "--catalogue", file, *options)
-    experiment = Experiment(
-        world=TableWorld(features=table), algorithms=("random",), runs=2, steps=6, seed=1
-    )
-    regret = run_experiment(experiment).regret("random").mean(axis=0)
-    assert document["curves"]["random"]["mean"] == regret.tolist()
-    assert document["experiment"]["world"]["songs"] == 15
-
-
-def test_the_people_of_a_survey(tmp_path: Path) -> None:
-    file = tmp_path / "taste.csv"
-    file.write_text("person,Folk,Opera,Rock\n0,1,5,2\n1,4,,3\n")
-    few = ("--songs", "30", "--steps", "6", "--runs", "2", *PAIR, *HERE)
-    document = numbers("simulate", "--taste", file, *few)
-    assert document["experiment"]["world"]["people"] == 2
-    assert {rating for each in document["runs"] for rating in each["ratings"]} <= {1, 2, 3, 4, 5}
 
 
 @pytest.fixture
@@ -190,33 +157,15 @@ def test_a_store_in_the_environment_is_no_wish_for_its_songs(
         (("--algorithm", "random,"), ("must be one of random", "got ''")),
         (("--algorithm", "random,random"), ("algorithms must differ, got 'random' twice",)),
         (("--noise", "nan"), ("noise_standard_deviation must be finite",)),
-        (("--at", "0"), ("steps to look at must be from 1 to 200, got 0",)),
-        (("--at", "201"), ("steps to look at must be from 1 to 200, got 201",)),
-        (("--at", "5,5"), ("expected different numbers of songs", "'5,5'")),
-        (("--at", "soon"), ("expected different numbers of songs", "'soon'")),
-        (("--at", ""), ("expected different numbers of songs",)),
-        (("--reference", "thompson-cn-x"), ("reference must be one of", "'thompson-cn-x'")),
         (("--workers", "2", "--scheduler", "tcp://x:1"), ("--workers is for this machine",)),
         (("--scheduler", "nowhere"), ("a Dask scheduler was expected at nowhere",)),
-        (("--catalogue", "none.csv"), ("none.csv: expected a file that can be read",)),
-        (("--taste", "none.csv"), ("none.csv: expected a file that can be read",)),
-        (("--taste", "a.csv", "--scale", "norm"), ("--scale does not go with --taste",)),
-        (("--catalogue", "a.csv", "--songs", "5"), ("--songs does not go with --catalogue",)),
         (("--library", "--features", "5"), ("--features does not go with --library",)),
-        (("--taste", "a.csv", "--catalogue", "b.csv"), ("one place", "--catalogue and --taste")),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(
     options: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     assert_refused(run("simulate", *options), *words)
-
-
-@pytest.mark.parametrize("option", ["--catalogue", "--taste"])
-def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, option: str) -> None:
-    file = tmp_path / "bad.csv"
-    file.write_text("id,one,two\na,1,2\nb,1,two\n")
-    assert_refused(run("simulate", option, file), f"{file} line 3", "'two'")
 
 
 def test_a_library_without_songs_is_refused(tmp_path: Path) -> None:

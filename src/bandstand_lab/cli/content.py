@@ -79,10 +79,10 @@ def content(
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand.cli._output_files import replace_file
     from bandstand_lab.content.comparison import described
-    from bandstand_lab.content.ratings import RatingScale, read_rated_items
+    from bandstand_lab.content.ratings import read_rated_items
 
     _check_scale(scale)
-    rated = read_rated_items(items_path, ratings_path, folds=parts, scale=RatingScale(*scale))
+    rated = read_rated_items(items_path, ratings_path, folds=parts, scale=scale)
     comparison = _compared(rated, parts=parts, seed=seed, workers=workers)
     if json_file != "-":
         click.echo(described(comparison, parts=parts, seed=seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,10 +40,8 @@ _DATA = click.Path(exists=True, dir_okay=False, readable=True, resolve_path=True
     metavar="FILE",
     help="A listening history, as `bandstand history` reads it; may be given several times.",
 )
-@click.option("--taste", type=_DATA, metavar="CSV", help="People's liking of genres, 1 to 5.")
 @click.option("--items", type=_DATA, metavar="CSV", help="With --ratings: features of the items.")
 @click.option("--ratings", type=_DATA, metavar="CSV", help="With --items: who rated which how.")
-@click.option("--features", type=_DATA, metavar="CSV", help="Features of the songs of a catalogue.")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
 )
@@ -56,14 +54,10 @@ def reproduce(
     out: Path,
     quick: bool,
     seed: int,
-    only: tuple[str, ...],
     histories: tuple[Path, ...],
-    taste: Path | None,
     items: Path | None,
     ratings: Path | None,
-    features: Path | None,
-    workers: int | None,
-    scheduler: str | None,
+    **how: Any,
 ) -> None:
     """Run every claim of the paper again, and write one report into the folder OUT.
 
@@ -85,21 +79,11 @@ def reproduce(
         size="quick" if quick else "full",
         seed=seed,
         histories=histories,
-        taste=taste,
         content=None if items is None or ratings is None else (items, ratings),
-        features=features,
     )
     try:
         with counting("reproducing", lasting=False, of="jobs") as progress:
-            report = run(
-                out,
-                plan,
-                STUDIES,
-                only=only,
-                workers=workers,
-                scheduler=scheduler,
-                on_done=progress,
-            )
+            report = run(out, plan, STUDIES, on_done=progress, **how)
     except KeyboardInterrupt:
         click.echo("Interrupted; the same command continues it.", err=True)
         raise
@@ -109,18 +93,15 @@ def reproduce(
 
 def _print_verdicts(out: Path, report: ReproductionReport) -> None:
     """Print the verdicts, and where to read more; what failed goes to standard error."""
-    from bandstand_lab.report.page import counted, tally
+    from bandstand_lab.report.page import tally
 
     for chapter in report.chapters:
         click.echo(chapter.title)
         for finding in chapter.findings:
             click.echo(f"  {finding.verdict}: {finding.paper}")
-    for ours in (False, True):
-        counts = tally(report.chapters, ours=ours)
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-        if verdicts or not ours:
-            number = counted(sum(counts.values()), ours=ours)
-            click.echo(f"{number}: {verdicts}." if verdicts else f"{number}.")
+    counts = tally(report.chapters)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    click.echo(f"Claims: {verdicts or 'none'}.")
     click.echo(f"The report is {out / 'index.html'}")
     for problem in report.problems:
         click.echo(f"Error: {problem}", err=True)

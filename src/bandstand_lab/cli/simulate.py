@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,29 +11,18 @@ from bandstand.cli._options import opened_store, require_store, store_option
 from bandstand.cli._output_files import check_outputs, json_option, plot_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bandstand.types import Matrix
     from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
     from bandstand_lab.simulation.report import ExperimentReport
     from bandstand_lab.simulation.worlds import Scale, World
 
-_FILE: Final = click.Path(path_type=Path)
 # The paper's without its two slow ones, and the strongest of the simple ones.
 _ALGORITHMS: Final = (
     *("random", "linucb-c", "linucb-cn", "greedy-cn", "greedy-cn-map"),
     "bayes-ucb-cn-x",
 )
-
-
-def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Return different steps, rising."""
-    if value is None:
-        return None
-    parts = [part.strip() for part in value.split(",")]
-    steps = {int(part) for part in parts if part.isascii() and part.isdecimal()}
-    if len(steps) < len(parts):
-        msg = f"expected different numbers of songs, as in 50,100,200, got {value!r}"
-        raise click.BadParameter(msg, ctx, param)
-    return tuple(sorted(steps))
 
 
 @click.command()
@@ -51,7 +38,7 @@ def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--songs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Songs to choose from; 10,000 unless given, 1,000 with --taste.",
+    help="Songs to choose from; 10,000 unless given.",
 )
 @click.option(
     "--features", type=click.IntRange(min=1), metavar="N", help="Of a song; 91 unless given."
@@ -65,14 +52,10 @@ def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--noise",
     type=click.FloatRange(min=0),
     metavar="SD",
-    help="Standard deviation of ratings; 1 unless given, 0.5 with --taste.",
+    help="Standard deviation of ratings; 1 unless given.",
 )
-@click.option("--catalogue", type=_FILE, metavar="CSV", help="The songs and features of a file.")
 @click.option("--library", is_flag=True, help="The songs of your library, as it was scanned.")
 @store_option
-@click.option(
-    "--taste", type=_FILE, metavar="CSV", help="Listeners from a survey of genres, 1 to 5."
-)
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
@@ -99,16 +82,6 @@ def _steps(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, metavar="N", show_default=True, help="Of all."
 )
-@click.option(
-    "--at",
-    "looked_at",
-    metavar="N,N,…",
-    callback=_steps,
-    help="After how many songs to compare.  [default: a quarter, half and all of them]",
-)
-@click.option(
-    "--reference", metavar="NAME", help="Compared with all others.  [default: bayes-ucb-cn-x]"
-)
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
 @json_option
@@ -118,8 +91,6 @@ def simulate(
     ctx: click.Context,
     /,
     *,
-    looked_at: tuple[int, ...] | None,
-    reference: str | None,
     workers: int | None,
     scheduler: str | None,
     json_file: str | None,
@@ -131,44 +102,29 @@ def simulate(
     Regret is what a listener would have enjoyed more in the best songs of each moment. Every
     algorithm meets the same listeners, songs and moods; the seed fixes all of them.
     """
-    read = (settings["catalogue"], settings["taste"])
-    check_outputs(read, json_file=json_file, plot_file=plot_file)
+    check_outputs((), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand_lab.report.tasks import check_one_place
-    from bandstand_lab.simulation.report import (
-        ExperimentReport,
-        check_reference,
-        check_steps,
-    )
+    from bandstand_lab.simulation.report import ExperimentReport
 
     check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         settings["library"] = True  # a given store means its library
     experiment = _experiment(**settings)
-    # Refused before the work, not after it.
-    check_steps(looked_at or (experiment.steps,), experiment.steps)
-    check_reference(reference or experiment.algorithms[-1], experiment.algorithms)
     outcome = _run(experiment, workers, scheduler)
-    report = ExperimentReport.of(experiment, outcome, steps=looked_at, reference=reference)
-    _write(report, json_file, plot_file)
+    _write(ExperimentReport(experiment=experiment, outcome=outcome), json_file, plot_file)
 
 
 def _experiment(
-    *,
-    asked: tuple[str, ...],
-    runs: int,
-    steps: int,
-    seed: int,
-    clock: str,
-    **world: Any,
+    *, asked: tuple[str, ...], runs: int, steps: int, seed: int, clock: str, **world: Any
 ) -> Experiment:
     from bandstand_lab.simulation.experiment import Experiment, check_algorithms
     from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK
 
     names = _names(asked)
-    check_algorithms(names)  # refused before any file is read
+    check_algorithms(names)  # refused before the library is read
     return Experiment(
-        world=_world_of(_WorldOptions(**world)),
+        world=_world_of(**world),
         algorithms=names,
         runs=runs,
         steps=steps,
@@ -211,67 +167,30 @@ def _write(report: ExperimentReport, json_file: str | None, plot_file: Path | No
         print_report(report)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WorldOptions:
-    """The options of the world; None where one was not given."""
-
-    songs: int | None
-    features: int | None
-    noise: float | None
-    scale: Scale | None
-    catalogue: Path | None
-    library: bool
-    store: str | None
-    taste: Path | None
-
-
-def _world_of(options: _WorldOptions) -> World:
+def _world_of(
+    *,
+    library: bool,
+    store: str | None,
+    songs: int | None,
+    features: int | None,
+    scale: Scale | None,
+    noise: float | None,
+) -> World:
     """Return the world of these options, or refuse options that do not go together."""
-    from bandstand_lab.simulation.worlds import (
-        GaussianWorld,
-        TableWorld,
-        TasteWorld,
-        read_feature_table,
-        read_tastes,
-    )
+    from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
 
-    _check_one_source(options)
-    if options.taste is not None:
-        _check_absent(options, "--taste", "features", "scale")
-        likings = read_tastes(options.taste)
-        given = {"songs": options.songs, "noise_standard_deviation": options.noise}
-        return TasteWorld(likings=likings, **_given(given))
-    look = _given({"scale": options.scale, "noise_standard_deviation": options.noise})
-    if options.catalogue is not None:
-        _check_absent(options, "--catalogue", "songs", "features")
-        return TableWorld(features=read_feature_table(options.catalogue), **look)
-    if options.library:
-        _check_absent(options, "--library", "songs", "features")
-        return TableWorld(features=_library_features(options.store), **look)
-    return GaussianWorld(**_given({"songs": options.songs, "features": options.features}), **look)
-
-
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _check_one_source(options: _WorldOptions) -> None:
-    given = {
-        "--catalogue": options.catalogue is not None,
-        "--library": options.library,
-        "--taste": options.taste is not None,
-    }
-    names = [name for name, is_given in given.items() if is_given]
-    if len(names) > 1:
-        msg = f"the songs must come from one place, got {' and '.join(names)}"
+    drawn = _given(songs=songs, features=features)
+    look = _given(scale=scale, noise_standard_deviation=noise)
+    if not library:
+        return GaussianWorld(**drawn, **look)
+    for name in drawn:
+        msg = f"--{name} does not go with --library, which has its own"
         raise click.UsageError(msg)
+    return TableWorld(features=_library_features(store), **look)
 
 
-def _check_absent(options: _WorldOptions, source: str, *names: str) -> None:
-    for name in names:
-        if getattr(options, name) is not None:
-            msg = f"--{name} does not go with {source}, which has its own"
-            raise click.UsageError(msg)
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _library_features(url: str | None) -> Matrix:

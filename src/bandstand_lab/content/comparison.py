@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand_lab.content.validation import LABELS
-from bandstand_lab.statistics.paired import PairedDifference, holm, paired_difference
+from bandstand_lab.statistics.paired import PairedDifference, tested_together
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
 
 if TYPE_CHECKING:
@@ -76,49 +76,32 @@ class RaterComparison:
             return ()
         own = self.errors(model)
         rivals = [name for name in RIVALS if name in self.predictors and name != model]
-        differences = [paired_difference(own, self.errors(rival)) for rival in rivals]
-        corrected = holm([difference.p_value for difference in differences])
+        tests = tested_together((own, self.errors(rival)) for rival in rivals)
         return tuple(
-            Compared(rival, difference, p_value, int((own < self.errors(rival)).sum()))
-            for rival, difference, p_value in zip(rivals, differences, corrected, strict=True)
+            Compared(rival, *test, int((own < self.errors(rival)).sum()))
+            for rival, test in zip(rivals, tests, strict=True)
         )
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as JSON."""
+        explained = {name: self.explained(name) for name in self.predictors}
         return {
-            "raters": [rater.as_json() for rater in self.raters],
-            "rmse": {name: _estimate_json(self.estimate(name)) for name in self.predictors},
-            "expected_random_rmse": _estimate_json(self.expected_random()),
+            "raters": [asdict(rater) for rater in self.raters],
+            "rmse": {name: self.estimate(name).as_json() for name in self.predictors},
+            "expected_random_rmse": self.expected_random().as_json(),
             "explained_variance": {
-                name: None if share is None else _estimate_json(share)
-                for name in self.predictors
-                for share in [self.explained(name)]
+                name: None if share is None else share.as_json()
+                for name, share in explained.items()
             },
-            "content_minus": {each.rival: _difference_json(each) for each in self.against_rivals()},
+            "content_minus": {
+                each.rival: {
+                    **each.difference.as_json(),
+                    "corrected_p_value": each.corrected_p_value,
+                    "raters_better": each.raters_better,
+                }
+                for each in self.against_rivals()
+            },
         }
-
-
-def _estimate_json(estimate: MeanEstimate) -> dict[str, Any]:
-    interval = estimate.interval()
-    return {
-        "mean": estimate.mean,
-        "standard_error": estimate.standard_error,
-        "interval_95": None if interval is None else list(interval),
-        "raters": estimate.count,
-    }
-
-
-def _difference_json(compared: Compared) -> dict[str, Any]:
-    difference = compared.difference
-    return {
-        "mean": difference.mean,
-        "standard_error": difference.standard_error,
-        "interval_95": list(difference.interval()),
-        "degrees_of_freedom": difference.degrees_of_freedom,
-        "p_value": difference.p_value,
-        "p_value_corrected": compared.corrected_p_value,
-        "raters_better": compared.raters_better,
-    }
 
 
 _HEADER = ("prediction", "RMSE", "± s.e.", "explained")
@@ -128,7 +111,7 @@ _DIFFERENCES = ("content model minus", "mean", "95 % interval", "p (Holm)", "bet
 def described(comparison: RaterComparison, *, parts: int, seed: int) -> str:
     """Return the whole comparison as text for a screen."""
     count = len(comparison.raters)
-    ratings = sum(rater.count for rater in comparison.raters)
+    ratings = sum(rater.ratings for rater in comparison.raters)
     head = (
         f"{ratings:,} ratings of {count:,} {'rater' if count == 1 else 'raters'}, "
         f"{parts} folds, seed {seed}"
@@ -139,15 +122,6 @@ def described(comparison: RaterComparison, *, parts: int, seed: int) -> str:
     expected = comparison.expected_random().mean
     note = f"Random draws are expected to be off by √2 standard deviations: {expected:.3f}."
     return "\n\n".join([head, *tables, note])
-
-
-def p_text(p_value: float) -> str:
-    """Return a p-value as it is written in a sentence.
-
-    >>> p_text(0.0312), p_text(1e-9)
-    ('p = 0.031', 'p < 0.001')
-    """
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def _errors(comparison: RaterComparison) -> str:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand_lab.content.validation import LABELS
-from bandstand_lab.report.figures import CYCLE, INK, MUTED, new_figure, png, style
+from bandstand_lab.report.figures import CYCLE, INK, file_of, new_figure, style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bandstand_lab.content.comparison import RaterComparison
 
-COLOURS: Final = {
-    "random": CYCLE[6],
-    "mean": CYCLE[1],
-    "ridge": CYCLE[3],
-    "content": CYCLE[0],
-    "content-paper": CYCLE[4],
-}
+_COLOURS: Final = dict(zip(LABELS, (CYCLE[6], CYCLE[1], CYCLE[3], CYCLE[0], CYCLE[4]), strict=True))
 # Dots of one predictor are spread over this part of the distance to the next.
 _SPREAD: Final = 0.5
 
@@ -32,11 +24,7 @@ def content_picture(comparison: RaterComparison, kind: str) -> bytes:
     with style():
         figure = new_figure(8.0, 4.2)
         draw_content(figure, comparison)
-        if kind == "png":
-            return png(figure)
-        content = io.BytesIO()
-        figure.savefig(content, format=kind)
-        return content.getvalue()
+        return file_of(figure, kind)
 
 
 def draw_content(figure: Figure, comparison: RaterComparison) -> None:
@@ -44,38 +32,20 @@ def draw_content(figure: Figure, comparison: RaterComparison) -> None:
     axes = figure.subplots()
     names = comparison.predictors[::-1]
     for place, name in enumerate(names):
-        _draw_row(axes, place, comparison, name)
-    axes.set_yticks(range(len(names)), [LABELS[name] for name in names])
+        errors, estimate = comparison.errors(name), comparison.estimate(name)
+        # Heights that keep neighbours apart, the same ones every time.
+        heights = place + _SPREAD * ((np.arange(len(errors)) * 0.618_033_988_75) % 1.0 - 0.5)
+        colour = _COLOURS[name]
+        axes.plot(errors, heights, "o", color=colour, alpha=0.4, ms=4)
+        ends = estimate.interval() or (estimate.mean, estimate.mean)
+        axes.plot(ends, [place, place], color=INK, linewidth=2.2, solid_capstyle="butt")
+        axes.plot([estimate.mean], [place], "D", color=colour, mec=INK, mew=1.0, ms=6.5)
+    labels = [f"{LABELS[name]}\n{comparison.estimate(name).mean:.2f}" for name in names]
+    axes.set_yticks(range(len(names)), labels)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(-0.6, len(names) - 0.4)
-    low, high = axes.get_xlim()
-    axes.set_xlim(max(low, 0.0), high + 0.12 * (high - low))  # no error is below 0
+    axes.set_xlim(left=max(axes.get_xlim()[0], 0.0))  # no error is below 0
     axes.set_xlabel(
         "RMSE in rating points; a dot is a rater, a diamond the mean with its 95 % interval"
     )
     axes.set_title("How far predictions of unseen ratings are off")
     axes.grid(axis="x")
-
-
-def _draw_row(axes: Axes, place: int, comparison: RaterComparison, name: str) -> None:
-    errors, estimate = comparison.errors(name), comparison.estimate(name)
-    axes.plot(errors, place + _scatter(len(errors)), "o", color=COLOURS[name], alpha=0.4, ms=4)
-    interval = estimate.interval()
-    if interval is not None:
-        axes.plot(interval, [place, place], color=INK, linewidth=2.2, solid_capstyle="butt")
-    axes.plot([estimate.mean], [place], "D", color=COLOURS[name], mec=INK, mew=1.0, ms=6.5)
-    axes.annotate(
-        f"{estimate.mean:.2f}",
-        (max([float(errors.max()), *(interval or ())]), place),
-        xytext=(9, 0),
-        textcoords="offset points",
-        verticalalignment="center",
-        color=INK if name == "content" else MUTED,
-        fontweight="bold" if name == "content" else "normal",
-    )
-
-
-def _scatter(count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return heights that keep neighbours apart, the same ones every time."""
-    golden = (np.arange(count) * 0.618_033_988_75) % 1.0
-    return np.asarray(_SPREAD * (golden - 0.5))

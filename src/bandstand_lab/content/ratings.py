@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from bandstand._util.csv_tables import (
     check_columns,
@@ -34,20 +32,11 @@ if TYPE_CHECKING:
 
 _REQUIRED: Final = ("item_id", "rating")
 _OPTIONAL: Final = ("rater", "time")  # the time is not used
+Scale: TypeAlias = tuple[float, float]  # the lowest and the highest rating
 # Minutes since an item was met: so long that 1 − exp(−t/s) is 1 for every recovery time.
 UNHEARD: Final = 1e30
 # The rater of a file without names.
 ONLY_RATER: Final = "only rater"
-
-
-class RatingScale(NamedTuple):
-    """The lowest and the highest rating that can be given."""
-
-    lowest: float = 1.0
-    highest: float = 5.0
-
-
-FIVE_STARS: Final = RatingScale()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +76,7 @@ class _Said(NamedTuple):
 
 
 def read_rated_items(
-    items_path: Path, ratings_path: Path, *, folds: int, scale: RatingScale = FIVE_STARS
+    items_path: Path, ratings_path: Path, *, folds: int, scale: Scale = (1.0, 5.0)
 ) -> RatedItems:
     """Return the items of one file, standardised, and their ratings of another.
 
@@ -104,7 +93,7 @@ def read_rated_items(
 
 
 def _read_ratings(
-    path: Path, row_of: Mapping[str, int], scale: RatingScale
+    path: Path, row_of: Mapping[str, int], scale: Scale
 ) -> dict[str, dict[int, _Said]]:
     """Return each rater's ratings by item, with their lines."""
     top, header, rows = read_table(path, "item_id,rating and perhaps rater")
@@ -131,10 +120,11 @@ def _read_ratings(
     return said
 
 
-def _on_scale(path: Path, line: int, field: str, scale: RatingScale) -> float:
+def _on_scale(path: Path, line: int, field: str, scale: Scale) -> float:
+    lowest, highest = scale
     rating = number(path, line, "rating", field, float("inf"))
-    if not scale.lowest <= rating <= scale.highest:
-        expected = f"rating must be on the scale from {scale.lowest:g} to {scale.highest:g}"
+    if not lowest <= rating <= highest:
+        expected = f"rating must be on the scale from {lowest:g} to {highest:g}"
         refuse(path, line, f"{expected}, got {shown(field)}")
     return rating
 
@@ -163,8 +153,7 @@ def _rater(name: str, by_row: Mapping[int, _Said]) -> Rater:
 # ── Simulated raters, in the design of the paper: 400 songs, 1 to 5 stars ────────────────
 # A rater's feeling about an unheard song is 3 + a·(d'x) + noise, where d is a direction of taste,
 # and the answer is the nearest number of stars. How much of the feeling's variance comes from the
-# features is the `share`, which is not known beforehand for real people. The
-# spread of the answers is set to what the paper's numbers imply (`PAPER_SPREAD`).
+# features is the `share`, which is not known beforehand for real people.
 
 
 PAPER_RATERS: Final = 52
@@ -174,58 +163,28 @@ PAPER_CONTENT_RMSE: Final = 1.10
 PAPER_RANDOM_RMSE: Final = 1.61
 # Random draws are off by √2 standard deviations, so the paper's ratings had this one.
 PAPER_SPREAD: Final = PAPER_RANDOM_RMSE / math.sqrt(2)
+# Stars have that standard deviation where the feeling has this one.
+FEELING_SPREAD: Final = 1.1894477092950957
 _MIDDLE: Final = 3.0
-_BORDERS: Final = (-1.5, -0.5, 0.5, 1.5)  # from the middle
 
 
-def star_spread(feeling: float) -> float:
-    """Return the standard deviation of stars whose feeling is N(3, feeling²).
-
-    >>> round(star_spread(1.0), 3)
-    1.009
-    """
-    above = ndtr(-np.array(_BORDERS) / feeling)  # P(stars > 1, 2, 3, 4)
-    stars = np.arange(1.0, 6.0)
-    shares = -np.diff([1.0, *above, 0.0])
-    return math.sqrt(float(shares @ (stars - _MIDDLE) ** 2))
-
-
-def feeling_spread(stars: float) -> float:
-    """Return the spread of a feeling whose stars have the standard deviation `stars`."""
-    if not 0.1 <= stars <= 1.9:
-        msg = f"the standard deviation of stars must be between 0.1 and 1.9, got {stars}"
-        raise InvalidInputError(msg)
-    return float(brentq(lambda feeling: star_spread(feeling) - stars, 0.05, 1e3))
-
-
-def simulated_rater(
-    features: Matrix, rng: np.random.Generator, *, name: str, share: float
-) -> Rater:
+def _simulated_rater(features: Matrix, rng: np.random.Generator, name: str, share: float) -> Rater:
     """Return one rater of all songs; the last of their standardised features is a constant 1."""
     if not 0 <= share <= 1:
         msg = f"the share of the features must be between 0 and 1, got {share}"
         raise InvalidInputError(msg)
-    spread = feeling_spread(PAPER_SPREAD)
     direction = rng.standard_normal(features.shape[1] - 1)
     liking = features[:, :-1] @ direction
-    taste = direction * (math.sqrt(share) * spread / float(liking.std()))
+    taste = direction * (math.sqrt(share) * FEELING_SPREAD / float(liking.std()))
     listener = StarListener(
         feeling=SimulatedListener(
             preference=frozen(np.append(taste, _MIDDLE)),
             recovery_time=1.0,  # of no consequence: nothing has been heard
-            noise_standard_deviation=math.sqrt(1 - share) * spread,
+            noise_standard_deviation=math.sqrt(1 - share) * FEELING_SPREAD,
         )
     )
     stars = listener.rate(Songs.of(features=features, elapsed=UNHEARD), rng)
     return Rater(name=name, rows=np.arange(len(features)), ratings=frozen(stars))
-
-
-def simulated_items(
-    rng: np.random.Generator, *, songs: int = PAPER_SONGS, columns: int = PAPER_FEATURES
-) -> Matrix:
-    """Return standard normal features with a constant 1 at the end: (songs, columns + 1)."""
-    table: Matrix = np.column_stack([rng.standard_normal((songs, columns)), np.ones(songs)])
-    return table
 
 
 def simulated_ratings(
@@ -241,13 +200,12 @@ def simulated_ratings(
 
     A rater depends on the seed, the number and the share alone.
     """
-    features = simulated_items(_stream(seed, 0), songs=songs, columns=columns)
+    drawn = _stream(seed, 0).standard_normal((songs, columns))
+    features: Matrix = np.column_stack([drawn, np.ones(songs)])
     return RatedItems(
         features=frozen(features),
         raters=tuple(
-            simulated_rater(
-                features, _stream(seed, 1, number), name=f"rater {number + 1}", share=share
-            )
+            _simulated_rater(features, _stream(seed, 1, number), f"rater {number + 1}", share)
             for number in range(first, first + raters)
         ),
     )

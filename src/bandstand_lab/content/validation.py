@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -215,41 +215,14 @@ _FOLDS, _PREDICTIONS = 0, 1  # what is drawn, each from a stream of its own
 class RaterErrors:
     """How far predictions of one rater's ratings were off, by the predictor's name."""
 
-    name: str
-    count: int
+    rater: str
+    ratings: int
     mean: float  # of the ratings
     standard_deviation: float  # of the ratings, around their mean
+    # What a draw of the same distribution is off by: √2 standard deviations, since the variance
+    # of a difference of two independent ratings is the sum of their variances.
+    expected_random_rmse: float
     rmse: Mapping[str, float]
-
-    @property
-    def expected_random_rmse(self) -> float:
-        """What a draw of the same distribution is off by: √2 standard deviations.
-
-        The variance of a difference of two independent ratings is the sum of their variances.
-        """
-        return math.sqrt(2) * self.standard_deviation
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the errors, ready to be written."""
-        return {
-            "rater": self.name,
-            "ratings": self.count,
-            "mean": self.mean,
-            "standard_deviation": self.standard_deviation,
-            "expected_random_rmse": self.expected_random_rmse,
-            "rmse": dict(self.rmse),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> RaterErrors:
-        """Return what `as_json` gave."""
-        return cls(
-            name=value["rater"],
-            count=value["ratings"],
-            mean=value["mean"],
-            standard_deviation=value["standard_deviation"],
-            rmse=dict(value["rmse"]),
-        )
 
 
 class Task(NamedTuple):
@@ -289,17 +262,15 @@ def cross_validate(
                 own[fold.training], rater.ratings[fold.training], own[fold.test], rng=draws
             )
             squares[name][fold.test] = np.square(predicted - rater.ratings[fold.test])
+    spread = float(rater.ratings.std())
     return RaterErrors(
-        name=rater.name,
-        count=len(rater),
+        rater=rater.name,
+        ratings=len(rater),
         mean=float(rater.ratings.mean()),
-        standard_deviation=float(rater.ratings.std()),
-        rmse={name: _root(each) for name, each in squares.items()},
+        standard_deviation=spread,
+        expected_random_rmse=math.sqrt(2) * spread,
+        rmse={name: math.sqrt(float(each.mean())) for name, each in squares.items()},
     )
-
-
-def _root(squares: Vector) -> float:
-    return math.sqrt(float(squares.mean()))
 
 
 def _stream(seed: int, rater: Rater, use: int) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,20 +16,20 @@ from bandstand.types import frozen
 from bandstand_lab.paper import _orders
 from bandstand_lab.paper.additive_model import Additive
 from bandstand_lab.report import figures
-from bandstand_lab.report.study import Job, Study, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict, grouped
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.simulation.experiment import followed
 from bandstand_lab.simulation.listener import SimulatedListener, drawn_recovery_time
-from bandstand_lab.simulation.session import EVERYDAY, radio_seed, stream
+from bandstand_lab.simulation.session import EVERYDAY, follow, radio_seed, stream
+from bandstand_lab.statistics.paired import p_words
 from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.figure import Figure
 
     from bandstand.core.model.history import Songs
-    from bandstand.types import Features, Matrix, Vector
+    from bandstand.types import Matrix, Vector
     from bandstand_lab.report.study import Chapter, Finding, Json, Plan
     from bandstand_lab.simulation.listener import Listener
 
@@ -47,33 +47,18 @@ _WORTH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddingListener:
-    """U = θ'x + b·(1 − exp(−t/s)) plus normal noise; θ, s and the noise are another listener's.
+class AddingListener(SimulatedListener):
+    """U = θ'x + b·(1 − exp(−t/s)) plus normal noise.
 
     A song just heard loses the same, whether it is loved or not.
     """
 
-    like: SimulatedListener
     novelty_worth: float  # b: what a new song has over the same song just heard
-
-    @property
-    def recovery_time(self) -> float:
-        """The true s, in minutes."""
-        return self.like.recovery_time
-
-    def liking(self, features: Features) -> Vector:
-        """Return what each song would be worth if it were new."""
-        return np.asarray(self.like.liking(features) + self.novelty_worth)
 
     def expected_rating(self, songs: Songs) -> Vector:
         """Return U of each song."""
         curve = novelty(songs.elapsed, self.recovery_time)
-        return np.asarray(self.like.liking(songs.features) + self.novelty_worth * curve)
-
-    def rate(self, songs: Songs, rng: np.random.Generator) -> Vector:
-        """Return U plus noise for each song."""
-        noise = self.like.noise_standard_deviation * rng.standard_normal(len(songs))
-        return np.asarray(self.expected_rating(songs) + noise)
+        return np.asarray(self.liking(songs.features) + self.novelty_worth * curve)
 
 
 def play(*, truth: str, songs: int, features: int, run: int, seed: int, steps: int) -> Json:
@@ -82,12 +67,9 @@ def play(*, truth: str, songs: int, features: int, run: int, seed: int, steps: i
     found = {}
     for kind in KINDS:
         radio = _radio(kind, table, radio_seed(seed, run))
-        trace = followed(radio, listener, kind, run=run, seed=seed, steps=steps, clock=EVERYDAY)
-        found[kind] = {
-            "regret": trace.regret.tolist(),
-            "repeat_share": 1 - len(np.unique(trace.rows)) / len(trace),
-            "mean_rating": float(trace.expected.mean()),
-        }
+        trace = follow(radio, listener, steps=steps, clock=EVERYDAY, seed=seed, number=run)
+        repeats = 1 - len(np.unique(trace.rows)) / len(trace)
+        found[kind] = {"regret": trace.regret.tolist(), "repeat_share": repeats}
     return found
 
 
@@ -101,15 +83,15 @@ def _meeting(truth: str, songs: int, features: int, run: int, seed: int) -> tupl
     taste = rng.standard_normal(features)
     # Every listener's likings have the same spread, so that regrets can be averaged.
     taste *= np.sqrt(features) / np.linalg.norm(taste)
-    multiplying = SimulatedListener(
-        preference=frozen(np.append(taste, 0.0)),
-        recovery_time=drawn_recovery_time(rng),
-        noise_standard_deviation=_NOISE,
-    )
+    listener: dict[str, Any] = {
+        "preference": frozen(np.append(taste, 0.0)),
+        "recovery_time": drawn_recovery_time(rng),
+        "noise_standard_deviation": _NOISE,
+    }
     table = np.column_stack([drawn, np.ones(songs)])
     if truth == PRODUCT:
-        return table, multiplying
-    return table, AddingListener(like=multiplying, novelty_worth=_WORTH)
+        return table, SimulatedListener(**listener)
+    return table, AddingListener(novelty_worth=_WORTH, **listener)
 
 
 def _radio(kind: str, table: Any, seed: int) -> Recommender:
@@ -140,66 +122,52 @@ def jobs(plan: Plan) -> list[Job]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FormRegrets:
-    """Regret by the kind of listener and the kind of radio: (listeners, steps) each."""
+class FormRegrets(NamedTuple):
+    """What one kind of radio did for one kind of listener."""
 
-    regrets: Mapping[tuple[str, str], Matrix]
-    repeats: Mapping[tuple[str, str], float]
-
-    @classmethod
-    def of(cls, plan: Plan, results: Mapping[str, Json]) -> FormRegrets:
-        """Return the results as matrices."""
-        regrets, repeats = {}, {}
-        for truth in KINDS:
-            runs = [results[f"{truth}-{run:02d}"] for run in range(_size(plan)["listeners"])]
-            for radio in KINDS:
-                regrets[truth, radio] = frozen(np.array([run[radio]["regret"] for run in runs]))
-                repeats[truth, radio] = float(np.mean([run[radio]["repeat_share"] for run in runs]))
-        return cls(regrets=regrets, repeats=repeats)
-
-    def ends(self, truth: str) -> tuple[Vector, Vector]:
-        """Return the last regrets of the right form and of the wrong one."""
-        return self.regrets[truth, truth][:, -1], self.regrets[truth, _OTHER[truth]][:, -1]
-
-    def orders(self) -> dict[str, _orders.Order]:
-        """Test the right form against the wrong one, for each kind of listener."""
-        tested = _orders.orders((_LISTENER[truth], *self.ends(truth)) for truth in KINDS)
-        return dict(zip(KINDS, tested, strict=True))
+    regret: Matrix  # (listeners, steps)
+    repeat_share: float
 
 
 def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
     """Return what it costs to add where the listener multiplies, and the other way round."""
-    found, size = FormRegrets.of(plan, results), _size(plan)
+    by_truth = grouped(jobs(plan), results, "truth")
+    found = {
+        (truth, radio): FormRegrets(
+            np.array([run[radio]["regret"] for run in runs]),
+            float(np.mean([run[radio]["repeat_share"] for run in runs])),
+        )
+        for truth, runs in by_truth.items()
+        for radio in KINDS
+    }
+    size = _size(plan)
     looks = (size["steps"] // 2, size["steps"])
     rows = [
         (
-            *(_LISTENER[truth], _RADIO[radio], *_orders.regret_cells(regret, looks)),
-            100 * found.repeats[truth, radio],
+            *(_LISTENER[truth], _RADIO[radio], *_orders.regret_cells(each.regret, looks)),
+            100 * each.repeat_share,
         )
-        for (truth, radio), regret in found.regrets.items()
+        for (truth, radio), each in found.items()
     ]
+    # The last regrets of the right form and of the wrong one.
+    ends = {
+        truth: [found[truth, radio].regret[:, -1] for radio in (truth, _OTHER[truth])]
+        for truth in KINDS
+    }
     return TEXTS.chapter(
         method=size,
-        findings=(_product_finding(found), _price_finding(found)),
+        findings=(_product_finding(ends),),
         tables=(TEXTS.table("regret", rows, looks=looks),),
         drawings=(TEXTS.drawing("regret", partial(_draw, found), inches=(9.5, 4.0), **size),),
-        data={
-            "listeners": size["listeners"],
-            "regret": {
-                f"{_LISTENER[truth]}, {_RADIO[radio]}": regret.tolist()
-                for (truth, radio), regret in found.regrets.items()
-            },
-            "right_against_wrong": {
-                _LISTENER[truth]: order.as_json() for truth, order in found.orders().items()
-            },
-        },
     )
 
 
-def _product_finding(found: FormRegrets) -> Finding:
-    tested = found.orders()
-    own, other = tested[PRODUCT], tested[SUM]  # in `other` the product should be higher
+def _product_finding(ends: Mapping[str, Sequence[Vector]]) -> Finding:
+    """Judge whether the right form has less regret with listeners of both kinds."""
+    # In `other` the product should be higher.
+    own, other = _orders.orders(
+        (_LISTENER[truth], right, wrong) for truth, (right, wrong) in ends.items()
+    )
     verdict = Verdict.OPEN if own.answer is None else Verdict.FAILS
     if own.answer:
         verdict = Verdict.HOLDS if other.answer is False else Verdict.PARTLY
@@ -207,34 +175,18 @@ def _product_finding(found: FormRegrets) -> Finding:
         "product",
         verdict,
         multiplying=own.ratio,
-        multiplying_p=_orders.p_words(own.corrected),
+        multiplying_p=p_words(own.corrected),
         adding=1 / other.ratio,
-        adding_p=_orders.p_words(other.corrected),
+        adding_p=p_words(other.corrected),
     )
 
 
-def _price_finding(found: FormRegrets) -> Finding:
-    """Judge which mistake costs more, by the logarithm of the wrong form's share of regret."""
-    prices = {}
-    for truth in KINDS:
-        right, wrong = found.ends(truth)
-        prices[truth] = np.log(wrong / right)
-    (order,) = _orders.orders([("", prices[SUM], prices[PRODUCT])])
-    return TEXTS.finding(
-        "price",
-        _orders.verdict([order]),
-        multiplying=float(np.exp(prices[SUM].mean())),
-        adding=float(np.exp(prices[PRODUCT].mean())),
-        p=_orders.p_words(order.difference.p_value),
-    )
-
-
-def _draw(found: FormRegrets, figure: Figure) -> None:
+def _draw(found: Mapping[tuple[str, str], FormRegrets], figure: Figure) -> None:
     for axes, truth in zip(figure.subplots(1, 2, sharex=True), KINDS, strict=True):
         for radio, colour in zip(KINDS, figures.CYCLE, strict=False):
             dashes = "-" if radio == truth else "--"
             look = figures.Look(label=_RADIO[radio], colour=colour, dashes=dashes)
-            curve = mean_curve(found.regrets[truth, radio])
+            curve = mean_curve(found[truth, radio].regret)
             steps = np.arange(1.0, len(curve.mean) + 1)
             spread = curve.standard_error
             figures.draw_curve(axes, steps, curve.mean, look, spread=spread, markers=0)

@@ -16,10 +16,9 @@ no narrower than that; the trapezoid rule is then right to a tenth of a percent 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -102,9 +101,7 @@ class Additive(Engine[AdditiveBelief]):
         del belief
         return self.fit(history, rng=rng)
 
-    def predict(
-        self, belief: AdditiveBelief, songs: Songs, *, memory: None = None
-    ) -> AdditivePrediction:
+    def predict(self, belief: AdditiveBelief, songs: Songs, *, memory: None = None) -> Any:
         """Return the prediction of `songs`: mixtures of Student t distributions."""
         del memory
         return AdditivePrediction(belief=belief, songs=songs)
@@ -115,10 +112,9 @@ class Additive(Engine[AdditiveBelief]):
         return belief
 
     def summary(self, belief: AdditiveBelief) -> Summary:
-        """Return mean and standard deviation of the recovery time."""
-        mean = float(belief.weights @ _TIMES)
-        variance = float(belief.weights @ (_TIMES - mean) ** 2)
-        return Summary(recovery_time_mean=mean, recovery_time_sd=math.sqrt(variance))
+        """Return nothing: the study does not ask."""
+        del belief
+        return Summary()
 
     def _precision(self, rows: Matrix, curves: Matrix) -> Stack:
         """Return Λ of each node; only its last row and column depend on s."""
@@ -132,7 +128,7 @@ class Additive(Engine[AdditiveBelief]):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditivePrediction:
-    """p(U | D) of each song under the sum."""
+    """What Bayes-UCB asks of p(U | D) of each song under the sum."""
 
     belief: AdditiveBelief
     songs: Songs
@@ -144,39 +140,9 @@ class AdditivePrediction:
         """Return E[U | D]."""
         return student_mixture.mean(self._locations, self.belief.weights, self._freedom)
 
-    def standard_deviation(self) -> Vector | None:
-        """Return the standard deviation of p(U | D)."""
-        variance = student_mixture.variance(
-            self._locations, self._scales, self.belief.weights, self._freedom
-        )
-        return None if variance is None else np.sqrt(variance)
-
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
         return self._quantile_of(np.arange(len(self)), level)
-
-    def sample(self, rng: np.random.Generator, size: int) -> Matrix | None:
-        """Return joint draws of all songs: (size, S)."""
-        belief = self.belief
-        if self._freedom <= 1:
-            return None
-        nodes = rng.choice(len(_TIMES), size, p=belief.weights)
-        draws = np.empty((size, len(self)))
-        for row, node in enumerate(nodes):
-            noise = math.sqrt(belief.rates[node] / rng.gamma(belief.shape))
-            root = np.linalg.cholesky(belief.covariances[node])
-            drawn = belief.means[node] + noise * (root @ rng.standard_normal(len(root)))
-            curve = novelty(self.songs.elapsed, float(_TIMES[node]))
-            draws[row] = self.songs.features @ drawn[:-1] + drawn[-1] * curve
-        return draws
-
-    def parts(self) -> dict[str, Vector]:
-        """Return what content and novelty add."""
-        weights, means = self.belief.weights, self.belief.means
-        return {
-            "content": self.songs.features @ (weights @ means[:, :-1]),
-            "novelty": self._curves @ (weights * means[:, -1]),
-        }
 
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first.

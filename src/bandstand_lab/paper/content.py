@@ -7,15 +7,15 @@ a job of them is the same whatever else is asked.
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.content.comparison import RaterComparison, p_text
-from bandstand_lab.content.plot import COLOURS, draw_content
+from bandstand_lab.content.comparison import RaterComparison
+from bandstand_lab.content.plot import draw_content
 from bandstand_lab.content.ratings import (
     PAPER_CONTENT_RMSE,
     PAPER_FEATURES,
@@ -27,14 +27,12 @@ from bandstand_lab.content.ratings import (
     simulated_ratings,
 )
 from bandstand_lab.content.validation import DEFAULT_FOLDS, LABELS, RaterErrors, cross_validate
-from bandstand_lab.report.figures import MUTED
 from bandstand_lab.report.study import Job, Study, Verdict, verdict_on
 from bandstand_lab.report.texts import Texts
+from bandstand_lab.statistics.paired import p_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from matplotlib.figure import Figure
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bandstand_lab.content.comparison import Compared
     from bandstand_lab.content.ratings import RatedItems
@@ -44,13 +42,6 @@ TEXTS: Final = Texts(Path(__file__).with_name("templates") / "content.toml")
 _RATERS_PER_JOB: Final = 13  # four jobs are the paper's 52
 _MAIN_SHARE: Final = 0.3
 _SIGNIFICANT: Final = 0.05
-_DASHES: Final = {
-    "random": ":.",
-    "mean": "--s",
-    "ridge": "-^",
-    "content": "-o",
-    "content-paper": "-.v",
-}
 
 
 def jobs(plan: Plan) -> Sequence[Job]:
@@ -74,7 +65,7 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
         ),
         tables=(
             TEXTS.table("raters", _rows(main), raters=len(main.raters), whose=whose),
-            TEXTS.table("shares", _share_rows(by_share), names=_labels(main)),
+            TEXTS.table("shares", _share_rows(by_share), names=list(LABELS.values())),
         ),
         drawings=(
             TEXTS.drawing(
@@ -84,16 +75,7 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
                 whose=whose,
                 **_errors(main),
             ),
-            TEXTS.drawing(
-                "content-shares",
-                partial(_draw_shares, by_share=by_share),
-                **_errors(by_share[0.0]),
-            ),
         ),
-        data={
-            "simulated": {f"{share:g}": each.as_json() for share, each in by_share.items()},
-            "real": None if real is None else real.as_json(),
-        },
     )
 
 
@@ -124,21 +106,14 @@ def simulated_jobs(plan: Plan, share: float) -> list[Job]:
 
 
 def real_jobs(plan: Plan) -> list[Job]:
-    """Return the jobs of the user's own files, which are read here to be refused early."""
+    """Return the jobs of the user's own files."""
     if plan.content is None:
         return []
     items, ratings = plan.content
     rated = read_rated_items(items, ratings, folds=DEFAULT_FOLDS)
-    some = {
-        "items": str(items.resolve()),
-        "ratings": str(ratings.resolve()),
-        "raters": _RATERS_PER_JOB,
-        "seed": plan.seed,
-        # Other files under the same names are another job.
-        "digest": hashlib.sha256(items.read_bytes() + b"\0" + ratings.read_bytes()).hexdigest(),
-    }
+    some = {"items": str(items), "ratings": str(ratings), "raters": _RATERS_PER_JOB}
     return [
-        Job.of(validate_real, f"real-raters-{first:04d}", first=first, **some)
+        Job.of(validate_real, f"real-raters-{first:04d}", first=first, seed=plan.seed, **some)
         for first in range(0, len(rated.raters), _RATERS_PER_JOB)
     ]
 
@@ -149,18 +124,15 @@ def validate_simulated(*, share: float, first: int, raters: int, seed: int) -> J
     return _validated(rated, seed)
 
 
-def validate_real(
-    *, items: str, ratings: str, first: int, raters: int, seed: int, digest: str
-) -> Json:
+def validate_real(*, items: str, ratings: str, first: int, raters: int, seed: int) -> Json:
     """Return the errors of some raters of a file; a job."""
-    del digest
     rated = read_rated_items(Path(items), Path(ratings), folds=DEFAULT_FOLDS)
     return _validated(rated, seed, slice(first, first + raters))
 
 
 def _validated(rated: RatedItems, seed: int, some: slice = slice(None)) -> Json:
     return [
-        cross_validate(rated.features[rater.rows], rater, seed=seed).as_json()
+        asdict(cross_validate(rated.features[rater.rows], rater, seed=seed))
         for rater in rated.raters[some]
     ]
 
@@ -168,7 +140,7 @@ def _validated(rated: RatedItems, seed: int, some: slice = slice(None)) -> Json:
 def _compared(jobs: Sequence[Job], results: Mapping[str, Json]) -> RaterComparison:
     """Return the raters of several jobs together."""
     return RaterComparison(
-        raters=tuple(RaterErrors.from_json(rater) for job in jobs for rater in results[job.key])
+        raters=tuple(RaterErrors(**rater) for job in jobs for rater in results[job.key])
     )
 
 
@@ -201,7 +173,7 @@ def _blind_features(by_share: Mapping[float, RaterComparison]) -> Finding:
         verdict,
         p=_p(against),
         gain=gain,
-        share="none of those simulated" if share is None else f"about {100 * share:.0f} %",
+        share=share,
         **_errors(by_share[0.0]),
     )
 
@@ -213,7 +185,7 @@ def _real_features(real: RaterComparison) -> Finding:
         "real_features",
         verdict_on([is_below(against)]),
         p=_p(against),
-        explained="–" if ridge is None else f"{100 * ridge.mean:.1f} %",
+        explained=None if ridge is None else ridge.mean,
         **_errors(real),
     )
 
@@ -246,14 +218,7 @@ def _rival(comparison: RaterComparison, name: str) -> Compared | None:
 
 
 def _p(against: Compared | None) -> str:
-    return "one rater, no test" if against is None else p_text(against.difference.p_value)
-
-
-def _shown(comparison: RaterComparison, predictor: str) -> str:
-    """Return a mean error with its standard error."""
-    estimate = comparison.estimate(predictor)
-    error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
-    return f"{estimate.mean:.3f}{error}"
+    return "one rater, no test" if against is None else p_words(against.difference.p_value)
 
 
 def _errors(comparison: RaterComparison) -> dict[str, Any]:
@@ -261,7 +226,7 @@ def _errors(comparison: RaterComparison) -> dict[str, Any]:
     names = ("content", "random", "mean", "ridge")
     return {
         "raters": len(comparison.raters),
-        **{name: _shown(comparison, name) for name in names},
+        **{name: comparison.estimate(name).shown() for name in names},
         "paper": {
             "content": PAPER_CONTENT_RMSE,
             "random": PAPER_RANDOM_RMSE,
@@ -270,61 +235,26 @@ def _errors(comparison: RaterComparison) -> dict[str, Any]:
     }
 
 
-# ── Tables and figure ────────────────────────────────────────────────────────────────────
+# ── Tables ────────────────────────────────────────────────────────────────────
 
 
-def _rows(comparison: RaterComparison) -> list[tuple[Cell, ...]]:
+def _rows(comparison: RaterComparison) -> Iterator[tuple[Cell, ...]]:
     against = {each.rival: each for each in comparison.against_rivals()}
-    rows: list[tuple[Cell, ...]] = []
     for name in comparison.predictors:
         share, each = comparison.explained(name), against.get(name)
-        differences: tuple[Cell, ...] = (None, None, None)
+        differences: tuple[Cell, ...] = (None, None, None, None)
         if each is not None:
-            interval = "{:+.3f} to {:+.3f}".format(*each.difference.interval())
-            p_value = float(f"{each.corrected_p_value:.2g}")
-            differences = (round(each.difference.mean, 3), interval, p_value)
+            difference = each.difference
+            differences = (difference.mean, *difference.interval(), each.corrected_p_value)
         explained = None if share is None else f"{share.mean:.1%}"
-        rows.append((LABELS[name], _shown(comparison, name), explained, *differences))
-    return rows
-
-
-def _labels(comparison: RaterComparison) -> list[str]:
-    return [LABELS[name] for name in comparison.predictors]
+        yield (LABELS[name], comparison.estimate(name).shown(), explained, *differences)
 
 
 def _share_rows(by_share: Mapping[float, RaterComparison]) -> list[tuple[Cell, ...]]:
     return [
-        (f"{share:.0%}", len(each.raters), *(_shown(each, name) for name in each.predictors))
+        (f"{share:.0%}", len(each.raters), *(each.estimate(name).shown() for name in LABELS))
         for share, each in sorted(by_share.items())
     ]
-
-
-def _draw_shares(figure: Figure, by_share: Mapping[float, RaterComparison]) -> None:
-    """Draw the mean error of each predictor with 95 % intervals, and the paper's two numbers."""
-    axes = figure.subplots()
-    places = sorted(by_share)
-    for paper, name in ((PAPER_RANDOM_RMSE, "random"), (PAPER_CONTENT_RMSE, "content")):
-        axes.axhline(paper, color=MUTED, linewidth=0.9)
-        note = f"the paper's {name}: {paper:.2f}"
-        axes.text(97 * places[-1], paper - 0.032, note, color=MUTED, va="top", ha="right")
-    for name, dashes in _DASHES.items():
-        estimates = [by_share[share].estimate(name) for share in places]
-        intervals = [each.interval() or (each.mean, each.mean) for each in estimates]
-        axes.errorbar(
-            [100 * share for share in places],
-            [each.mean for each in estimates],
-            yerr=[(high - low) / 2 for low, high in intervals],
-            fmt=dashes,
-            color=COLOURS[name],
-            markersize=5,
-            capsize=2.5,
-            label=LABELS[name],
-        )
-    axes.set(xlabel="share of a rater's feeling that lies in the features, %")
-    axes.set_ylabel("RMSE in stars (mean over raters, 95 %)")
-    axes.set_title("What it takes to predict stars: simulated raters")
-    axes.legend(loc="lower left")
-    axes.grid()
 
 
 STUDY: Final = Study(

@@ -21,7 +21,7 @@ from bandstand.types import Minutes, frozen
 from bandstand_lab.histories import examine, read
 from bandstand_lab.histories.findings import Recovery, is_heard, pair_counts, recovery
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery, draw_repeats
-from bandstand_lab.histories.words import duration, recovery_cell, recovery_json, recovery_words
+from bandstand_lab.histories.words import duration, recovery_json, recovery_words
 from bandstand_lab.report.study import Job, Study, Verdict, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.concentration import share_if_equal, share_of_most_played
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
     from bandstand_lab.histories import Findings, PlayHistory
-    from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
+    from bandstand_lab.report.study import Chapter, Drawing, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "histories.toml")
 _PAPER_SHARE: Final = 0.683  # of repeats
@@ -53,7 +53,6 @@ _CHANCE: Final = 0.16  # that a person without one seems to show a rest, where i
 _MAX_CHANCE: Final = 0.01  # less than this is more than chance
 # What the listeners of the simulations have at least; without a rest as long, there is none.
 _SHORTEST_REST: Final = 100.0  # minutes
-_MAX_ROWS: Final = 20
 _QUARTILES: Final = (0.25, 0.5, 0.75)
 
 
@@ -94,12 +93,10 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
             ),
             _novelty_finding(compared),
         ),
-        tables=(_busiest(compared),) if compared else (),
         drawings=(
             *([_repeats_and_ranks(compared, together, law)] if compared else ()),
             *_rests(plan, files),
         ),
-        data={"files": files},
     )
 
 
@@ -111,12 +108,9 @@ class Listened:
     """One listener of a file."""
 
     plays: int
-    days: float
     repeat_share: float
     plays_by_rank: Vector
     shapes: tuple[Shape, ...]  # in a library of the songs played, and of twice as many
-    median_gap: float | None  # seconds
-    skip_share: float | None
     recovery: Recovery | None
     rests_by_chance: tuple[int, int]  # (rests, shuffles within days)
 
@@ -128,12 +122,9 @@ class Listened:
         )
         return cls(
             plays=document["plays"],
-            days=document["days"],
             repeat_share=document["repeat_share"],
             plays_by_rank=frozen(np.repeat(plays, songs)),
             shapes=tuple(Shape(shape) for shape in document["shapes"]),
-            median_gap=document["median_gap_seconds"],
-            skip_share=document["skip_share"],
             recovery=recovery_of(document["recovery"]),
             rests_by_chance=(document["rests_when_shuffled"], document["shuffles"]),
         )
@@ -156,8 +147,6 @@ def people(file: str, shuffles: int) -> dict[str, Any]:
         "recovery": recovery_json(findings.together.recovery),
         "plays": found.plays,
         "left_out": sum(each.count for source in found.sources for each in source.left_out),
-        "duplicates": found.duplicates,
-        "formats": sorted({source.format for source in found.sources}),
     }
 
 
@@ -170,13 +159,9 @@ def _person(each: Findings) -> dict[str, Any]:
     ]
     return {
         "plays": each.plays,
-        "days": each.days,
         "repeat_share": each.repeat_share,
         "songs_by_plays": np.column_stack([plays, songs])[::-1].tolist(),
-        "law": laws[0].likeliest if laws else None,
         "shapes": [str(ranking.shape) for ranking in laws],
-        "median_gap_seconds": None if each.gaps is None else each.gaps.median,
-        "skip_share": None if each.skips is None else each.skips.share,
         "recovery": recovery_json(each.recovery),
     }
 
@@ -322,29 +307,7 @@ def _is_majority(count: int, of: int) -> bool:
     return count > 0 and float(bdtrc(count - 1, of, 0.5)) < _ONE_SIDED
 
 
-# ── Table and figures ────────────────────────────────────────────────────────────────────
-
-
-def _busiest(compared: Sequence[Listened]) -> Table:
-    busiest = sorted(compared, key=lambda person: -person.plays)[:_MAX_ROWS]
-    rows = [_row(person) for person in busiest]
-    return TEXTS.table("busiest", rows, rows_shown=len(rows), people=len(compared))
-
-
-def _row(person: Listened) -> tuple[Cell, ...]:
-    law = zipf(person.plays_by_rank)
-    return (
-        person.plays,
-        person.songs,
-        round(person.days),
-        round(person.repeat_share, 3),
-        None if law is None else round(law.exponent, 2),
-        None if law is None else round(law.r_squared, 2),
-        " / ".join(dict.fromkeys(str(shape) for shape in person.shapes)) or "–",
-        None if person.median_gap is None else duration(person.median_gap),
-        None if person.skip_share is None else round(person.skip_share, 3),
-        recovery_cell(person.recovery),
-    )
+# ── Figures ──────────────────────────────────────────────────────────────────────────────
 
 
 def _repeats_and_ranks(compared: Sequence[Listened], together: Vector, law: Zipf | None) -> Drawing:

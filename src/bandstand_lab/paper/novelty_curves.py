@@ -25,8 +25,8 @@ from scipy.optimize import brentq
 
 from bandstand.core.model.novelty import PAPER_BASIS, novelty
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, frozen
-from bandstand_lab.report.figures import CYCLE, MUTED, plain
+from bandstand.types import frozen
+from bandstand_lab.report.figures import CYCLE, plain
 from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
 
@@ -58,24 +58,11 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
     """Return how far the pieces are off."""
     del plan
     curves = results[_KEY]
-    four, within, beyond = _errors(curves)
+    draw = partial(_draw_curves, curves)
     return TEXTS.chapter(
         findings=_findings(curves),
         tables=(TEXTS.table("errors", _rows(curves)),),
-        drawings=(
-            TEXTS.drawing(
-                "novelty-curves",
-                partial(_draw_curves, curves),
-                error=max(four),
-            ),
-            TEXTS.drawing(
-                "novelty-curve-errors",
-                partial(_draw_errors, curves),
-                within=max(within),
-                beyond=max(beyond),
-            ),
-        ),
-        data={"curves": curves},
+        drawings=(TEXTS.drawing("novelty-curves", draw, error=max(_errors(curves)[0])),),
     )
 
 
@@ -161,16 +148,10 @@ def _measured(recovery_time: float, pieces: int) -> dict[str, Any]:
     gaps = gaps_between(PAPER_BASIS.nodes, recovery_time)
     return {
         "recovery_time": recovery_time,
-        "four_pieces": {
-            "ends": (best.places * recovery_time).tolist(),
-            "largest_error": best.largest_gap,
-        },
-        "paper_pieces": {
-            "ends": PAPER_BASIS.nodes.tolist(),
-            "errors": gaps.tolist(),
-            "largest_error_to_last_knot": float(gaps[:-1].max()),
-            "largest_error_beyond": float(gaps[-1]),
-        },
+        "ends": (best.places * recovery_time).tolist(),
+        "error": best.largest_gap,
+        # Of the paper's pieces: up to the last knot, and from there to a month.
+        "paper_errors": [float(gaps[:-1].max()), float(gaps[-1])],
     }
 
 
@@ -192,12 +173,8 @@ def _findings(curves: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
 
 def _errors(curves: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float], list[float]]:
     """Return the largest errors: of four pieces, of the paper's to the last knot, and beyond."""
-    paper = [curve["paper_pieces"] for curve in curves]
-    return (
-        [curve["four_pieces"]["largest_error"] for curve in curves],
-        [each["largest_error_to_last_knot"] for each in paper],
-        [each["largest_error_beyond"] for each in paper],
-    )
+    within, beyond = zip(*(curve["paper_errors"] for curve in curves), strict=True)
+    return [curve["error"] for curve in curves], list(within), list(beyond)
 
 
 def _by_error(error: float) -> Verdict:
@@ -210,7 +187,7 @@ def _rows(curves: Sequence[Mapping[str, Any]]) -> list[tuple[Cell, ...]]:
     return [
         (
             curve["recovery_time"],
-            ", ".join(f"{end:,.0f}" for end in curve["four_pieces"]["ends"][1:]),
+            ", ".join(f"{end:,.0f}" for end in curve["ends"][1:]),
             *(round(error, 4) for error in errors),
         )
         for curve, *errors in zip(curves, *_errors(curves), strict=True)
@@ -222,7 +199,7 @@ def _draw_curves(curves: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     axes = figure.subplots()
     minutes = np.linspace(0, _LAST_KNOT, 800)
     for curve, colour in zip(curves, CYCLE, strict=False):
-        recovery_time, ends = curve["recovery_time"], np.array(curve["four_pieces"]["ends"])
+        recovery_time, ends = curve["recovery_time"], np.array(curve["ends"])
         label = f"s = {recovery_time:,g} minutes"
         axes.plot(minutes, novelty(minutes, recovery_time), color=colour, alpha=0.35, linewidth=4)
         axes.plot(ends, novelty(ends, recovery_time), "o-", color=colour, mfc="white", label=label)
@@ -231,26 +208,6 @@ def _draw_curves(curves: Sequence[Mapping[str, Any]], figure: Figure) -> None:
     axes.xaxis.set_major_formatter(plain)
     axes.set_title("Four straight pieces (circles) on novelty curves (wide lines)")
     axes.legend(loc="lower right")
-    axes.grid()
-
-
-def _draw_errors(curves: Sequence[Mapping[str, Any]], figure: Figure) -> None:
-    """Draw how far the paper's pieces, with their ends on the curve, are below it at each time."""
-    axes = figure.subplots()
-    minutes = np.geomspace(0.1, MONTH, 3_000)
-    for curve, dashes in zip(curves, ("-", "--", "-.", ":"), strict=False):
-        recovery_time, nodes = curve["recovery_time"], np.array(curve["paper_pieces"]["ends"])
-        pieces = np.interp(minutes, nodes, novelty(nodes, recovery_time))
-        off = novelty(minutes, recovery_time) - pieces
-        axes.plot(minutes, off, linestyle=dashes, label=f"s = {recovery_time:,g} minutes")
-    top = axes.get_ylim()[1]
-    axes.axvline(_LAST_KNOT, color=MUTED, linewidth=1.0)
-    axes.text(0.93 * _LAST_KNOT, top, "last knot, 2¹¹ minutes", color=MUTED, ha="right", va="top")
-    axes.set(xscale="log", xlim=(0.1, MONTH), ylim=(0, top))
-    axes.xaxis.set_major_formatter(plain)
-    axes.set(xlabel="minutes since the song was heard, up to a month", ylabel="curve minus pieces")
-    axes.set_title("How far the paper's 16 pieces are off")
-    axes.legend(loc="center left")
     axes.grid()
 
 

@@ -16,7 +16,7 @@ song was heard again. Elsewhere the data say nothing, and only the prior and str
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +27,7 @@ from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.types import MONTH
 from bandstand_lab.report.figures import TRUTH, look_of, plain
-from bandstand_lab.report.study import Job, Study, Verdict
+from bandstand_lab.report.study import Job, Study, Verdict, grouped
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, follow, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
@@ -69,24 +69,20 @@ def jobs(plan: Plan) -> Sequence[Job]:
     """Return one job for each listener and way of listening."""
     size = {"songs": _SONGS, "features": _FEATURES, "seed": plan.seed}
     return [
-        Job.of(learn, _key(way, run), listening=way, run=run, steps=_STEPS[way], **size)
-        for run in range(_listeners(plan))
+        Job.of(learn, f"{way}-{run:02d}", listening=way, run=run, steps=_STEPS[way], **size)
+        for run in range(plan.pick(quick=_SHOWN, full=16))
         for way in _STEPS
     ]
 
 
 def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
     """Return how well the curves match."""
-    runs = range(_listeners(plan))
-    found = {way: [results[_key(way, run)] for run in runs] for way in _STEPS}
+    found = grouped(jobs(plan), results, "listening")
     matches = {way: [match(each) for each in listeners] for way, listeners in found.items()}
     return TEXTS.chapter(
         method={"songs": _SONGS, "features": _FEATURES, "steps": _STEPS, "places": _PLACES},
         findings=(_shape(matches), _band(matches)),
-        tables=(
-            TEXTS.table("summary", _summary_rows(matches)),
-            TEXTS.table("listeners", _listener_rows(matches)),
-        ),
+        tables=(TEXTS.table("summary", _summary_rows(matches)),),
         drawings=(
             TEXTS.drawing(
                 "novelty-learned",
@@ -95,20 +91,7 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
                 **_numbers(matches),
             ),
         ),
-        data={
-            "minutes": places().tolist(),
-            "listeners": found,
-            "matches": {way: [asdict(each) for each in some] for way, some in matches.items()},
-        },
     )
-
-
-def _listeners(plan: Plan) -> int:
-    return plan.pick(quick=_SHOWN, full=16)
-
-
-def _key(way: str, run: int) -> str:
-    return f"{way}-{run:02d}"
 
 
 # ── Learning ─────────────────────────────────────────────────────────────────────────────
@@ -124,14 +107,13 @@ def learn(*, listening: str, run: int, steps: int, songs: int, features: int, se
     meeting = GaussianWorld(songs=songs, features=features).meeting(run, seed)
     radio = meeting.radio(_ALGORITHM, seed=radio_seed(seed, run))
     clock = _CLOCKS[listening]
-    played = list(follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run))
+    played = follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run)
     recovery_time = meeting.listener.recovery_time
     mean, deviation = learned_curve(radio.model.belief, places())
     truth = novelty(places(), recovery_time) / novelty(MONTH, recovery_time)
     return {
         "recovery_time": recovery_time,
-        "steps": steps,
-        "repeats": [step.elapsed for step in played if step.elapsed < MONTH],
+        "repeats": played.elapsed[played.elapsed < MONTH].tolist(),
         "mean": mean.tolist(),
         "standard_deviation": deviation.tolist(),
         "truth": truth.tolist(),
@@ -153,10 +135,7 @@ def learned_curve(belief: VariationalBelief, minutes: Vector) -> tuple[Vector, V
 class Match:
     """One learned curve beside the truth; None where nothing was visited."""
 
-    recovery_time: float
-    repeats: int
-    shortest: float | None  # minutes
-    longest: float | None
+    longest: float | None  # minutes after which a song was heard again
     error: float | None  # root mean squared difference over the visited places
     error_everywhere: float  # from 2⁻³ to 2¹¹ minutes
     coverage: float | None  # share of the visited places at which the band holds the truth
@@ -168,17 +147,13 @@ def match(result: Mapping[str, Any]) -> Match:
     mean, deviation, truth = (
         np.array(result[name]) for name in ("mean", "standard_deviation", "truth")
     )
-    times = np.array(result["repeats"])
-    visited = np.zeros(len(mean), dtype=bool)
-    if len(times):
-        visited = (places() >= times.min()) & (places() <= times.max())
+    times = result["repeats"]
+    shortest, longest = (min(times), max(times)) if times else (math.inf, None)
+    visited = (places() >= shortest) & (places() <= (longest or 0.0))
     away = mean - truth
     inside = np.abs(away) <= deviation
     return Match(
-        recovery_time=result["recovery_time"],
-        repeats=len(times),
-        shortest=float(times.min()) if len(times) else None,
-        longest=float(times.max()) if len(times) else None,
+        longest=longest,
         error=_rms(away[visited]) if visited.any() else None,
         error_everywhere=_rms(away),
         coverage=float(inside[visited].mean()) if visited.any() else None,
@@ -217,10 +192,8 @@ def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
     return TEXTS.finding(
         "band",
         band_verdict(interval),
-        coverage="–" if coverage is None else f"{100 * coverage.mean:.0f} %",
-        interval="–"
-        if interval is None
-        else f"{100 * interval[0]:.0f} % to {100 * interval[1]:.0f} %",
+        coverage=None if coverage is None else coverage.mean,
+        interval=interval,
         one_sd=_ONE_SD,
         calibrated=_CALIBRATED,
         **_numbers(matches),
@@ -261,42 +234,17 @@ def _numbers(matches: Mapping[str, Sequence[Match]]) -> dict[str, Any]:
 
 
 def _text(estimate: MeanEstimate | None) -> str:
-    if estimate is None:
-        return "–"
-    error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
-    return f"{estimate.mean:.3f}{error}"
+    return "–" if estimate is None else estimate.shown()
 
 
-# ── Tables and figure ────────────────────────────────────────────────────────────────────
+# ── Table and figure ─────────────────────────────────────────────────────────────────────
 
 
 def _summary_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
+    measures = ("error", "error_everywhere", "coverage")
     return [
-        (
-            _LABELS[way],
-            len(some),
-            _text(_over(some, "error")),
-            _text(_over(some, "error_everywhere")),
-            _text(_over(some, "coverage")),
-        )
+        (_LABELS[way], len(some), *(_text(_over(some, name)) for name in measures))
         for way, some in matches.items()
-    ]
-
-
-def _listener_rows(matches: Mapping[str, Sequence[Match]]) -> list[tuple[Cell, ...]]:
-    digits = {"shortest": 1, "longest": 1, "error": 3, "error_everywhere": 3, "coverage": 2}
-    return [
-        (
-            _LABELS[way],
-            round(each.recovery_time),
-            each.repeats,
-            *(
-                None if (value := getattr(each, name)) is None else round(value, count)
-                for name, count in digits.items()
-            ),
-        )
-        for way, some in matches.items()
-        for each in some
     ]
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand_lab.report.figures import draw_curve, in_order, label_ends, look_of, plain, spoken
-from bandstand_lab.report.study import Job, Study, Verdict, is_inside, verdict_on
+from bandstand_lab.report.figures import draw_means, in_order, label_ends, look_of, plain, spoken
+from bandstand_lab.report.study import Job, Study, Verdict, grouped, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.session import PAPER_CLOCK, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
 from bandstand_lab.statistics.paired import clear_signs, log_difference
-from bandstand_lab.statistics.summaries import mean_curve
+from bandstand_lab.statistics.summaries import mean_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,10 +67,8 @@ def jobs(plan: Plan) -> list[Job]:
 def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
     """Return the curves, and the verdict on each claim."""
     moments = _moments(plan)
-    curves: dict[str, Matrix] = {
-        name: np.array([results[f"{name}-{run:02}"] for run in range(_listeners(plan, name))])
-        for name in in_order(plan.pick(quick=_QUICK, full=_FULL))
-    }
+    of_each = grouped(jobs(plan), results, "algorithm")
+    curves: dict[str, Matrix] = {name: np.array(of_each[name]) for name in in_order(of_each)}
     pairs, small = ((EXACT, GREEDY), (VARIATIONAL, GREEDY)), moments.index(_SMALL_N)
     return TEXTS.chapter(
         method={
@@ -95,10 +93,6 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
                 change=_change(_apart(curves, EXACT, GREEDY, small)),
             ),
         ),
-        data={
-            "ratings": list(moments),
-            "uncertainty": {name: each.tolist() for name, each in curves.items()},
-        },
     )
 
 
@@ -230,9 +224,8 @@ def later_finding(
 def _rows(curves: Mapping[str, Matrix], moments: Sequence[int]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for name, each in curves.items():
-        curve = mean_curve(each)
-        errors = np.zeros(len(moments)) if curve.standard_error is None else curve.standard_error
-        cells = (f"{mean:.3g} ± {by:.2g}" for mean, by in zip(curve.mean, errors, strict=True))
+        estimates = [mean_estimate(each[:, place]) for place in range(len(moments))]
+        cells = (f"{one.mean:.3g} ± {one.standard_error or 0.0:.2g}" for one in estimates)
         rows.append((look_of(name).label, len(each), *cells))
     return rows
 
@@ -240,9 +233,7 @@ def _rows(curves: Mapping[str, Matrix], moments: Sequence[int]) -> list[tuple[Ce
 def _draw(figure: Figure, curves: Mapping[str, Matrix], moments: Sequence[int]) -> None:
     axes = figure.subplots()
     axes.set(xscale="log", yscale="log")
-    for name, each in curves.items():
-        curve = mean_curve(each)
-        draw_curve(axes, moments, curve.mean, look_of(name), spread=curve.standard_error)
+    draw_means(axes, curves, moments)
     axes.set(xlabel="ratings n", ylabel="mean standard deviation of U, in units of a rating")
     axes.set_xticks(list(moments), [str(moment) for moment in moments])
     axes.yaxis.set_major_formatter(plain)

@@ -12,24 +12,23 @@ as they are in the paper.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from scipy.special import gammaln
 
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.registry import algorithm_named
-from bandstand_lab.report.figures import CYCLE, MUTED, draw_curve, look_of
+from bandstand_lab.report.figures import CYCLE, look_of
 from bandstand_lab.report.study import Job, Study, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.session import stream
 from bandstand_lab.statistics.paired import paired_difference
+from bandstand_lab.statistics.summaries import mean_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,37 +99,11 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
                 greedy=first[GREEDY]["after"],
                 bayes_ucb=first[BAYES_UCB]["after"],
             ),
-            TEXTS.drawing(
-                "worked-example-choices",
-                partial(_draw_shares, choices),
-                inches=(7.5, 3.6),
-                greedy=choices[GREEDY][:, -1].mean(),
-                bayes_ucb=choices[BAYES_UCB][:, -1].mean(),
-            ),
         ),
-        data={
-            "before": first[GREEDY]["before"],
-            f"after_{_SHOWN}_songs": {policy: first[policy]["after"] for policy in POLICIES},
-            "share_of_runs_that_play_c": {
-                policy: played.mean(axis=0).tolist() for policy, played in choices.items()
-            },
-            "choices": {policy: played.tolist() for policy, played in choices.items()},
-        },
     )
 
 
 # ── The example ──────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
-    """The belief about both songs before one choice; p(U) is a Student t of each."""
-
-    means: list[float]
-    standard_deviations: list[float]
-    quantiles: list[float]
-    level: float
-    degrees_of_freedom: float
 
 
 @lru_cache(maxsize=1)
@@ -145,20 +118,20 @@ def known() -> History:
     return History.of(features=np.eye(2)[songs], elapsed=_UNHEARD, ratings=ratings)
 
 
-def belief_of(fitted: ExactBelief) -> Belief:
-    """Return the belief, with the quantile that Bayes-UCB would look at."""
+def belief_of(fitted: ExactBelief) -> dict[str, Any]:
+    """Return p(U) of both songs, a Student t each, and the quantile that Bayes-UCB looks at."""
     level = 1 - 1 / (len(fitted.history) + 1)
     prediction: Any = Exact(prior=PRIOR).predict(fitted, _both())
-    return Belief(
-        means=prediction.mean().tolist(),
-        standard_deviations=prediction.standard_deviation().tolist(),
-        quantiles=prediction.quantile(level).tolist(),
-        level=level,
-        degrees_of_freedom=fitted.freedom,
-    )
+    return {
+        "means": prediction.mean().tolist(),
+        "standard_deviations": prediction.standard_deviation().tolist(),
+        "quantiles": prediction.quantile(level).tolist(),
+        "level": level,
+        "degrees_of_freedom": fitted.freedom,
+    }
 
 
-def play(policy: str, *, run: int, steps: int, seed: int) -> tuple[list[int], list[Belief]]:
+def play(policy: str, *, run: int, steps: int, seed: int) -> tuple[list[int], list[dict[str, Any]]]:
     """Return the song of each step, and the beliefs at first and after `_SHOWN` songs.
 
     The noise of an answer depends on the run and the step alone, so both policies meet
@@ -198,8 +171,8 @@ def play_runs(*, first: int, runs: int, steps: int, seed: int) -> Json:
         ]
         found[policy] = {
             "choices": [choices for choices, _ in played],
-            "before": asdict(played[0][1][0]),
-            "after": asdict(played[0][1][-1]),
+            "before": played[0][1][0],
+            "after": played[0][1][-1],
         }
     return found
 
@@ -250,28 +223,25 @@ def _by_share(share: float) -> Verdict:
     return Verdict.PARTLY if share >= _MAJORITY else Verdict.FAILS
 
 
-# ── Table and figures ────────────────────────────────────────────────────────────────────
+# ── Table and figure ────────────────────────────────────────────────────────────────────
 
 
 def _rows(choices: Mapping[str, Matrix]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for policy, played in choices.items():
-        regret = _regret(played)
         shares = (played[:, 0].mean(), (played.sum(axis=1) == 0).mean(), played[:, -_LAST:].mean())
-        error = regret.std(ddof=1) / np.sqrt(len(regret))
-        cells = (*(f"{share:.0%}" for share in shares), f"{regret.mean():.2f} ± {error:.2f}")
-        rows.append((look_of(policy).label, *cells))
+        regret = mean_estimate(_regret(played)).shown(2)
+        rows.append((look_of(policy).label, *(f"{share:.0%}" for share in shares), regret))
     return rows
 
 
 def student_density(values: Vector, belief: Mapping[str, Any], song: int) -> Vector:
     """Return p(U) of a song at `values`: a Student t with that mean and standard deviation."""
+    from scipy.stats import t  # noqa: PLC0415  (slow to import, and only the figure needs it)
+
     freedom = belief["degrees_of_freedom"]
     scale = belief["standard_deviations"][song] * np.sqrt((freedom - 2) / freedom)
-    away = (values - belief["means"][song]) / scale
-    log_constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2)
-    constant = np.exp(log_constant) / (np.sqrt(freedom * np.pi) * scale)
-    return np.asarray(constant * (1 + away**2 / freedom) ** (-(freedom + 1) / 2))
+    return np.asarray(t.pdf(values, freedom, belief["means"][song], scale))
 
 
 def _draw_beliefs(first: Mapping[str, Any], figure: Figure) -> None:
@@ -300,20 +270,6 @@ def _belief_panel(axes: Axes, belief: Mapping[str, Any], title: str) -> None:
     axes.set_ylim(bottom=0, auto=True)
     axes.legend(loc="upper left")
     axes.grid(axis="x")
-
-
-def _draw_shares(choices: Mapping[str, Matrix], figure: Figure) -> None:
-    """Draw in how many of all runs each policy plays the better song, step by step."""
-    axes = figure.subplots()
-    axes.axhline(1.0, color=MUTED, linewidth=0.8)
-    for policy, played in choices.items():
-        share = played.mean(axis=0)
-        error = np.sqrt(share * (1 - share) / len(played))
-        draw_curve(axes, range(1, played.shape[1] + 1), share, look_of(policy), spread=error)
-    axes.set(xlabel="song number", ylabel="share of runs that play C (± s.e.)", ylim=(-0.04, 1.06))
-    axes.set_title("How often the better song is played")
-    axes.legend(loc="center right")
-    axes.grid()
 
 
 STUDY: Final = Study(

@@ -25,19 +25,19 @@ from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
 from bandstand.errors import InvalidInputError
+from bandstand_lab.statistics.summaries import mean_curve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from bandstand.types import Vector
+    from bandstand.types import Matrix, Vector
 
 INK: Final = "#2e3440"  # words, axes
 MUTED: Final = "#6b7280"  # what stands back: reference lines, notes
 GRID: Final = "#e5e7eb"
 TRUTH: Final = "#111318"  # what is known to be so, in a simulation
-GOOD: Final = "#00876a"
 BAD: Final = "#b84a00"
 # For things that are neither algorithms nor methods: in this order.
 CYCLE: Final = ("#14418f", "#cc8000", "#00876a", "#8e1b66", "#3a9ad9", "#b84a00", "#8b919b")
@@ -64,8 +64,6 @@ _STYLE: Final[dict[Any, Any]] = {
     "svg.hashsalt": "bandstand",
 }
 _RESOLUTION: Final = 150  # dots per inch
-# Labels at the ends of lines are at least this far apart: a share of the height of the panel.
-_LABEL_DISTANCE: Final = 0.052
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +163,14 @@ def new_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure) -> bytes:
     """Return a figure as a PNG; the same figure gives the same bytes."""
+    return file_of(figure, "png", metadata={"Software": None})
+
+
+def file_of(figure: Figure, kind: str, **more: Any) -> bytes:
+    """Return a figure as a file of that kind: png, svg or pdf."""
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=_RESOLUTION, metadata={"Software": None})
+    with style():
+        figure.savefig(content, format=kind, dpi=_RESOLUTION, **more)
     return content.getvalue()
 
 
@@ -198,52 +202,39 @@ def draw_curve(
         axes.fill_between(places, low, high, color=look.colour, alpha=0.15, linewidth=0)
 
 
+def draw_regret(axes: Axes, regrets: Mapping[str, Matrix], title: str) -> None:
+    """Draw the mean regret of each algorithm over the songs, with one standard error."""
+    draw_means(axes, regrets)
+    axes.set(title=title, xlabel="songs played, n", ylabel="regret")
+    axes.set_xlim(0, next(iter(regrets.values())).shape[1])
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(plain)
+    axes.xaxis.set_major_formatter(plain)
+    axes.grid(axis="y")
+    label_ends(axes, {name: float(each[:, -1].mean()) for name, each in regrets.items()})
+
+
+def draw_means(
+    axes: Axes, curves: Mapping[str, Matrix], places: Sequence[float] | None = None
+) -> None:
+    """Draw the mean of each algorithm's rows, with one standard error; places are 1, 2, … ."""
+    for name in in_order(curves):
+        curve = mean_curve(curves[name])
+        at = range(1, len(curve.mean) + 1) if places is None else places
+        draw_curve(axes, at, curve.mean, look_of(name), spread=curve.standard_error)
+
+
 def label_ends(axes: Axes, last: Mapping[str, float]) -> None:
-    """Write each line's name right of the panel at the height of its last value.
-
-    Names that would meet are moved up or down. Call it last: it fixes the limits of the axis.
-    """
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top)
-    to_panel = axes.transScale + axes.transLimits
-    order = sorted(last, key=lambda name: last[name])
-    right = axes.get_xlim()[1]
-    heights = [float(to_panel.transform((right, last[name]))[1]) for name in order]
-    for name, height in zip(order, spaced(heights, _LABEL_DISTANCE), strict=True):
-        look = look_of(name)
-        axes.text(
-            1.015,
-            height,
-            look.label,
-            transform=axes.transAxes,
-            color=look.colour,
-            verticalalignment="center",
-            fontweight="bold" if look.bold else "normal",
-        )
-
-
-def spaced(heights: list[float], distance: float) -> list[float]:
-    """Return rising heights moved as little as needed to be `distance` apart.
-
-    >>> spaced([0.1, 0.5, 0.5], 0.2)
-    [0.1, 0.4, 0.6]
-    """
-    merged: list[list[float]] = []  # mean height of a cluster, and how many are in it
-    for height in heights:
-        merged.append([height, 1])
-        while len(merged) > 1 and _touch(merged[-2], merged[-1], distance):
-            (low, below), (high, above) = merged[-2:]
-            merged[-2:] = [[(low * below + high * above) / (below + above), below + above]]
-    return [
-        mean + (number - (count - 1) / 2) * distance
-        for mean, count in merged
-        for number in range(int(count))
+    """Name the lines right of the panel, the one with the highest last value at the top."""
+    looks = [look_of(name) for name in sorted(last, key=lambda name: -last[name])]
+    lines = [
+        axes.plot([], [], look.marker, color=look.colour, linestyle=look.dashes, ms=4)[0]
+        for look in looks
     ]
-
-
-def _touch(lower: list[float], upper: list[float], distance: float) -> bool:
-    (low, below), (high, above) = lower, upper
-    return high - low < (below + above) / 2 * distance - 1e-12
+    names = [look.label for look in looks]
+    legend = axes.legend(lines, names, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    for text, look in zip(legend.get_texts(), looks, strict=True):
+        text.set(color=look.colour, fontweight="bold" if look.bold else "normal")
 
 
 def plain(value: float, position: float) -> str:

@@ -3,8 +3,8 @@
     OUT/index.html           the report
     OUT/findings.json        every claim with its verdict
     OUT/run.json             machine, versions, dates and durations
-    OUT/data/STUDY/          a chapter: STUDY.json (its numbers), findings.json (its claims),
-                             TITLE.csv (each table, with all digits), NAME.png (each figure)
+    OUT/data/STUDY/          a chapter: STUDY.json (the results of its jobs), findings.json (its
+                             claims), NAME.csv (each table, with all digits), NAME.png
     OUT/work/plan.json       what was asked for
     OUT/work/STUDY/KEY.json  the result of one job
 
@@ -62,7 +62,7 @@ def as_bytes(value: Json, *, indent: int | None = None) -> bytes:
 
 def remove_others(folder: Path, kept: set[str]) -> None:
     """Remove the files of a folder of ours that an earlier report had and this one has not."""
-    for path in folder.iterdir():
+    for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_file() and path.name not in kept:
             path.unlink()
 
@@ -82,16 +82,11 @@ class ReportFolder:
         """Return where the raw files of a study are."""
         return self.path / "data" / study
 
-    @property
-    def page(self) -> Path:
-        """The report."""
-        return self.path / "index.html"
-
 
 @contextmanager
 def claimed(path: Path, plan: Plan) -> Iterator[ReportFolder]:
     """Hold the folder of a plan, new or begun earlier; no other process may write to it."""
-    digests = {str(file): _digest(file) for file in _data_files(plan)}
+    digests = {str(file): _digest(file) for file in (*plan.histories, *(plan.content or ()))}
     asked = _asked(plan, digests)
     plan_file = path / "work" / "plan.json"
     _check_ours(path, plan_file)
@@ -115,42 +110,20 @@ def claimed(path: Path, plan: Plan) -> Iterator[ReportFolder]:
 
 def options(plan: Plan) -> str:
     """Return the options that ask for the same plan; files without the folders they are in."""
-    named = [("--history", file) for file in plan.histories]
-    items, ratings = plan.content or (None, None)
-    named += [
-        (option, file)
-        for option, file in (
-            ("--taste", plan.taste),
-            ("--items", items),
-            ("--ratings", ratings),
-            ("--features", plan.features),
-        )
-        if file is not None
-    ]
     words = ["--quick"] if plan.size == "quick" else []
-    words += [f"--seed {plan.seed}", *(f"{option} {file.name}" for option, file in named)]
-    return " ".join(words)
+    words += [f"--seed {plan.seed}", *(f"--history {file.name}" for file in plan.histories)]
+    named = zip(("--items", "--ratings"), plan.content or (), strict=False)
+    return " ".join([*words, *(f"{option} {file.name}" for option, file in named)])
 
 
 def _asked(plan: Plan, digests: Mapping[str, str]) -> dict[str, Json]:
     """Return what is asked for; data are known by what they hold, not by their names."""
-
-    def of(*files: Path | None) -> list[str]:
-        return [digests[str(file)] for file in files if file is not None]
-
     return {
         "size": plan.size,
         "seed": plan.seed,
-        "histories": of(*plan.histories),
-        "taste": of(plan.taste),
-        "items and ratings": of(*(plan.content or ())),
-        "features": of(plan.features),
+        "histories": [digests[str(file)] for file in plan.histories],
+        "items and ratings": [digests[str(file)] for file in plan.content or ()],
     }
-
-
-def _data_files(plan: Plan) -> tuple[Path, ...]:
-    single = (plan.taste, *(plan.content or ()), plan.features)
-    return (*plan.histories, *(file for file in single if file is not None))
 
 
 def _digest(path: Path) -> str:

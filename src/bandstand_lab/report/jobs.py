@@ -3,8 +3,6 @@
 A result is a file of its own, written whole, with a fingerprint of what was computed. The next
 start, however the last run ended, computes only what has no such file. One job that fails is
 reported and leaves the others alone; the next start tries it again.
-
-    python -m bandstand_lab.report.jobs < order     one job in a process of its own
 """
 
 from __future__ import annotations
@@ -13,26 +11,27 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing import get_context, parent_process
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand import __version__
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
-from bandstand_lab.report.machine import pinned_environment
+from bandstand_lab.report.machine import one_thread
 from bandstand_lab.report.tasks import run_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bandstand_lab.report.folder import ReportFolder
     from bandstand_lab.report.study import Job, Json
@@ -84,11 +83,11 @@ def run_jobs(
     """Return the jobs that failed, when all others have their results in the folder.
 
     What measures time runs first, each in a process of its own with nothing beside it; then
-    the rest in parallel, the longest first. `on_done` hears how many of all are done.
+    the rest in parallel. `on_done` hears how many of all are done.
     """
     missing = [each for each in jobs if kept(each, folder) is None]
     alone = [each for each in missing if each.job.alone]
-    others = sorted((each for each in missing if not each.job.alone), key=_place_in_line)
+    others = [each for each in missing if not each.job.alone]
     failures: list[JobFailure] = []
     done = len(jobs) - len(missing)
     on_done(done, len(jobs))
@@ -139,17 +138,6 @@ def execute(call: tuple[str, Mapping[str, Json]]) -> dict[str, Json]:
     return {"text": text, "seconds": time.perf_counter() - start}
 
 
-def _place_in_line(each: StudyJob) -> int:
-    """Return 0 for the longest: else all others may wait for one that began last.
-
-    What samples takes many times as long as anything else, and what iterates is next.
-    """
-    arguments = json.dumps(each.job.arguments)
-    if '"bayes-ucb-cn"' in arguments or '"mcmc"' in arguments:
-        return 0
-    return 1 if re.search(r'"bayes-ucb-cnd?-v"', arguments) else 2
-
-
 def _by_content(value: Json, digests: Mapping[str, str]) -> Json:
     match value:
         case dict():
@@ -181,15 +169,9 @@ def _answers(
         # is not known, so each of the rest gets a process of its own. A cluster is not ours.
         if scheduler is not None or isinstance(problem, InvalidInputError):
             raise
-        yield from _each_apart(waiting.values(), workers or usable_cores())
-
-
-def _each_apart(
-    jobs: Iterable[StudyJob], workers: int
-) -> Iterator[tuple[StudyJob, dict[str, Json]]]:
-    waiting = list(jobs)
-    with ThreadPoolExecutor(workers) as pool:
-        yield from zip(waiting, pool.map(run_apart, map(_call, waiting)), strict=True)
+        rest = list(waiting.values())
+        with one_thread(), ThreadPoolExecutor(workers or usable_cores()) as pool:
+            yield from zip(rest, pool.map(run_apart, map(_call, rest)), strict=True)
 
 
 def _call(each: StudyJob) -> tuple[str, dict[str, Any]]:
@@ -220,63 +202,27 @@ def _keep(each: StudyJob, folder: ReportFolder, answer: Mapping[str, Json]) -> J
 
 
 def run_apart(call: tuple[str, Mapping[str, Json]]) -> dict[str, Json]:
-    """Return what `execute` answers in a fresh process, or how that one ended.
+    """Return what `execute` answers in a fresh process, or that it ended without an answer.
 
     For what measures time, and for what may end its process. It has one thread for linear algebra,
-    and ends with its parent: it notices when the pipe that its order came through is closed.
+    and ends with its parent.
     """
-    # It finds modules where this process does.
-    paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bandstand_lab.report.jobs"],
-        env=pinned_environment({**os.environ, "PYTHONPATH": paths}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    with process:
+    with (
+        one_thread(),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_follow_parent) as pool,
+    ):
         try:
-            return _answer(process, json.dumps(call).encode())
-        except BaseException:
-            process.kill()
-            raise
+            return pool.submit(execute, call).result()
+        except BrokenProcessPool as problem:
+            return {"reason": "its process ended without an answer", "trace": str(problem)}
 
 
-def _answer(process: subprocess.Popen[bytes], order: bytes) -> dict[str, Json]:
-    """Return the child's answer; its pipe stays open as long as this process lives."""
-    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
-    if stdin is None or stdout is None or stderr is None:  # never: they were asked for
-        raise AssertionError
-    said: list[bytes] = []
-    listener = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
-    listener.start()
-    try:
-        stdin.write(order + b"\n")
-        stdin.flush()
-    except BrokenPipeError:  # it has ended already; below is said how
-        pass
-    answer = stdout.read()
-    code = process.wait()
-    listener.join()
-    if code == 0 and answer:
-        parsed: dict[str, Json] = json.loads(answer)
-        return parsed
-    last = b"".join(said).decode(errors="replace")
-    return {"reason": f"its process ended with code {code}", "trace": last[-_MAX_REASON:]}
+def _follow_parent() -> None:
+    """End this process when its parent has ended."""
 
+    def wait() -> None:
+        if parent := parent_process():
+            parent.join()
+            os._exit(1)
 
-def main() -> None:
-    """Take one order from standard input, and print the answer."""
-    name, arguments = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    sys.stdout.write(json.dumps(execute((name, arguments))))
-
-
-def _end_with_parent() -> None:
-    # Without Python's own file, whose lock would be held when this process wants to end.
-    os.read(0, 1)
-    os._exit(1)
-
-
-if __name__ == "__main__":
-    main()
+    threading.Thread(target=wait, daemon=True).start()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
 _THREAD_VARIABLES: Final = (
     *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -22,6 +23,15 @@ def machine() -> dict[str, Any]:
     """Return versions, processor, load and thread settings of this computer."""
     load = os.getloadavg() if hasattr(os, "getloadavg") else ()
     return {
+        **platform_facts(),
+        "load_at_the_end": [round(value, 2) for value in load],
+        "threads": {name: os.environ.get(name) for name in _THREAD_VARIABLES},
+    }
+
+
+def platform_facts() -> dict[str, Any]:
+    """Return what is the same for every run on this computer."""
+    return {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": _version("scipy"),
@@ -29,8 +39,6 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
-        "load_at_the_end": [round(value, 2) for value in load],
-        "threads": {name: os.environ.get(name) for name in _THREAD_VARIABLES},
     }
 
 
@@ -41,6 +49,14 @@ def _version(name: str) -> str | None:
         return None
 
 
-def pinned_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment with one thread for linear algebra."""
-    return {**environment, **dict.fromkeys(_THREAD_VARIABLES, "1")}
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let processes that are started inside have one thread for linear algebra."""
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({} if value is None else {name: value})

@@ -1,16 +1,12 @@
 """Chapters with their files, and the report: one HTML file that needs nothing else.
 
-Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. All
-text is escaped unless it was made here: by `element`, or by the templates of page.html.
-
->>> element("p", "1 < 2 & ", element("b", "bold"), class_="lead")
-'<p class="lead">1 &lt; 2 &amp; <b>bold</b></p>'
+Pictures are in it; there is no script, and a policy forbids the browser to fetch anything. The
+templates of page.html escape all text.
 """
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 import tomllib
@@ -19,9 +15,10 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
 from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.folder import (
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
-_WITHOUT_END: Final = frozenset({"br", "col", "hr", "img", "link", "meta"})
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 # Symbols too, for people who do not see the colours.
 _SYMBOLS: Final = dict(zip(Verdict, "✓◐✗?", strict=True))
@@ -55,76 +51,30 @@ _PIXELS_PER_INCH: Final = 108
 _WIDE: Final = 9.0  # inches
 
 
-class Markup(str):
-    """HTML that is safe to put into a page."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        """Return itself: templates escape what has no such method."""
-        return self
-
-
-Child: TypeAlias = "str | Iterable[Child] | None"
-
-
-def element(name: str, /, *children: Child, **attributes: str | int | None) -> Markup:
-    """Return an element; children that are plain text are escaped, None is left out.
-
-    An attribute's underscores are hyphens; one at the end is for names that Python has taken.
-    """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    end = "" if name in _WITHOUT_END else f"{join(*children)}</{name}>"
-    return Markup(f"<{name}{written}>{end}")
-
-
-def join(*children: Child) -> Markup:
-    """Return the children one after the other, as HTML."""
-    return Markup("".join(_written(child) for child in children))
-
-
-def _written(child: Child) -> str:
-    if isinstance(child, Markup):
-        return child
-    if isinstance(child, str):
-        return html.escape(child)
-    return "" if child is None else join(*child)
-
-
 def prose(text: str) -> Markup:
     """Return one sentence or more, in which `words in backticks` are code.
 
-    >>> prose("run `a < b` now")
-    'run <code>a &lt; b</code> now'
+    >>> print(prose("run `a < b` now"))
+    run <code>a &lt; b</code> now
     """
-    parts = _CODE.split(text)
-    return join(element("code", part) if number % 2 else part for number, part in enumerate(parts))
+    code = Markup("<code>{}</code>")
+    parts = enumerate(_CODE.split(text))
+    return Markup("").join(code.format(part) if number % 2 else part for number, part in parts)
 
 
 def paragraphs(text: str, class_: str | None = None) -> Markup:
     """Return text as paragraphs, which blank lines part."""
+    begin = Markup('<p class="{}">').format(class_) if class_ else Markup("<p>")
     parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
-    return join(element("p", prose(part), class_=class_) for part in parts if part)
+    return Markup("").join(begin + prose(part) + Markup("</p>") for part in parts if part)
 
 
-def document(title: str, *body: Child) -> bytes:
+def document(title: str, body: Markup) -> bytes:
     """Return the whole file, in the style of all reports."""
-    sheet = _file("report.css")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{title} · Bandstand"),
-        # Our own style sheet, not escaped: a quotation mark in it is one.
-        Markup(f"<style>\n{sheet}</style>"),
-    )
-    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n".encode()
+    # Our own style sheet, not escaped: a quotation mark in it is one.
+    sheet = Markup(_file("report.css"))  # noqa: S704
+    whole = _rendered("document", title=title, policy=_POLICY, sheet=sheet, body=body)
+    return f"{whole.strip()}\n".encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,25 +120,6 @@ def write_chapter(name: str, title: str, make: Callable[[], Chapter], *, place: 
     )
 
 
-def file_name_of(title: str) -> str:
-    """Return a title as a file's name.
-
-    >>> file_name_of("Regret at n = 100 (SE)")
-    'regret-at-n-100-se'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80] or "table"
-
-
-def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return the tables' files, different where titles are not."""
-    names: list[str] = []
-    for table in tables:
-        name = file_name_of(table.title)
-        same = sum(earlier == name or earlier.startswith(f"{name}~") for earlier in names)
-        names.append(f"{name}~{same + 1}" if same else name)
-    return [f"{name}.csv" for name in names]
-
-
 def finding_json(finding: Finding) -> dict[str, Json]:
     """Return a claim with its verdict."""
     return {**asdict(finding), "verdict": str(finding.verdict)}
@@ -199,8 +130,7 @@ def _raw_files(name: str, chapter: Chapter) -> dict[str, bytes]:
         f"{name}.json": as_bytes(dict(chapter.data), indent=1),
         "findings.json": as_bytes([finding_json(each) for each in chapter.findings], indent=2),
     }
-    tables = zip(table_names(chapter.tables), chapter.tables, strict=True)
-    return files | {file: _as_csv(table) for file, table in tables}
+    return files | {f"{table.name}.csv": _as_csv(table) for table in chapter.tables}
 
 
 def _as_csv(table: Table) -> bytes:
@@ -267,8 +197,7 @@ def page(report: ReproductionReport) -> bytes:
             "whole",
             report=report,
             words=words,
-            claims=_counted(report),
-            questions=_counted(report, ours=True),
+            counts=tally(report.chapters),
             chapters=[chapter_html(number, each) for number, each in enumerate(report.chapters, 1)],
             command=options(report.plan),
             facts={name: value for name, value in given.items() if value is not None},
@@ -282,7 +211,6 @@ def chapter_html(number: int, written: Written) -> Markup:
     chapter = written.chapter
     if chapter is None:
         return _rendered("chapter", number=number, written=written, figures=[], tables=[])
-    names = table_names(chapter.tables)
     return _rendered(
         "chapter",
         number=number,
@@ -292,37 +220,14 @@ def chapter_html(number: int, written: Written) -> Markup:
             for each in chapter.drawings
             if each.name in written.pictures
         ],
-        tables=[
-            _table(table, f"data/{written.name}/{name}")
-            for table, name in zip(chapter.tables, names, strict=True)
-        ],
+        tables=[_table(each, f"data/{written.name}/{each.name}.csv") for each in chapter.tables],
     )
 
 
-def tally(chapters: tuple[Written, ...], *, ours: bool = False) -> dict[Verdict, int]:
-    """Return the number of the paper's claims, or of our own questions, by verdict."""
-    findings = [finding for chapter in chapters for finding in chapter.findings]
-    counts = Counter(finding.verdict for finding in findings if finding.is_ours == ours)
+def tally(chapters: Iterable[Written]) -> dict[Verdict, int]:
+    """Return the number of claims by verdict."""
+    counts = Counter(finding.verdict for chapter in chapters for finding in chapter.findings)
     return {verdict: counts[verdict] for verdict in Verdict}
-
-
-def counted(claims: int, *, ours: bool = False) -> str:
-    """Return the number of claims of the paper, or of questions of our own, in words.
-
-    >>> counted(45), counted(1, ours=True)
-    ('45 claims of the paper', '1 question of our own')
-    """
-    ending = "" if claims == 1 else "s"
-    what = f"question{ending} of our own" if ours else f"claim{ending} of the paper"
-    return f"{claims} {what}"
-
-
-def _counted(report: ReproductionReport, *, ours: bool = False) -> dict[str, Any]:
-    counts = tally(report.chapters, ours=ours)
-    number = sum(counts.values())
-    words = counted(number, ours=ours)
-    heading = f"{words}, and what became of them" if number else "No claim was examined"
-    return {"counts": counts, "all": number, "words": words, "heading": heading}
 
 
 def duration(seconds: float) -> str:
@@ -401,7 +306,8 @@ def _reads_as_number(cell: Cell) -> bool:
 
 
 def _rendered(macro: str, **values: Any) -> Markup:
-    return Markup(getattr(environment().get_template("page.html").module, macro)(**values))
+    rendered = getattr(environment().get_template("page.html").module, macro)(**values)
+    return Markup(rendered)  # noqa: S704  (templates escape)
 
 
 @cache

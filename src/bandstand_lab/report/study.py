@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,6 @@ Json: TypeAlias = Any  # what json.dumps takes
 Cell: TypeAlias = str | int | float | None
 Size: TypeAlias = Literal["quick", "full"]
 T = TypeVar("T")
-BEYOND: Final = "not in the paper"  # the place of a question that is ours
 
 
 class Verdict(StrEnum):
@@ -66,21 +65,17 @@ class Finding:
     """One claim of the paper beside what was measured; the verdict follows from the numbers."""
 
     paper: str  # what the paper says, in our words
-    place: str  # where it says so, "Section 5.2.1, Figure 7", or that it does not: BEYOND
+    place: str  # where it says so, "Section 5.2.1, Figure 7", or "not in the paper"
     measured: str  # a sentence or two with numbers
     verdict: Verdict
     why: str  # by which rule, and where it is not plain: what is behind it
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether the paper says nothing of it: a question of this report's own."""
-        return self.place.startswith(BEYOND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Numbers to be read; the report also keeps them as a CSV file."""
 
+    name: str  # of the file, without its ending
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -135,6 +130,20 @@ class Job:
         return replace(cls.of(function, key, **arguments), alone=True)
 
 
+def grouped(jobs: Iterable[Job], results: Mapping[str, Json], *names: str) -> dict[Any, list[Json]]:
+    """Return the results of jobs by the values of some of their arguments, in the jobs' order.
+
+    >>> jobs = [Job.of(round, f"{n}", number=n, ndigits=n % 2) for n in range(4)]
+    >>> grouped(jobs, {"0": "a", "1": "b", "2": "c", "3": "d"}, "ndigits")
+    {0: ['a', 'c'], 1: ['b', 'd']}
+    """
+    found: dict[Any, list[Json]] = {}
+    for job in jobs:
+        values = tuple(job.arguments[name] for name in names)
+        found.setdefault(values if len(values) > 1 else values[0], []).append(results[job.key])
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The order of a run: its size, its seed, and data of the user's own."""
@@ -142,9 +151,7 @@ class Plan:
     size: Size
     seed: int = 1
     histories: tuple[Path, ...] = ()  # listening histories, in any format that `history` reads
-    taste: Path | None = None  # people's liking of genres
     content: tuple[Path, Path] | None = None  # items and their ratings
-    features: Path | None = None  # songs of a real catalogue
 
     def pick(self, *, quick: T, full: T) -> T:
         """Return the one that belongs to the size."""
@@ -153,7 +160,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """One experiment of the paper, or one beyond it."""
+    """One experiment of the paper."""
 
     name: str  # good for a folder
     title: str  # the heading of its chapter

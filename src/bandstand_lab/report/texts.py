@@ -68,7 +68,7 @@ class Texts:
             self(f"tables.{name}.{part}", **values) for part in ("title", "columns", "note")
         )
         heads = tuple(column.strip() for column in columns.split("|"))
-        return Table(title=title, columns=heads, rows=tuple(rows), note=note)
+        return Table(name=name, title=title, columns=heads, rows=tuple(rows), note=note)
 
     def drawing(
         self,

@@ -19,11 +19,9 @@ from bandstand_lab.report.tasks import run_tasks
 from bandstand_lab.simulation.session import PAPER_CLOCK, Clock, Trace, follow, radio_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from bandstand.core.recommender import Recommender
     from bandstand.types import Matrix
-    from bandstand_lab.simulation.listener import Listener
     from bandstand_lab.simulation.worlds import World
 
 
@@ -46,24 +44,7 @@ def run_one(
     """
     meeting = world.meeting(run, seed)
     radio = meeting.radio(algorithm, seed=radio_seed(seed, run))
-    return followed(
-        radio, meeting.listener, algorithm, run=run, seed=seed, steps=steps, clock=clock
-    )
-
-
-def followed(
-    radio: Recommender,
-    listener: Listener,
-    name: str,
-    *,
-    run: int,
-    seed: int,
-    steps: int,
-    clock: Clock = PAPER_CLOCK,
-) -> Trace:
-    """Return the trace of a radio, which need not be one of the known algorithms."""
-    played = follow(radio, listener, steps=steps, clock=clock, seed=seed, number=run)
-    return Trace.of(name, run, played)
+    return follow(radio, meeting.listener, steps=steps, clock=clock, seed=seed, number=run)
 
 
 def _run_task(task: Mapping[str, Any]) -> Trace:
@@ -107,35 +88,9 @@ class ExperimentResult:
 
     traces: Mapping[str, tuple[Trace, ...]]
 
-    @classmethod
-    def of(cls, traces: Iterable[Trace]) -> ExperimentResult:
-        """Return all traces by algorithm, in whatever order they were done."""
-        by_name: dict[str, list[Trace]] = {}
-        for trace in traces:
-            by_name.setdefault(trace.algorithm, []).append(trace)
-        ordered = {
-            name: tuple(sorted(found, key=lambda trace: trace.run))
-            for name, found in by_name.items()
-        }
-        _check_runs(ordered)
-        return cls(traces=ordered)
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """The names of all algorithms."""
-        return tuple(self.traces)
-
     def regret(self, algorithm: str) -> Matrix:
         """Return the regret after each step of each run: (runs, steps)."""
-        return self.table(algorithm, "regret")
-
-    def table(self, algorithm: str, what: str) -> Matrix:
-        """Return one of the arrays of all traces of an algorithm: (runs, steps)."""
-        if algorithm not in self.traces:
-            names = ", ".join(self.traces)
-            msg = f"the algorithm must be one that was run ({names}), got {algorithm!r}"
-            raise InvalidInputError(msg)
-        table: Matrix = np.stack([getattr(trace, what) for trace in self.traces[algorithm]])
+        table: Matrix = np.stack([trace.regret for trace in self.traces[algorithm]])
         return table
 
 
@@ -158,7 +113,10 @@ def run_experiment(
         traces[place] = trace
         if on_done is not None:
             on_done(len(traces), len(tasks))
-    return ExperimentResult.of(traces[place] for place in range(len(tasks)))
+    by_name: dict[str, list[Trace]] = {name: [] for name in experiment.algorithms}
+    for place, task in enumerate(tasks):
+        by_name[task["algorithm"]].append(traces[place])
+    return ExperimentResult(traces={name: tuple(found) for name, found in by_name.items()})
 
 
 def check_algorithms(names: tuple[str, ...]) -> None:
@@ -171,12 +129,4 @@ def check_algorithms(names: tuple[str, ...]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         msg = f"algorithms must differ, got {twice!r} twice"
-        raise InvalidInputError(msg)
-
-
-def _check_runs(traces: Mapping[str, tuple[Trace, ...]]) -> None:
-    """Refuse traces that cannot be compared run by run."""
-    shapes = {tuple((trace.run, len(trace)) for trace in found) for found in traces.values()}
-    if len(shapes) > 1:
-        msg = "all algorithms must have the same runs of the same length, got different ones"
         raise InvalidInputError(msg)

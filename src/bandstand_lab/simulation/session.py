@@ -1,4 +1,4 @@
-"""One radio and one listener, song by song: the clock, the randomness, the steps, their trace.
+"""One radio and one listener, song by song: the clock, the randomness, the steps.
 
 Choices are judged by a truth that the radio never sees.
 """
@@ -6,18 +6,16 @@ Choices are judged by a truth that the radio never sees.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand.types import Indices, Vector, frozen
+from bandstand.types import MONTH, Indices, Vector, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from bandstand.core.recommender import Recommender
     from bandstand_lab.simulation.listener import Listener
 
@@ -67,8 +65,8 @@ EVERYDAY: Final = Clock(song_seconds=240.0, songs_per_session=20, pause_seconds=
 # meets neither those streams nor another of its own.
 
 
-Use: TypeAlias = Literal["songs", "listener", "answer", "radio", "people"]
-_USES: Final = ("songs", "listener", "answer", "radio", "people")
+Use: TypeAlias = Literal["songs", "listener", "answer", "radio"]
+_USES: Final = ("songs", "listener", "answer", "radio")
 # Seeds of radios are drawn below this.
 _SEEDS: Final = 2**63
 
@@ -96,95 +94,21 @@ def radio_seed(seed: int, run: int) -> int:
 # ── Steps ────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One song that was played and rated.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trace:
+    """What one radio played to one listener; each array has one entry per step.
 
     The best possible rating is that of the best song at this moment for a listener who has heard
     what this radio has played: a radio that wears out the favourites lowers its own bar.
     """
 
-    row: int
-    elapsed: float  # minutes since the song was heard, at most a month; never heard is a month
-    rating: float
-    expected: float  # the mean of what the listener would say
-    best: float
-    # Processor time of this thread; two steps may be equal that took different times.
-    choose_seconds: float = field(compare=False)
-    learn_seconds: float = field(compare=False)
-
-
-def follow(
-    radio: Recommender,
-    listener: Listener,
-    *,
-    steps: int,
-    clock: Clock | None = None,
-    seed: int = 0,
-    number: int = 0,
-) -> Iterator[Step]:
-    """Yield each of the next `steps` songs, once the radio has learned what the listener said.
-
-    The noise of an answer depends on the seed, the listener's `number` and the step alone. So
-    different algorithms that are followed with the same three meet the very same listener
-    (common random numbers), in any order and in any process.
-    """
-    if not radio.ids:
-        msg = "a radio must have at least one song to be followed, got none"
-        raise InvalidInputError(msg)
-    times = clock or PAPER_CLOCK
-    row_of = {song: row for row, song in enumerate(radio.ids)}
-    for step in range(radio.step, radio.step + steps):
-        moment = times.moment(step)
-        songs = radio.songs(at=moment)
-        expected = listener.expected_rating(songs)
-        begin = time.thread_time()
-        (song,) = radio.recommend(at=moment)
-        chosen = time.thread_time()
-        row = row_of[song]
-        rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
-        rated = time.thread_time()
-        radio.update(song, rating=rating, time=moment)
-        learned = time.thread_time()
-        yield Step(
-            row=row,
-            elapsed=float(songs.elapsed_of([row])[0]),
-            rating=rating,
-            expected=float(expected[row]),
-            best=float(expected.max()),
-            choose_seconds=chosen - begin,
-            learn_seconds=learned - rated,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trace:
-    """One run of one algorithm; each array has one entry per step."""
-
-    algorithm: str
-    run: int
     rows: Indices  # the song that was played
-    elapsed: Vector  # minutes since it was heard
+    elapsed: Vector  # minutes since it was heard, at most a month; never heard is a month
     ratings: Vector  # what the listener said
     expected: Vector  # the mean of what the listener would say
-    best: Vector  # that of the best song, for a listener who has heard what was played here
+    best: Vector  # that of the best song
     choose_seconds: Vector  # processor time of the thread
     learn_seconds: Vector
-
-    @classmethod
-    def of(cls, algorithm: str, run: int, steps: Iterable[Step]) -> Trace:
-        """Return the trace of a session."""
-        each = list(steps)
-        rows = np.array([step.row for step in each], dtype=np.intp)
-        rows.flags.writeable = False
-        others = ("elapsed", "expected", "best", "choose_seconds", "learn_seconds")
-        return cls(
-            algorithm=algorithm,
-            run=run,
-            rows=rows,
-            ratings=frozen([step.rating for step in each]),
-            **{name: frozen([getattr(step, name) for step in each]) for name in others},
-        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -197,5 +121,45 @@ class Trace:
     def as_json(self) -> dict[str, Any]:
         """Return what happened as plain numbers: equal to the last bit for equal seeds."""
         names = ("rows", "elapsed", "ratings", "expected", "best")
-        arrays = {name: getattr(self, name).tolist() for name in names}
-        return {"algorithm": self.algorithm, "run": self.run, **arrays}
+        return {name: getattr(self, name).tolist() for name in names}
+
+
+def follow(
+    radio: Recommender,
+    listener: Listener,
+    *,
+    steps: int,
+    clock: Clock = PAPER_CLOCK,
+    seed: int = 0,
+    number: int = 0,
+) -> Trace:
+    """Return the next `steps` songs; the radio learns each answer before it chooses again.
+
+    The noise of an answer depends on the seed, the listener's `number` and the step alone. So
+    different algorithms that are followed with the same three meet the very same listener
+    (common random numbers), in any order and in any process.
+    """
+    if not radio.ids:
+        msg = "a radio must have at least one song to be followed, got none"
+        raise InvalidInputError(msg)
+    row_of = {song: row for row, song in enumerate(radio.ids)}
+    played = np.zeros((6, steps))
+    rows = np.zeros(steps, dtype=np.intp)
+    for place, step in enumerate(range(radio.step, radio.step + steps)):
+        moment = clock.moment(step)
+        songs = radio.songs(at=moment)
+        expected = listener.expected_rating(songs)
+        begin = time.thread_time()
+        (song,) = radio.recommend(at=moment)
+        chosen = time.thread_time()
+        row = row_of[song]
+        rating = float(listener.rate(songs.take([row]), stream(seed, "answer", number, step))[0])
+        rated = time.thread_time()
+        radio.update(song, rating=rating, time=moment)
+        seconds = (chosen - begin, time.thread_time() - rated)
+        rows[place] = row
+        elapsed = min(float(songs.elapsed_of([row])[0]), MONTH)  # some algorithms know longer times
+        played[:, place] = (elapsed, rating, expected[row], expected.max(), *seconds)
+    rows.flags.writeable = False
+    names = ("elapsed", "ratings", "expected", "best", "choose_seconds", "learn_seconds")
+    return Trace(rows=rows, **dict(zip(names, map(frozen, played), strict=True)))

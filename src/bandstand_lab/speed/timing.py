@@ -33,12 +33,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab.report.machine import pinned_environment
+from bandstand_lab.report.machine import one_thread
 from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import ArrayLike
 
     from bandstand.types import Vector
 
@@ -55,8 +57,8 @@ class Spread:
     """Measurements of the same thing, each of them kept.
 
     >>> spread = Spread(runs=(3.0, 1.0, 2.0))
-    >>> spread.median, spread.lower, spread.upper, spread.minimum
-    (2.0, 1.5, 2.5, 1.0)
+    >>> spread.median, spread.lower, spread.upper
+    (2.0, 1.5, 2.5)
     """
 
     runs: tuple[float, ...]
@@ -82,18 +84,12 @@ class Spread:
         """A quarter of the measurements is above it."""
         return self._quantile(0.75)
 
-    @property
-    def minimum(self) -> float:
-        """The smallest measurement: of times, the one that was disturbed least."""
-        return min(self.runs)
-
     def as_json(self) -> dict[str, Any]:
         """Return the summary and every run."""
         return {
             "median": self.median,
             "lower_quartile": self.lower,
             "upper_quartile": self.upper,
-            "minimum": self.minimum,
             "runs": list(self.runs),
         }
 
@@ -161,7 +157,8 @@ def run_pinned(module: str, argument: str, *, folder: Path | None = None) -> int
 
     `folder` is where the module is found, if it is not installed.
     """
-    environment = pinned_environment(os.environ)
+    with one_thread():
+        environment = dict(os.environ)
     if folder is not None:
         environment["PYTHONPATH"] = str(folder)
     return subprocess.run(
@@ -217,10 +214,6 @@ class Estimate:
             return number(self.value)
         return f"{number(self.value)} ({number(self.low)}–{number(self.high)})"
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the number and its interval."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
 
 def geometric_mean(spread: Spread) -> Estimate:
     """Return the geometric mean of ratios or of times, with its interval.
@@ -228,25 +221,26 @@ def geometric_mean(spread: Spread) -> Estimate:
     >>> round(geometric_mean(Spread(runs=(50.0, 100.0, 200.0))).value, 9)
     100.0
     """
-    logs = mean_estimate(np.log(spread.runs))
-    low, high = logs.interval() or (None, None)
-    return Estimate(
-        value=math.exp(logs.mean),
-        low=None if low is None else math.exp(low),
-        high=None if high is None else math.exp(high),
-    )
+    logs = _mean(np.log(spread.runs))
+    low, high = (None if end is None else math.exp(end) for end in (logs.low, logs.high))
+    return Estimate(value=math.exp(logs.value), low=low, high=high)
 
 
-def mean_of_rounds(spread: Spread) -> Estimate:
-    """Return the mean over the rounds, with its interval."""
-    estimate = mean_estimate(spread.runs)
+def growth(times: Mapping[int, Spread]) -> Estimate:
+    """Return the k of time ~ size^k: the mean of the rounds' slopes, with its interval.
+
+    >>> growth({10: Spread(runs=(1.0, 2.0)), 100: Spread(runs=(10.0, 20.0))}).shown()
+    '1.00 (1.00–1.00)'
+    """
+    rounds = zip(*(spread.runs for spread in times.values()), strict=True)
+    sizes = np.log(list(times))
+    return _mean([float(np.polyfit(sizes, np.log(each), 1)[0]) for each in rounds])
+
+
+def _mean(values: ArrayLike) -> Estimate:
+    estimate = mean_estimate(values)
     low, high = estimate.interval() or (None, None)
     return Estimate(value=estimate.mean, low=low, high=high)
-
-
-def log_slope(sizes: Sequence[float], times: Sequence[float]) -> float:
-    """Return the k of time ~ size^k, by least squares of the logarithms."""
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
 
 
 def power_of(times: Mapping[int, Spread]) -> Estimate | None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand._util.power_laws import straight_line
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.least_squares import LeastSquares, plain
 from bandstand.core.engines.mcmc.engine import Mcmc
@@ -32,9 +31,8 @@ from bandstand_lab.speed.timing import (
     Estimate,
     Spread,
     geometric_mean,
+    growth,
     in_turn,
-    log_slope,
-    mean_of_rounds,
     paired_ratio,
     power_of,
     timed_again,
@@ -57,7 +55,6 @@ class SpeedWorld:
     """A kind of listener, the songs that are played to it, and the prior that fits them."""
 
     name: str
-    summary: str
     prior_for: Callable[[int], ListenerPrior]
     listener_for: Callable[[int, np.random.Generator], Listener]
     intercept: bool
@@ -88,14 +85,12 @@ class SpeedWorld:
 
 PAPER: Final = SpeedWorld(
     name="paper",
-    summary="the paper's simulated listener and prior",
     prior_for=paper_prior,
     listener_for=SimulatedListener.drawn,
     intercept=False,
 )
 STARS: Final = SpeedWorld(
     name="stars",
-    summary="whole stars, an intercept and the prior for real listeners",
     prior_for=radio_prior,
     listener_for=StarListener.drawn,
     intercept=True,
@@ -114,136 +109,74 @@ STARS: Final = SpeedWorld(
 
 REFERENCE: Final = "metropolis"
 REFERENCE_STEPS: Final = 5_000
-LABELS: Final = {
-    "metropolis": "Metropolis, 5,000 steps",
-    "mcmc": "collapsed MCMC",
-    "variational-3": "variational, 3 factors",
-    "variational-2": "variational, 2 factors",
-    "exact": "exact",
-    "least-squares": "L-BFGS-B, plain",
-    "least-squares-map": "L-BFGS-B, MAP",
-    "least-squares-differences": "L-BFGS-B, no gradient",
-    "ridge": "ridge regression (LinUCB)",
-}
-METHODS: Final = tuple(LABELS)
-# What one iteration of each method is, where it has any.
-ITERATIONS: Final = {
-    "metropolis": "steps",
-    "mcmc": "draws",
-    "variational-3": "sweeps",
-    "variational-2": "sweeps",
-    "least-squares": "evaluations",
-    "least-squares-map": "evaluations",
-    "least-squares-differences": "evaluations",
-}
+METHODS: Final = (
+    *("metropolis", "mcmc", "variational-3", "variational-2", "exact"),
+    *("least-squares", "least-squares-map", "least-squares-differences", "ridge"),
+)
 _ASKED_SIZE: Final = 1_000
 # From here on there are several ratings for each of 91 features, and growth is what counts.
 LARGE: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRun:
-    """How one method fared with one listener."""
-
-    seconds: float
-    converged: bool | None = None  # None where a method does not say
-    iterations: int | None = None  # None where there are none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingTime:
-    """The time of one method to learn from a number of ratings, in each round."""
+class TrainingStudy:
+    """All training times of one world: the rounds by method and number of ratings."""
 
     world: str
-    method: str
-    ratings: int
-    seconds: Spread
-    converged_share: float | None  # None where a method does not say
-    iterations: Spread | None = None  # None where there are none
-    measured_steps: int | None = None  # of the reference
-
-    @property
-    def is_scaled(self) -> bool:
-        """Whether fewer steps were run than the time is for."""
-        return self.measured_steps not in {None, REFERENCE_STEPS}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what was measured."""
-        steps = {}
-        if self.measured_steps is not None:
-            steps = {"measured_steps": self.measured_steps, "scaled": self.is_scaled}
-        return {
-            "world": self.world,
-            "method": self.method,
-            "ratings": self.ratings,
-            "seconds": self.seconds.as_json(),
-            "converged_share": self.converged_share,
-            "iterations": None if self.iterations is None else self.iterations.as_json(),
-            **steps,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingStudy:
-    """All training times of one world."""
-
-    times: tuple[TrainingTime, ...]
+    runs: Mapping[tuple[str, int], Sequence[float]]  # seconds
+    sampler_steps: int = REFERENCE_STEPS  # that were run of the reference, and scaled up
 
     @property
     def sizes(self) -> list[int]:
         """The numbers of ratings, rising."""
-        return sorted({time.ratings for time in self.times})
+        return sorted({size for _, size in self.runs})
 
     @property
     def methods(self) -> list[str]:
         """The methods that were measured."""
-        return list(dict.fromkeys(time.method for time in self.times))
-
-    def time(self, method: str, ratings: int) -> TrainingTime:
-        """Return all about one method at one size."""
-        return next(
-            time for time in self.times if time.method == method and time.ratings == ratings
-        )
+        return [method for method in METHODS if any(method == name for name, _ in self.runs)]
 
     def seconds(self, method: str, ratings: int) -> Spread:
         """Return the time of one method at one size."""
-        return self.time(method, ratings).seconds
-
-    def iterations(self, method: str, ratings: int) -> float:
-        """Return the median number of iterations; 1 of a method that has none."""
-        counts = self.time(method, ratings).iterations
-        return 1.0 if counts is None else max(counts.median, 1.0)
-
-    def seconds_each(self, method: str, ratings: int) -> float:
-        """Return the time of one iteration."""
-        return self.seconds(method, ratings).median / self.iterations(method, ratings)
+        return Spread(runs=tuple(self.runs[method, ratings]))
 
     def ratio(self, above: str, below: str, ratings: int) -> Spread:
         """Return how many times as long `above` took as `below`, round by round."""
         return paired_ratio(self.seconds(above, ratings).runs, self.seconds(below, ratings).runs)
 
-    def growth(self, method: str, fewest: int = 0) -> float | None:
-        """Return the exponent k of time ~ N^k, from sizes of at least `fewest`; None from one."""
-        sizes = [size for size in self.sizes if size >= fewest]
-        medians = [self.seconds(method, size).median for size in sizes]
-        line = straight_line(np.log(sizes), np.log(medians))
-        return None if line is None else line.slope
+    def ratios(self, above: str, below: str) -> dict[int, Estimate]:
+        """Return how many times as long one method takes as another, at each size."""
+        return {size: geometric_mean(self.ratio(above, below, size)) for size in self.sizes}
 
     def exponent(self, method: str, fewest: int = 0) -> Estimate | None:
-        """Return the exponent, with its interval over the rounds; None from one size."""
-        sizes = [size for size in self.sizes if size >= fewest]
-        if len(sizes) < 2:
-            return None
-        rounds = zip(*(self.seconds(method, size).runs for size in sizes), strict=True)
-        return mean_of_rounds(Spread(runs=tuple(log_slope(sizes, times) for times in rounds)))
+        """Return the exponent k of time ~ N^k over the rounds, from sizes of at least `fewest`.
+
+        None from one size.
+        """
+        times = {size: self.seconds(method, size) for size in self.sizes if size >= fewest}
+        return growth(times) if len(times) > 1 else None
 
     def power(self, method: str, fewest: int = 0) -> Estimate | None:
         """Return the k of a + b·N^k with its interval; None from fewer than three sizes."""
         return power_of({size: self.seconds(method, size) for size in self.sizes if size >= fewest})
 
-    def ratios(self, above: str, below: str) -> dict[int, Estimate]:
-        """Return how many times as long one method takes as another, at each size."""
-        return {size: geometric_mean(self.ratio(above, below, size)) for size in self.sizes}
+    def is_scaled(self, method: str) -> bool:
+        """Whether fewer steps were run than the time is for."""
+        return method == REFERENCE and self.sampler_steps != REFERENCE_STEPS
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return every measurement."""
+        return [
+            {
+                "world": self.world,
+                "method": method,
+                "ratings": size,
+                "scaled": self.is_scaled(method),
+                "seconds": self.seconds(method, size).as_json(),
+            }
+            for method in self.methods
+            for size in self.sizes
+        ]
 
 
 def asked_size(sizes: Sequence[int]) -> int:
@@ -267,7 +200,7 @@ def measure_training(
     sampler_steps: int = REFERENCE_STEPS,
 ) -> TrainingStudy:
     """Return the training times of `methods` in `world`; `on_run` hears of every run."""
-    runs: dict[tuple[str, int], list[TrainingRun]] = defaultdict(list)
+    runs: dict[tuple[str, int], list[float]] = defaultdict(list)
     warm_up(world, columns, seed, methods)
     for turn in range(rounds):
         for size in sizes:
@@ -281,9 +214,9 @@ def measure_training(
                 methods=methods,
                 sampler_steps=sampler_steps,
             )
-            for method, run in one.items():
-                runs[method, size].append(run)
-    return study_of(world.name, runs, sampler_steps=sampler_steps)
+            for method, seconds in one.items():
+                runs[method, size].append(seconds)
+    return TrainingStudy(world=world.name, runs=runs, sampler_steps=sampler_steps)
 
 
 def train_once(
@@ -296,60 +229,30 @@ def train_once(
     on_run: Callable[[str], None] = lambda _: None,
     methods: Sequence[str] = METHODS,
     sampler_steps: int = REFERENCE_STEPS,
-) -> dict[str, TrainingRun]:
-    """Return what each method made of the answers of one new listener."""
+) -> dict[str, float]:
+    """Return how long each method learned from the answers of one new listener, in seconds."""
     history = world.history(ratings, columns, np.random.default_rng([seed, ratings, turn]))
     tasks = learners(world.prior_for(columns), columns, sampler_steps, seed)
     scale = {REFERENCE: REFERENCE_STEPS / sampler_steps}
-    runs = {}
+    found = {}
     for method in in_turn(methods, turn):
-        on_run(f"{LABELS[method]}, {ratings} ratings")
+        on_run(f"{method}, {ratings} ratings")
         with undisturbed():
-            seconds, result = timed_again(partial(tasks[method], history))
-        runs[method] = TrainingRun(
-            seconds=seconds * scale.get(method, 1.0),
-            converged=converged(result),
-            iterations=iterations(method, result),
-        )
-    return runs
+            seconds = timed_again(partial(tasks[method], history)).seconds
+        found[method] = seconds * scale.get(method, 1.0)
+    return found
 
 
 def train(*, ratings: int, turn: int, seed: int, columns: int, sampler_steps: int) -> Any:
-    """Return how each method fared with the answers of one listener of the paper; a job."""
+    """Return how long each method learned from one listener of the paper; a job."""
     warm_up(PAPER, columns, seed)
-    runs = train_once(
+    return train_once(
         PAPER,
         ratings=ratings,
         turn=turn,
         columns=columns,
         seed=seed,
         sampler_steps=sampler_steps,
-    )
-    return {method: asdict(run) for method, run in runs.items()}
-
-
-def study_of(
-    world: str,
-    runs: Mapping[tuple[str, int], Sequence[TrainingRun]],
-    *,
-    sampler_steps: int = REFERENCE_STEPS,
-) -> TrainingStudy:
-    """Return the study of all runs by method and number of ratings, in order of the rounds."""
-    return TrainingStudy(
-        times=tuple(
-            TrainingTime(
-                world=world,
-                method=method,
-                ratings=size,
-                seconds=Spread(runs=tuple(run.seconds for run in group)),
-                converged_share=_share([run.converged for run in group]),
-                iterations=_spread([run.iterations for run in group]),
-                measured_steps=sampler_steps if method == REFERENCE else None,
-            )
-            for (method, size), group in sorted(
-                runs.items(), key=lambda item: (METHODS.index(item[0][0]), item[0][1])
-            )
-        )
     )
 
 
@@ -359,16 +262,6 @@ def warm_up(world: SpeedWorld, columns: int, seed: int, methods: Sequence[str] =
     tasks = learners(world.prior_for(columns), columns, 10, seed, effective_draws=100)
     for method in methods:
         tasks[method](history)
-
-
-def _share(answers: Sequence[bool | None]) -> float | None:
-    known = [answer for answer in answers if answer is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _spread(counts: Sequence[int | None]) -> Spread | None:
-    known = tuple(float(count) for count in counts if count is not None)
-    return Spread(runs=known) if known else None
 
 
 # ── Methods ──────────────────────────────────────────────────────────────────────────────
@@ -418,24 +311,3 @@ def _without_gradient(history: History) -> Any:
         bounds=[*free, (0.0, 17 * math.log(2.0))],
         options={"maxfun": 1_000_000},
     )
-
-
-def converged(result: Any) -> bool | None:
-    """Return whether a search came to its end; None of a method that does not say."""
-    answer = getattr(result, "converged", getattr(result, "success", None))
-    return None if answer is None else bool(answer)
-
-
-def iterations(method: str, result: Any) -> int | None:
-    """Return how many steps, sweeps or evaluations it took."""
-    match ITERATIONS.get(method):
-        case "steps":
-            return REFERENCE_STEPS
-        case "draws":
-            return int(result.draws.log_recovery_times.size)
-        case "sweeps":
-            return len(result.bounds)
-        case "evaluations":
-            return int(result.evaluations if hasattr(result, "evaluations") else result.nfev)
-        case _:
-            return None

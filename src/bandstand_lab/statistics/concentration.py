@@ -56,19 +56,6 @@ def profile_distance(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.abs(apart).sum() / 2)
 
 
-def effective_songs(counts: ArrayLike) -> float:
-    """Return how many songs, all played equally often, repeat as much: 1 / Σ p².
-
-    Two plays picked at random are of the same song with probability Σ p².
-
-    >>> effective_songs([5, 5, 5, 5]), effective_songs([7])
-    (4.0, 1.0)
-    """
-    shares = ranked_shares(counts)
-    with np.errstate(under="ignore"):
-        return float(1 / (shares @ shares))
-
-
 def share_of_most_played(counts: ArrayLike, part: float = 0.2) -> float:
     """Return the share of plays that the most played fifth of the songs, or another part, has.
 

@@ -23,7 +23,7 @@ from bandstand.types import frozen
 from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -52,15 +52,20 @@ class PairedDifference:
         """How often chance alone gives a difference as large, in either direction."""
         return min(1.0, 2 * float(stdtr(self.degrees_of_freedom, -abs(self.t))))
 
-    @property
-    def p_below(self) -> float:
-        """How often chance alone puts the first this far below the second."""
-        return float(stdtr(self.degrees_of_freedom, self.t))
-
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return Student's confidence interval of the difference."""
         margin = student_quantile(level, self.degrees_of_freedom) * self.standard_error
         return self.mean - margin, self.mean + margin
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers, ready to be written."""
+        return {
+            "mean": self.mean,
+            "standard_error": self.standard_error,
+            "interval": list(self.interval()),
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "p_value": self.p_value,
+        }
 
 
 def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
@@ -99,6 +104,32 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (count - rank) * p_values[place]))
         corrected[place] = largest
     return corrected
+
+
+def tested_together(
+    pairs: Iterable[Iterable[ArrayLike]],
+) -> list[tuple[PairedDifference, float]]:
+    """Return the difference of each pair, and its p-value corrected for all of them.
+
+    >>> [(test.mean, round(p, 3)) for test, p in tested_together([([1, 2, 4], [2, 4, 7])] * 2)]
+    [(-2.0, 0.148), (-2.0, 0.148)]
+    """
+    tests = [paired_difference(first, second) for first, second in pairs]
+    return list(zip(tests, holm([test.p_value for test in tests]), strict=True))
+
+
+def p_shown(p_value: float) -> str:
+    """Return a p-value as people write it.
+
+    >>> p_shown(0.0421), p_shown(3e-9)
+    ('0.042', '< 0.0001')
+    """
+    return f"{p_value:.2g}" if p_value >= 1e-4 else "< 0.0001"
+
+
+def p_words(p_value: float) -> str:
+    """Return a p-value as a sentence has it: "p = 0.042"."""
+    return f"p {'' if p_value < 1e-4 else '= '}{p_shown(p_value)}"
 
 
 MIN_PEOPLE: Final = 2  # for a variance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -32,6 +32,24 @@ class MeanEstimate:
             return None
         margin = student_quantile(level, self.count - 1) * self.standard_error
         return self.mean - margin, self.mean + margin
+
+    def shown(self, digits: int = 3) -> str:
+        """Return the mean and its standard error, if it has one, as people read them.
+
+        >>> mean_estimate([1.0, 2.0, 3.0]).shown(), mean_estimate([2.0]).shown()
+        ('2.000 ± 0.577', '2.000')
+        """
+        error = "" if self.standard_error is None else f" ± {self.standard_error:.{digits}f}"
+        return f"{self.mean:.{digits}f}{error}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the mean with its standard error and its 95 % interval."""
+        interval = self.interval()
+        return {
+            "mean": self.mean,
+            "standard_error": self.standard_error,
+            "interval": None if interval is None else list(interval),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,6 @@ from bandstand.core.model.priors import (
 from bandstand_lab.paper.ablation import PRODUCT, STUDY, SUM, AddingListener, play
 from bandstand_lab.paper.additive_model import Additive
 from bandstand_lab.report.study import Chapter, Plan, Verdict
-from bandstand_lab.simulation.listener import SimulatedListener
 from tests.fixtures.lab.drawn_figures import assert_whole
 
 PLAN = Plan(size="quick", seed=3)
@@ -130,15 +129,17 @@ def test_the_search_finds_the_largest_quantiles(
 
 
 def test_a_listener_who_adds_loses_the_same_for_every_song() -> None:
-    like = SimulatedListener(
-        preference=np.array([2.0]), recovery_time=100.0, noise_standard_deviation=0.5
+    listener = AddingListener(
+        preference=np.array([2.0]),
+        recovery_time=100.0,
+        noise_standard_deviation=0.5,
+        novelty_worth=3.0,
     )
-    listener = AddingListener(like=like, novelty_worth=3.0)
     new = Songs.of(features=[[1.0], [-1.0]], elapsed=1e9)
     heard = Songs.of(features=[[1.0], [-1.0]], elapsed=0.0)
     lost = listener.expected_rating(new) - listener.expected_rating(heard)
     np.testing.assert_allclose(lost, 3.0)
-    np.testing.assert_allclose(listener.liking(new.features), [5.0, 1.0])
+    np.testing.assert_allclose(listener.expected_rating(new), [5.0, 1.0])
 
 
 @pytest.mark.parametrize("truth", [PRODUCT, SUM])

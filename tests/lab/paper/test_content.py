@@ -34,19 +34,20 @@ def raters(content: float, *, mean: float = 1.14, count: int = 13) -> list[dict[
     """Return errors around a given one of the content model."""
     rng = np.random.default_rng(1)
     return [
-        RaterErrors(
-            name=f"rater {number}",
-            count=400,
-            mean=3.0,
-            standard_deviation=1.14,
-            rmse={
+        {
+            "rater": f"rater {number}",
+            "ratings": 400,
+            "mean": 3.0,
+            "standard_deviation": 1.14,
+            "expected_random_rmse": 1.61,
+            "rmse": {
                 "random": 1.61 + rng.normal(0, 0.01),
                 "mean": mean + rng.normal(0, 0.01),
                 "ridge": 1.05 + rng.normal(0, 0.01),
                 "content": content + rng.normal(0, 0.01),
                 "content-paper": content + 0.01,
             },
-        ).as_json()
+        }
         for number in range(count)
     ]
 
@@ -97,7 +98,7 @@ def test_the_verdict_is_that_of_the_p_value_that_is_printed() -> None:
     # With 12 degrees of freedom t = 1.9 is significant one-sided, and not two-sided.
     verdicts = [verdict_on([is_below(compared(t * 0.1, 0.1))]) for t in (-3.0, -1.9, 1.9, 3.0)]
     assert verdicts == [Verdict.HOLDS, Verdict.OPEN, Verdict.OPEN, Verdict.FAILS]
-    assert compared(-0.19, 0.1).difference.p_below < 0.05 < compared(-0.19, 0.1).difference.p_value
+    assert compared(-0.19, 0.1).difference.p_value > 0.05
     assert verdict_on([is_below(None)]) is Verdict.OPEN
 
 
@@ -119,15 +120,10 @@ def test_real_raters_are_judged(
     assert [finding.verdict for finding in chapter.findings] == verdicts
 
 
-def test_the_jobs_of_a_file_are_other_jobs_when_the_file_changes(files: tuple[Path, Path]) -> None:
-    plan = Plan(size="quick", seed=1, content=files)
-    (before,) = real_jobs(plan)
-    found = validate_real(**before.arguments)
+def test_the_raters_of_a_file_are_validated(files: tuple[Path, Path]) -> None:
+    (job,) = real_jobs(Plan(size="quick", seed=1, content=files))
+    found = validate_real(**job.arguments)
     assert [rater["rater"] for rater in found] == ["a", "b"]
-    text = files[1].read_text()
-    files[1].write_text(text.replace("a,s0,1", "a,s0,2"))
-    (after,) = real_jobs(plan)
-    assert before.arguments["digest"] != after.arguments["digest"]
 
 
 def test_a_file_that_cannot_be_used_is_refused_before_anything_runs(
@@ -152,7 +148,7 @@ def test_the_full_size_has_as_many_raters_as_the_paper() -> None:
 
 
 def comparison(content: float) -> RaterComparison:
-    return RaterComparison(raters=tuple(map(RaterErrors.from_json, raters(content, count=2))))
+    return RaterComparison(raters=tuple(RaterErrors(**each) for each in raters(content, count=2)))
 
 
 def test_the_share_is_found_between_worlds() -> None:

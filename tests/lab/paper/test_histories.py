@@ -54,13 +54,9 @@ def person(
     values, counts = np.unique(plays, return_counts=True)
     return {
         "plays": int(plays.sum()),
-        "days": 300.0,
         "repeat_share": 1 - songs / int(plays.sum()),
         "songs_by_plays": np.column_stack([values, counts])[::-1].tolist(),
-        "law": "Zipf",
         "shapes": list(shapes),
-        "median_gap_seconds": 86_400.0,
-        "skip_share": None,
         "recovery": rest(minutes, longest),
         "rests_when_shuffled": by_chance,
         "shuffles": 5,

@@ -69,10 +69,3 @@ def test_the_words_count_the_tests_and_name_the_place_with_the_largest_share() -
     words = _orders.in_words(found)
     assert words.startswith("95 % to 105 % of its regret (most: b)")
     assert words.endswith("significantly less in 1 of 3 tests, more in 1")
-
-
-def test_the_numbers_of_a_test_are_kept() -> None:
-    (order,) = _orders.orders([pair(-CLEAR)])
-    kept = order.as_json()
-    low, high = kept["difference_interval_95"]
-    assert low < kept["difference"] < high < 0

@@ -22,20 +22,15 @@ from bandstand_lab.paper.repetition import (
     others_finding,
     product_finding,
     rank_frequency,
-    stand_ins,
 )
 from bandstand_lab.paper.repetition_runs import (
-    EXACT,
+    KNOWN,
     OTHERS,
     PRODUCT,
-    SAMPLED,
     WEEKS,
     best_songs,
-    most_played,
     people,
     played,
-    played_by_sampling,
-    rows_of,
     stretches,
 )
 from bandstand_lab.report.figures import new_figure
@@ -66,23 +61,17 @@ def _drawn(shares: Vector, seed: int) -> Vector:
 
 
 def algorithm(name: str, counts: list[Vector], someone: list[PersonPlays] | None = None) -> Played:
-    far = [distance_to_people(each, someone or []) for each in counts]
     return Played(
         algorithm=name,
         runs=tuple(measured(each, library=LIBRARY) for each in counts),
-        distances={"file": tuple(each for each in far if each is not None)} if someone else {},
+        distances={"file": tuple(distance_to_people(each, someone) for each in counts)}
+        if someone
+        else {},
     )
 
 
 def person(counts: Vector) -> PersonPlays:
-    return PersonPlays(
-        source="file",
-        name="someone",
-        plays=PLAYS,
-        songs=LIBRARY,
-        stretches=(counts,),
-        in_library=(counts,),
-    )
+    return PersonPlays(source="file", songs=LIBRARY, stretches=(counts,))
 
 
 # ── Real people ──────────────────────────────────────────────────────────────────────────
@@ -96,23 +85,16 @@ def test_stretches_are_as_long_as_asked_and_do_not_overlap() -> None:
     assert stretches(np.arange(5), 6) == []
 
 
-def test_a_library_of_all_songs_leaves_out_nothing() -> None:
-    items = np.array([4, 4, 1, 9, 1, 4])
-    assert most_played(items, 3).tolist() == items.tolist()
-    assert most_played(items, 1).tolist() == [4, 4, 4]
-
-
 def test_people_are_read_from_a_file_and_those_with_few_plays_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "plays.csv"
     rows = [f"ann,{1_700_000_000 + 300 * play},{play % 4},200000" for play in range(40)]
     rows += [f"ben,{1_700_000_000 + 300 * play},{play},200000" for play in range(5)]
     file.write_text("\n".join(["listener,epoch_s,track,ms_played", *rows]) + "\n")
-    found = people([str(file)], plays=20, library=2)
+    found = people([str(file)], plays=20)
     (ann,) = (PersonPlays.from_json(each) for each in found["people"])
     assert found["shorter"] == 1
-    assert (ann.plays, ann.songs) == (40, 4)
+    assert ann.songs == 4
     assert [part.tolist() for part in ann.stretches] == [[5.0] * 4] * 2
-    assert [part.tolist() for part in ann.in_library] == [[10.0, 10.0]]
 
 
 def spotify(file: Path, day: int, plays: int) -> str:
@@ -131,10 +113,10 @@ def test_files_that_do_not_say_whose_they_are_are_one_persons(tmp_path: Path) ->
     named.write_text("\n".join(["listener,epoch_s,track", *rows]) + "\n")
     one = spotify(tmp_path / "StreamingHistory_music_0.json", 1, 30)
     two = spotify(tmp_path / "StreamingHistory_music_1.json", 2, 30)
-    found = people([one, str(named), two], plays=35, library=10)
-    assert [(each["source"], each["plays"]) for each in found["people"]] == [
-        ("named.csv", 40),
-        ("StreamingHistory_music_0.json and 1 more", 60),
+    found = people([one, str(named), two], plays=35)
+    assert [(each["source"], each["songs"]) for each in found["people"]] == [
+        ("named.csv", 4),
+        ("StreamingHistory_music_0.json and 1 more", 3),
     ]
     assert found["shorter"] == 0
 
@@ -149,7 +131,6 @@ def test_equal_people_are_no_distance_apart() -> None:
     assert between_people([person(counts), person(counts)]) == [0.0, 0.0]
     assert between_people([person(counts)]) == []
     assert distance_to_people(counts, [person(counts)]) == 0.0
-    assert distance_to_people(counts, []) is None
 
 
 # ── Plays ────────────────────────────────────────────────────────────────────────────────
@@ -186,24 +167,11 @@ def test_the_same_seed_plays_the_same_songs() -> None:
     assert one != played("weeks", "thompson-cn-x", 1, 3, 25)
 
 
-def test_pieces_of_the_sampling_algorithm_go_on_from_what_the_exact_one_played() -> None:
-    piece = played_by_sampling("weeks", 0, 3, first=20, plays=4)["rows"]
-    before = played("weeks", EXACT, 0, 3, 20)["rows"]
-    assert len(piece) == 4
-    assert all(0 <= row < WEEKS.songs for row in piece)
-    assert not set(piece) & set(before[-5:])  # what was just heard has no novelty
-
-
-def test_pieces_are_put_together_in_their_order() -> None:
-    results = {
-        "weeks-00-bayes-ucb-cn.00100": {"rows": [3]},
-        "weeks-00-bayes-ucb-cn.00000": {"rows": [1, 2]},
-        "weeks-00-bayes-ucb-cn-x.all": {"rows": [9]},
-        "weeks-01-bayes-ucb-cn.00000": {"rows": [8]},
-    }
-    assert rows_of(results, WEEKS, SAMPLED, 0) == [1, 2, 3]
-    assert rows_of(results, WEEKS, EXACT, 0) == [9]
-    assert rows_of(results, WEEKS, "random", 0) == []
+def test_a_known_taste_is_a_job_too() -> None:
+    rows = played("weeks", KNOWN, 0, 3, 25)
+    meeting = WEEKS.world.meeting(0, 3)
+    liking = meeting.listener.liking(meeting.features)
+    assert rows[0] == int(np.argmax(liking))
 
 
 # ── Verdicts ─────────────────────────────────────────────────────────────────────────────
@@ -235,14 +203,13 @@ def test_the_claims_hold_partly_where_one_algorithm_differs() -> None:
 
 def test_a_claim_without_any_of_its_algorithms_cannot_be_told() -> None:
     assert product_finding({}, "here").verdict is Verdict.OPEN
+    assert others_finding({}, "here").verdict is Verdict.OPEN
 
 
-def test_the_exact_algorithm_stands_in_for_the_sampled_one_where_that_was_not_run() -> None:
-    both = dict.fromkeys([*PRODUCT, EXACT], PAPER_IS_RIGHT[SAMPLED])
-    assert SAMPLED in stand_ins(PRODUCT, both)
-    assert EXACT in stand_ins(PRODUCT, both, paired=True)
-    without = {name: played for name, played in both.items() if name != SAMPLED}
-    assert stand_ins(PRODUCT, without) == ("greedy-cn", EXACT, "bayes-ucb-cn-v")
+def test_people_who_met_the_sampled_algorithm_are_judged_by_it() -> None:
+    sampled = algorithm("bayes-ucb-cn", [rotating(s) for s in range(3)])
+    met = {**PAPER_IS_RIGHT, "bayes-ucb-cn": sampled}
+    assert product_finding(met, "here").verdict is Verdict.PARTLY
 
 
 def near_people(names: tuple[str, ...], *, near: bool) -> dict[str, Played]:
@@ -252,13 +219,11 @@ def near_people(names: tuple[str, ...], *, near: bool) -> dict[str, Played]:
 
 
 def test_the_product_algorithms_are_nearer_to_people_only_if_they_are() -> None:
-    product = (EXACT, "greedy-cn", "bayes-ucb-cn-v")
-    right = near_people(product, near=True) | near_people(OTHERS, near=False)
-    wrong = near_people(product, near=False) | near_people(OTHERS, near=True)
+    right = near_people(PRODUCT, near=True) | near_people(OTHERS, near=False)
+    wrong = near_people(PRODUCT, near=False) | near_people(OTHERS, near=True)
     mixed = right | {"random": wrong["random"]}
     verdicts = [
-        distance_findings(each, {"file": [0.1]}, {"file": 90.0})[0].verdict
-        for each in (right, wrong, mixed)
+        distance_findings(each, {"file": [0.1]})[0].verdict for each in (right, wrong, mixed)
     ]
     assert verdicts == [Verdict.HOLDS, Verdict.FAILS, Verdict.PARTLY]
 
@@ -266,7 +231,7 @@ def test_the_product_algorithms_are_nearer_to_people_only_if_they_are() -> None:
 def at_distances(product: list[float], others: dict[str, list[float]]) -> dict[str, Played]:
     """Return algorithms at planted distances to people, one for each listener."""
     runs = tuple(measured(zipfian(run), library=LIBRARY) for run in range(len(product)))
-    far = dict.fromkeys((EXACT, "greedy-cn", "bayes-ucb-cn-v"), product) | others
+    far = dict.fromkeys(PRODUCT, product) | others
     return {
         name: Played(algorithm=name, runs=runs, distances={"file": tuple(each)})
         for name, each in far.items()
@@ -295,7 +260,7 @@ def test_the_verdict_on_distances_follows_from_both_directions(
     others: tuple[list[float], ...], verdict: Verdict, counts: str
 ) -> None:
     results = at_distances(MIDDLE, dict(zip(OTHERS, others, strict=True)))
-    (finding,) = distance_findings(results, {"file": [0.1]}, {"file": 90.0})
+    (finding,) = distance_findings(results, {"file": [0.1]})
     assert finding.verdict is verdict
     assert f"Of 9 comparisons the product algorithm is clearly {counts}." in finding.measured
     assert "takes these people as given" in finding.why
@@ -313,7 +278,7 @@ def test_people_are_told_of_with_both_libraries() -> None:
 
 
 def test_without_people_the_distance_cannot_be_told() -> None:
-    (finding,) = distance_findings(PAPER_IS_RIGHT, {}, {})
+    (finding,) = distance_findings(PAPER_IS_RIGHT, {})
     assert finding.verdict is Verdict.OPEN
     assert "--history" in finding.why
 
@@ -339,23 +304,18 @@ def fabricated(plan: Plan) -> dict[str, Any]:
     results: dict[str, Any] = {}
     for job in STUDY.jobs(plan):
         counts = rng.zipf(1.8, 400).clip(1, 90)
-        if job.key.startswith("people"):
+        if job.key == "people":
             parts = [sorted(counts.tolist(), reverse=True)]
-            one = {"plays": 900, "songs": 500, "stretches": parts, "in_library": parts}
+            one = {"songs": 500, "stretches": parts}
             someone = [
-                {"source": Path(file).name, "name": str(number), **one}
+                {"source": Path(file).name, **one}
                 for file in job.arguments["files"]
-                for number in range(2)
+                for _ in range(2)
             ]
             results[job.key] = {"people": someone, "shorter": 7}
-        elif job.key == "recovery-times":
-            results[job.key] = [
-                {"minutes": minutes, "plays_by_rank": [30] * 20 + [1] * 9}
-                for minutes in job.arguments["recovery_times"]
-            ]
         else:
             rows = np.repeat(np.arange(400), counts)[: job.arguments["plays"]]
-            results[job.key] = {"rows": rows.tolist()}
+            results[job.key] = rows.tolist()
     return results
 
 
@@ -374,10 +334,8 @@ def test_every_job_can_be_called_and_has_a_key_of_its_own(
 def test_the_full_size_has_as_many_plays_and_songs_as_was_promised() -> None:
     jobs = STUDY.jobs(Plan(size="full"))
     assert WEEKS.songs <= 1_000
-    by_sampling = [job for job in jobs if job.key.startswith("weeks-00-bayes-ucb-cn.")]
-    assert sum(job.arguments["plays"] for job in by_sampling) >= 3_000
-    others = [job for job in jobs if job.key.startswith("weeks-") and job not in by_sampling]
-    assert all(job.arguments["plays"] >= 3_000 for job in others)
+    weeks = [job for job in jobs if job.key.startswith("weeks-")]
+    assert all(job.arguments["plays"] >= 3_000 for job in weeks)
     assert WEEKS.days(3_000) > 14
 
 
@@ -390,6 +348,5 @@ def test_the_chapter_is_whole_with_and_without_histories(
     plan = Plan(size=size, seed=5, histories=histories)
     chapter = STUDY.chapter(plan, fabricated(plan))
     assert_whole(chapter)
-    assert ("MCMC, which costs" in chapter.method) == (size == "full")
     if not histories:
         assert Verdict.OPEN in [finding.verdict for finding in chapter.findings]

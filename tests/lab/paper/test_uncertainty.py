@@ -136,7 +136,7 @@ def test_both_directions_share_the_level() -> None:
         assert clear_signs([difference(sign * 2.3)]) == [sign]
         # Three in a family need more than one alone.
         assert clear_signs([difference(sign * 2.3), difference(0.0), difference(0.1)]) == [0, 0, 0]
-    assert difference(-2.0).p_below < 0.05
+    assert difference(-2.0).p_value / 2 < 0.05
     assert clear_signs([difference(-5.0), difference(4.0), difference(0.5)]) == [-1, 1, 0]
 
 

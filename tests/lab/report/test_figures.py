@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.errors import InvalidInputError
@@ -21,7 +19,6 @@ from bandstand_lab.report.figures import (
     look_of,
     new_figure,
     png,
-    spaced,
     style,
 )
 from bandstand_lab.speed.training import METHODS
@@ -143,8 +140,10 @@ def test_a_curve_of_one_point_or_of_none_can_be_drawn() -> None:
     assert png(figure)
 
 
-@given(st.lists(st.floats(0.0, 1.0), max_size=8), st.floats(0.01, 0.2))
-def test_labels_keep_their_order_and_their_distance(heights: list[float], apart: float) -> None:
-    placed = spaced(sorted(heights), apart)
-    assert len(placed) == len(heights)
-    assert all(later - earlier >= apart - 1e-9 for earlier, later in pairwise(placed))
+def test_the_line_that_ends_highest_is_named_first() -> None:
+    axes = new_figure(4, 3).subplots()
+    label_ends(axes, {"random": 1.0, "greedy-cn": 3.0, DEFAULT: 2.0})
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [look_of(name).label for name in ("greedy-cn", DEFAULT, "random")]

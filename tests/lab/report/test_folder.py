@@ -86,13 +86,13 @@ def test_other_data_are_taken_and_written_down(tmp_path: Path, data: Path) -> No
 
 
 def test_data_may_move(tmp_path: Path, data: Path) -> None:
-    claim(tmp_path / "out", replace(PLAN, taste=data))
+    claim(tmp_path / "out", replace(PLAN, histories=(data,)))
     moved = data.rename(tmp_path / "elsewhere.csv")
-    claim(tmp_path / "out", replace(PLAN, taste=moved))
+    claim(tmp_path / "out", replace(PLAN, histories=(moved,)))
 
 
 def test_data_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    plan = replace(PLAN, features=tmp_path / "none.csv")
+    plan = replace(PLAN, histories=(tmp_path / "none.csv",))
     with pytest.raises(InvalidInputError, match=r"none\.csv: expected a file that can be read"):
         claim(tmp_path / "out", plan)
     assert not (tmp_path / "out").exists()

@@ -31,6 +31,7 @@ def wide_study() -> Study:
         why="By a rule.",
     )
     table = Table(
+        name="wide",
         title="A wide and long table",
         columns=tuple(f"column {number}" for number in range(12)),
         rows=tuple(tuple(float(row * place) for place in range(12)) for row in range(30)),

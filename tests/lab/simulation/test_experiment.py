@@ -49,7 +49,7 @@ class KnownWorld:
             recovery_time=self.recovery_time,
             noise_standard_deviation=self.noise_standard_deviation,
         )
-        return Meeting(features=frozen(self.likings)[:, None], listener=listener, raw=True)
+        return Meeting(features=frozen(self.likings)[:, None], listener=listener)
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "known", "songs": len(self.likings)}
@@ -265,18 +265,3 @@ def test_experiments_that_say_nothing_are_refused(changes: dict[str, Any], messa
     usual: dict[str, Any] = {"world": SMALL, "algorithms": ("random",), "runs": 2, "steps": 3}
     with pytest.raises(InvalidInputError, match=message):
         Experiment(**{**usual, **changes})
-
-
-def test_an_outcome_knows_only_what_was_run() -> None:
-    outcome = run_experiment(Experiment(world=SMALL, algorithms=("random",), runs=1, steps=2))
-    assert outcome.algorithms == ("random",)
-    assert outcome.regret("random").shape == (1, 2)
-    with pytest.raises(InvalidInputError, match=r"was run \(random\), got 'linucb-c'"):
-        outcome.regret("linucb-c")
-
-
-def test_runs_that_cannot_be_paired_are_no_outcome() -> None:
-    traces = [run_one(SMALL, name, run=0, seed=0, steps=2) for name in ("random", "linucb-c")]
-    longer = run_one(SMALL, "linucb-c", run=1, seed=0, steps=2)
-    with pytest.raises(InvalidInputError, match="the same runs of the same length"):
-        ExperimentResult.of([*traces, longer])

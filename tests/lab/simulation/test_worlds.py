@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
-from bandstand_lab.simulation.listener import SimulatedListener, StarListener
-from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld, TasteWorld
+from bandstand_lab.simulation.listener import SimulatedListener
+from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
 
 if TYPE_CHECKING:
     from bandstand_lab.simulation.worlds import Meeting, World
@@ -23,20 +21,15 @@ if TYPE_CHECKING:
 FAILURE_RATE: Final = 1e-4
 
 TABLE = frozen([[1.0, 200.0, 7.0], [3.0, 100.0, 7.0], [2.0, 400.0, 7.0], [9.0, 0.0, 7.0]])
-LIKINGS = frozen([[1.0, 5.0, 3.0], [4.0, 4.0, 2.0]])
-WORLDS: list[World] = [
-    GaussianWorld(songs=6, features=3),
-    TableWorld(features=TABLE),
-    TasteWorld(likings=LIKINGS, songs=6),
-]
+WORLDS: list[World] = [GaussianWorld(songs=6, features=3), TableWorld(features=TABLE)]
 
 
 def everything(meeting: Meeting) -> list[Any]:
     """Return all numbers of a meeting."""
     listener = meeting.listener
-    feeling = listener.feeling if isinstance(listener, StarListener) else listener
-    assert isinstance(feeling, SimulatedListener)
-    taste = [feeling.preference.tolist(), feeling.recovery_time, feeling.noise_standard_deviation]
+    assert isinstance(listener, SimulatedListener)
+    noise = listener.noise_standard_deviation
+    taste = [listener.preference.tolist(), listener.recovery_time, noise]
     return [meeting.features.tolist(), *taste]
 
 
@@ -118,36 +111,6 @@ def test_units_do_not_matter() -> None:
     np.testing.assert_allclose(ours, other, atol=1e-12)
 
 
-# ── People of a survey ───────────────────────────────────────────────────────────────────
-
-
-@given(
-    likings=st.lists(st.floats(1, 5), min_size=1, max_size=8),
-    concentration=st.floats(0.02, 20.0),
-    songs=st.integers(1, 40),
-    seed=st.integers(0, 2**32),
-)
-def test_a_song_is_liked_by_its_shares_in_genres(
-    likings: list[float], concentration: float, songs: int, seed: int
-) -> None:
-    world = TasteWorld(likings=frozen([likings]), songs=songs, concentration=concentration)
-    meeting = world.meeting(0, seed)
-    radio = meeting.radio("random", seed=0)
-    liking = meeting.listener.liking(radio.songs().features)
-    np.testing.assert_allclose(meeting.features.sum(axis=1), 1.0)
-    np.testing.assert_allclose(liking, meeting.features @ likings, atol=1e-9)
-
-
-def test_everybody_in_the_survey_can_be_met() -> None:
-    world = TasteWorld(likings=frozen(np.eye(5) * 3 + 1), songs=50)
-    favourites = set()
-    for run in range(60):
-        meeting = world.meeting(run, 0)
-        liking = meeting.listener.liking(meeting.radio("random", seed=0).songs().features)
-        favourites.add(int(meeting.features[np.argmax(liking)].argmax()))
-    assert favourites == set(range(5))
-
-
 # ── What is refused ──────────────────────────────────────────────────────────────────────
 
 
@@ -171,8 +134,3 @@ def test_worlds_that_cannot_be_are_refused(settings: dict[str, Any], message: st
 def test_a_table_without_songs_or_features_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInputError, match="must be a whole number of at least 1, got 0"):
         TableWorld(features=np.zeros(shape))
-
-
-def test_a_liking_outside_of_the_scale_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"from 1 to 5, got 5\.5 in row 1"):
-        TasteWorld(likings=frozen([[1.0, 2.0], [3.0, 5.5]]))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.concentration import (
-    effective_songs,
     profile_distance,
     ranked_shares,
     share_if_equal,
@@ -69,16 +68,6 @@ def test_equal_plays_of_few_and_of_many_songs_differ_by_what_the_few_lack(
     assert profile_distance(np.ones(few), np.ones(many)) == pytest.approx(1 - few / many, abs=1e-12)
 
 
-@given(st.integers(1, 200), st.integers(1, 9))
-def test_songs_that_are_played_alike_are_as_many_as_there_are(songs: int, times: int) -> None:
-    assert effective_songs([times] * songs) == pytest.approx(songs)
-
-
-@given(COUNTS)
-def test_there_are_never_more_effective_songs_than_songs(counts: list[int]) -> None:
-    assert 1 - 1e-12 <= effective_songs(counts) <= sum(count > 0 for count in counts) + 1e-9
-
-
 @pytest.mark.parametrize("counts", [[], [0, 0], [-1, 2], [np.nan], [[1, 2]]])
 def test_no_plays_and_no_counts_are_refused(counts: list[float]) -> None:
     with pytest.raises(InvalidInputError, match="plays of each song"):
@@ -89,7 +78,6 @@ def test_no_plays_and_no_counts_are_refused(counts: list[float]) -> None:
 def test_counts_of_any_size_are_held(counts: list[float]) -> None:
     with np.errstate(all="raise"):
         assert ranked_shares(counts).sum() == pytest.approx(1.0)
-        assert effective_songs(counts) >= 1
 
 
 @pytest.mark.statistical

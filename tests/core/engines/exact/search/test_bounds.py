@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.exact.search import candidate_list
+from bandstand.core.engines.exact.posterior.song_mixtures import Given
+from bandstand.core.engines.exact.search import candidate_list, shortlist
 from bandstand.core.engines.exact.search.candidate_list import (
     CandidateList,
     Drift,
@@ -20,8 +21,8 @@ from bandstand.core.engines.exact.search.candidate_list import (
 )
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
 from bandstand.core.engines.exact.search.screen import Groups, Screen
+from bandstand.core.engines.exact.search.shortlist import TightBounds
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
-from bandstand.core.engines.exact.search.top_k import TightBounds
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import History, Songs
@@ -135,10 +136,10 @@ def listed(
         return None
     screen = Screen.of(groups.knots, groups.reaches, cells.metric.form, Push.room(noise))
     assert screen is not None
-    cache = SearchCache(SongTable.of(listener.songs.features), listed_from=SONGS, list_size=LISTED)
-    table = cache.table
-    bounds, allowed = screen.bounds(table), CandidateSet.everything(SONGS)
+    cache = SearchCache(SongTable.of(listener.songs.features), list_size=LISTED)
+    table, allowed = cache.table, CandidateSet.everything(SONGS)
     push = Push.of(cells.metric, listener.features(), noise)
+    bounds = screen.bounds(table, direction=push.direction)
     best = float(listener.quantiles(listener.never, level).max())
     made = CandidateList.of(cells, groups, screen, push, allowed, None, bounds, best, cache)
     return (screen, bounds, screen.bounds(table, closer=True)), made
@@ -157,9 +158,46 @@ def test_no_song_never_heard_is_above_the_screen(level: float, **drawn: Any) -> 
 @given(level=levels, **listeners)
 def test_no_song_is_above_its_tight_bound(level: float, **drawn: Any) -> None:
     listener = Listener.drawn(**drawn)
-    close = TightBounds.of(listener.cells(), listener.songs, listener.features(), 1 - level)
+    close = TightBounds.of(listener.cells(), listener.features(), 1 - level)
     if close is not None:
-        assert_above(close.upper(np.arange(SONGS)), listener.quantiles(listener.songs, level))
+        songs = listener.songs
+        quantiles = listener.quantiles(songs, level)
+        assert_above(close.upper(songs.features_of(slice(None)), songs.elapsed), quantiles)
+
+
+def check_known_songs(listener: Listener, level: float) -> None:
+    """Compare songs that are known at the nodes, with a planned play, with their quantiles."""
+    close = TightBounds.of(listener.cells(), listener.features(), 1 - level)
+    if close is None:
+        return
+    planned = replace(
+        listener, belief=listener.engine.plan(listener.belief, listener.songs.take([7]))
+    )
+    songs, rows = listener.songs, np.arange(SONGS)
+    quantiles = planned.quantiles(songs, level)
+    known = close.known(
+        close.lengths(songs.features_of(rows)), Given.of(planned.belief, songs, rows)
+    )
+    values = quantiles - 1e-9 * np.abs(quantiles) - 1e-300
+    above = [known.above(value)[row] for row, value in enumerate(values)]
+    assert (np.array(above) >= (1 - level) * (1 - 1e-7)).all()
+
+
+@given(level=levels, **listeners)
+def test_no_known_song_has_more_above_its_quantile(level: float, **drawn: Any) -> None:
+    check_known_songs(Listener.drawn(**drawn), level)
+
+
+def check_some_known_songs() -> None:
+    for seed in range(10):
+        check_known_songs(Listener.drawn(seed, ratings=12, columns=6, again=3), 0.9)
+
+
+def test_what_known_songs_bend_by_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_some_known_songs()
+    monkeypatch.setattr(shortlist, "_highest", lambda at_nodes: at_nodes[:, 1:])
+    with pytest.raises(AssertionError):
+        check_some_known_songs()
 
 
 def check_list(listener: Listener, level: float, answers: int, later_level: float) -> None:
@@ -256,8 +294,8 @@ def test_margins_without_room_for_the_push_would_be_noticed(
 ) -> None:
     honest = candidate_list._margins
 
-    def without_room(bounds: Any, along: Any, screen: Screen, push: Push, reference: float) -> Any:
-        return honest(bounds, along, screen, push._replace(low=0.0, high=0.0), reference)
+    def without_room(bounds: Any, screen: Screen, push: Push, reference: float) -> Any:
+        return honest(bounds, screen, push._replace(low=0.0, high=0.0), reference)
 
     monkeypatch.setattr(candidate_list, "_margins", without_room)
     with pytest.raises(AssertionError):

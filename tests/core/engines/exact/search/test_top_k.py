@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.exact.search import candidate_list, screen, top_k
+from bandstand.core.engines.exact.search import candidate_list, screen, shortlist
 from bandstand.core.engines.exact.search.candidate_list import CandidateList, Drift, SearchCache
 from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
+from bandstand.core.engines.exact.search.shortlist import Shortlist, TightBounds
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
-from bandstand.core.engines.exact.search.top_k import TightBounds, _Query
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import History, Songs
@@ -82,7 +82,7 @@ def test_a_budget_above_the_tail_would_be_noticed(monkeypatch: pytest.MonkeyPatc
     def generous(shares: Any, locations: Any, scales: Any, tail: float, freedom: float) -> Any:
         return tail_budget(shares, locations, scales, min(4 * tail, 0.99), freedom)
 
-    for module in (candidate_list, screen, top_k):
+    for module in (candidate_list, screen, shortlist):
         monkeypatch.setattr(module, "tail_budget", generous)
     with pytest.raises(AssertionError):
         check_walks(40)
@@ -90,7 +90,7 @@ def test_a_budget_above_the_tail_would_be_noticed(monkeypatch: pytest.MonkeyPatc
 
 def small_cache(features: Any) -> SearchCache:
     """Return a cache that lists songs of small catalogues too."""
-    return SearchCache(SongTable.of(features), listed_from=50, list_size=40)
+    return SearchCache(SongTable.of(features), list_size=40)
 
 
 def check_disliked_songs() -> None:
@@ -116,29 +116,77 @@ def test_disliked_songs_are_best_just_after_they_were_heard() -> None:
 
 
 def test_forgotten_heard_songs_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TightBounds, "_recovered", lambda *_: 0.0)
     monkeypatch.setattr(Songs, "heard", np.empty(0, dtype=np.intp))
-    monkeypatch.setattr(TightBounds, "upper", _as_if_never_heard)
-    monkeypatch.setattr(_Query, "_estimates", lambda _, rows: -rows)
+    honest = TightBounds.upper
+
+    def as_if_never_heard(self: TightBounds, features: Any, _: Any) -> Any:
+        return honest(self, features, np.full(len(features), MONTH))
+
+    monkeypatch.setattr(TightBounds, "upper", as_if_never_heard)
     with pytest.raises(AssertionError):
         check_disliked_songs()
-
-
-def _as_if_never_heard(self: TightBounds, rows: Indices) -> Any:
-    along = self.songs.features_of(rows) @ self.cells.centres.T
-    return along.max(axis=1)
 
 
 def test_bounds_that_are_too_low_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = TightBounds.upper
 
-    def dishonest(self: TightBounds, rows: Indices) -> Any:
-        upper = honest(self, rows)
+    def dishonest(self: TightBounds, features: Any, elapsed: Any) -> Any:
+        upper = honest(self, features, elapsed)
         return upper - 0.2 * np.abs(upper)
 
     monkeypatch.setattr(TightBounds, "upper", dishonest)
     with pytest.raises(AssertionError):
         check_walks(40)
+
+
+# -- playlists ---------------------------------------------------------------------------------
+
+
+def check_playlists(plays: int = 12) -> int:
+    """Plan plays that soon recover, as the clock goes on; return how often all songs were read."""
+    passes = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(400, 5))
+        rated = rng.integers(400, size=30)
+        history = History.of(
+            features=features[rated],
+            elapsed=np.where(rng.random(30) < 0.3, 20.0, MONTH),
+            ratings=2 + features[rated] @ rng.normal(size=5) + rng.normal(size=30),
+        )
+        engine, last, memory = (
+            Exact(prior=paper_prior(5)),
+            np.full(400, -np.inf),
+            small_cache(features),
+        )
+        last[rated] = -40.0
+        belief = engine.fit(history)
+        for number in range(plays):
+            now = 60.0 * number
+            songs = Songs.of(features=features, elapsed=np.clip(now - last, 0, MONTH))
+            prediction = engine.predict(belief, songs, memory=memory)
+            level = 1 - 1 / (30 + number)
+            found = prediction.best_by_quantile(level, 2, CandidateSet.everything(400))
+            check(found, prediction.quantile(level), 2, np.arange(400), songs)
+            belief = engine.plan(belief, songs.take(found[:1]))
+            last[found[0]] = now + 4.0
+        passes += memory.passes
+    return passes
+
+
+def test_playlists_are_those_of_brute_force_and_read_all_songs_rarely() -> None:
+    assert check_playlists() < 6 * 12 / 3
+
+
+def test_variances_without_the_planned_plays_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def careless(self: Shortlist, *_: Any) -> bool:
+        return self.outside < np.inf
+
+    monkeypatch.setattr(Shortlist, "suits", careless)
+    with pytest.raises(AssertionError):
+        check_playlists()
 
 
 # -- lists that say nothing --------------------------------------------------------------------
@@ -195,7 +243,6 @@ def without_limit(made: CandidateList) -> CandidateList:
         made,
         rows=made.rows[some],
         bounds=made.bounds.at(np.arange(5)),
-        along=made.along[some],
         limit=np.nan,
     )
 
@@ -346,7 +393,7 @@ def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
     features = rng.normal(size=(20_000, 10)).astype(np.float32)
     engine, preference = Exact(prior=paper_prior(10)), rng.normal(size=10)
     songs = Songs(features=features, elapsed=np.full(20_000, MONTH), diversity=np.ones(20_000))
-    memory = SearchCache(SongTable.of(features), listed_from=10_000, list_size=2_000)
+    memory = SearchCache(SongTable.of(features), list_size=2_000)
     rated = features[:200].astype(np.float64)
     history = History.of(
         features=rated, elapsed=MONTH, ratings=rated @ preference + rng.normal(size=200)
@@ -384,23 +431,12 @@ class Vanishing(SearchCache):
 def test_a_list_may_be_dropped_while_it_is_counted() -> None:
     features = np.random.default_rng(0).normal(size=(300, 3))
     engine, songs = Exact(prior=paper_prior(3)), Songs.of(features=features, elapsed=MONTH)
-    memory = Vanishing(SongTable.of(features), listed_from=50, list_size=40)
+    memory = Vanishing(SongTable.of(features), list_size=40)
     history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
     prediction = engine.predict(engine.fit(history), songs, memory=memory)
     prediction.best_by_quantile(0.9, 1, CandidateSet.everything(300))
-    assert memory.nbytes > 0
-    assert memory.nbytes == 0
-
-
-def test_small_catalogues_have_no_list() -> None:
-    features = np.random.default_rng(0).normal(size=(2_000, 4))
-    engine, songs = Exact(prior=radio_prior(4)), Songs.of(features=features, elapsed=MONTH)
-    memory = engine.new_cache(songs.features)
-    history = History.of(features=features[:5], elapsed=MONTH, ratings=np.arange(5.0))
-    prediction = engine.predict(engine.fit(history), songs, memory=memory)
-    prediction.best_by_quantile(0.9, 1, CandidateSet.everything(2_000))
-    assert memory is not None
-    assert (memory.passes, memory.candidates) == (1, None)
+    assert memory.shortlist is not None
+    assert memory.nbytes > memory.nbytes == memory.shortlist.nbytes
 
 
 def test_a_list_is_of_one_filter_and_holds_while_that_lasts() -> None:
@@ -408,7 +444,7 @@ def test_a_list_is_of_one_filter_and_holds_while_that_lasts() -> None:
     features = rng.normal(size=(3_000, 4))
     engine = Exact(prior=paper_prior(4))
     songs = Songs.of(features=features, elapsed=MONTH)
-    memory = SearchCache(SongTable.of(features), listed_from=1_000, list_size=200)
+    memory = SearchCache(SongTable.of(features), list_size=200)
     ratings = features[:50, 0] + rng.normal(size=50)
     history = History.of(features=features[:50], elapsed=MONTH, ratings=ratings)
     belief = engine.fit(history)

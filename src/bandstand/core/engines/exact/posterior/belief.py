@@ -114,12 +114,6 @@ class ExactBelief:
         along = (towards * rows[0]).sum(axis=1)
         return towards, along + variance[0]
 
-    @cached_property
-    def shortest(self) -> float:
-        """The shortest time after which a song was heard again, or is planned to be; or ∞."""
-        planned = min((each.elapsed for each in self.planned), default=np.inf)
-        return min(float(self.history.elapsed.min(initial=np.inf)), planned)
-
     def learned_at(self, node: int) -> Matrix:
         """Return Λ⁻¹ of one node without planned plays: (p, p)."""
         return np.array(self.learned.at([node])[0])

@@ -224,13 +224,10 @@ class CovarianceStack:
     @_tiny_is_zero
     def times_each(self, rows: Stack) -> Stack:
         """Return Λ_g⁻¹y for n vectors y that differ by node: (n, G, p), or (n, 1, p) for all."""
-        if isinstance(self.base, Same):
-            product = rows @ self.base.matrix
-        else:
-            product = np.matmul(rows.transpose(1, 0, 2), self.base.at(slice(None)))
-            product = product.transpose(1, 0, 2)
-        along = np.einsum("ngp,kgp->ngk", rows, self.taken)
-        return np.asarray(product - np.einsum("ngk,kgp->ngp", along, self.taken))
+        base = self.base.matrix if isinstance(self.base, Same) else self.base.at(slice(None))
+        each, taken = rows.transpose(1, 0, 2), self.taken.transpose(1, 0, 2)
+        along = np.matmul(each, taken.transpose(0, 2, 1))
+        return np.asarray((np.matmul(each, base) - np.matmul(along, taken)).transpose(1, 0, 2))
 
     def without(self, directions: Matrix) -> CovarianceStack:
         """Return Λ_g⁻¹ − d_g d_g', for one direction per node: (G, p)."""

@@ -163,6 +163,8 @@ def parts_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
 def rows_of(belief: ExactBelief, features: Matrix, songs: SongGroups) -> tuple[Stack, Matrix]:
     """Return y and v of songs at each node; planned plays count."""
     plays = Plays.of(belief.history, songs).with_planned(belief)
+    if not len(plays.ratings):
+        return features[:, np.newaxis], np.full((len(features), 1), belief.prior.effects.total)
     return plays.at(belief, belief.recovery_times).rows(features, songs)
 
 

@@ -38,14 +38,14 @@ import numpy as np
 from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
 from bandstand.core.engines.exact.search.screen import Bounded, from_line
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
-from bandstand.core.model.history import SONGS_PER_BLOCK
-from bandstand.types import blocks, read_only
+from bandstand.types import read_only
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.engines.exact.search.answered_songs import KnownVariances
     from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
     from bandstand.core.engines.exact.search.screen import Groups, Screen
+    from bandstand.core.engines.exact.search.shortlist import Shortlist
     from bandstand.core.engines.song_table import SingleVector, SongTable
     from bandstand.core.model.candidates import CandidateSet
     from bandstand.types import AnyArray, Indices, Vector
@@ -85,14 +85,6 @@ class Push(NamedTuple):
         """Return how long a push is at most."""
         return noise * max(-_MOST_DOWN, _MOST_UP)
 
-    def along(self, table: SongTable, rows: Indices | None, unit: float) -> SingleVector:
-        """Return d'x in a unit, of all songs or of those in `rows`: (n,)."""
-        count = len(table) if rows is None else len(rows)
-        direction, along = (self.direction / unit).astype(np.float32), np.empty(count, np.float32)
-        for some in blocks(count, SONGS_PER_BLOCK):
-            along[some] = table.single[some if rows is None else rows[some]] @ direction
-        return along
-
 
 class Drift(NamedTuple):
     """What centres have moved by along the push, and beyond that, in lengths of the metric."""
@@ -115,7 +107,6 @@ class CandidateList:
     rows: Indices  # rising
     bounds: Bounded
     push: Push
-    along: SingleVector  # d'x
     reference: float
     limit: float
     narrowest: float  # √(x'Fx) outside
@@ -139,18 +130,17 @@ class CandidateList:
         How small a margin must be comes from a sample.
         """
         table, count = cache.table, len(bounds.upper)
-        along = push.along(table, rows, screen.width)
         reference = (threshold - _FALL * abs(threshold)) / screen.unit
-        margins = _margins(bounds, along, screen, push, reference)
+        margins = _margins(bounds, screen, push, reference)
         share, sample = min(cache.list_size / count, _MAX_SHARE), margins[:: -(-count // _SAMPLE)]
         limit = float(np.quantile(sample, share, method="lower"))
+        if limit < 0:  # then songs outside could be returned now
+            limit = 0.0
         chosen = np.flatnonzero(margins <= np.float32(limit))
         # With closer bounds most of them are no better than songs outside.
         here = chosen if rows is None else rows[chosen]
-        closer = bounds.at(chosen)
-        if not screen.form.is_tight:
-            closer = closer.least(screen.bounds(table, here, closer=True))
-        margins = _margins(closer, along[chosen], screen, push, reference)
+        closer = bounds.at(chosen).least(screen.bounds(table, here, closer=True))
+        margins = _margins(closer, screen, push, reference)
         left = np.flatnonzero(margins <= np.float32(limit))
         return cls(
             metric=cells.metric,
@@ -162,7 +152,6 @@ class CandidateList:
             listed=allowed.listed,
             rows=read_only(here[left].astype(np.int32)),
             bounds=closer.at(left),
-            along=along[chosen[left]],
             reference=reference + _ROUNDING * abs(reference),
             limit=limit - _ROUNDING * abs(limit),
             narrowest=float(min(bounds.widths.min(), closer.widths.min(initial=np.inf))),
@@ -217,7 +206,7 @@ class CandidateList:
         """Return what none of its songs exceeds, as if it were never heard: (n,)."""
         beyond = drift.beyond if drift.beyond < np.inf else 0.0  # it then is no bound
         wider = beyond * self.screen.width / self.screen.unit
-        pushed = _pushed(self.bounds.upper, self.along, self.screen, drift.low, drift.high)
+        pushed = _pushed(self.bounds, self.screen, drift.low, drift.high)
         most = pushed + wider * self.bounds.widths.astype(np.float64)
         return np.asarray(self.screen.unit * (most + _ROUNDING * np.abs(most)))
 
@@ -235,21 +224,19 @@ class CandidateList:
 # What one listener's searches share between two questions.
 
 
-# Fewer songs are read again for every question: a list would save nothing.
-_LISTED_FROM: Final = 4_096
-_LIST_SIZE: Final = 49_152
-_MAX_SHARE: Final = 1 / 8
+_LIST_SIZE: Final = 65_536
+_MAX_SHARE: Final = 1 / 2
 
 
 class SearchCache:
     """The songs, and at most one list of candidates; used by one thread at a time."""
 
-    def __init__(
-        self, table: SongTable, *, listed_from: int = _LISTED_FROM, list_size: int = _LIST_SIZE
-    ) -> None:
-        """Keep a list of about `list_size` songs, where there are `listed_from` or more."""
-        self.table, self.listed_from, self.list_size = table, listed_from, list_size
+    def __init__(self, table: SongTable, *, list_size: int = _LIST_SIZE) -> None:
+        """Make lists of about `list_size` songs."""
+        self.table, self.list_size = table, list_size
         self.candidates: CandidateList | None = None  # can be dropped at any time
+        self.shortlist: Shortlist | None = None  # of the last belief
+        self.best: int | None = None  # the row of the song that was best last
         self.answered: KnownVariances | None = None  # of songs whose artists have answers
         self.passes = 0  # over all songs, or all of a filter
         self.evaluated = 0  # exact quantiles
@@ -257,28 +244,24 @@ class SearchCache:
     @property
     def nbytes(self) -> int:
         """The size of what is kept for this listener alone."""
-        kept = self.candidates  # read once: a thread that searches may drop it meanwhile
+        kept = (self.candidates, self.shortlist)  # a thread that searches may drop them meanwhile
         answered = 0 if self.answered is None else self.answered.rows.nbytes * 2
-        return answered + (0 if kept is None else kept.nbytes)
+        return answered + sum(each.nbytes for each in kept if each is not None)
 
 
-def _margins(
-    bounds: Bounded, along: SingleVector, screen: Screen, push: Push, reference: float
-) -> SingleVector:
+def _margins(bounds: Bounded, screen: Screen, push: Push, reference: float) -> SingleVector:
     """Return what is left below the reference after the push, per √(x'Fx): (n,)."""
     with np.errstate(over="ignore", under="ignore"):
-        margins = _pushed(bounds.upper, along, screen, push.low, push.high)
+        margins = _pushed(bounds, screen, push.low, push.high)
         np.subtract(np.float32(reference), margins, out=margins)
         margins /= bounds.widths
     return margins
 
 
-def _pushed(
-    upper: SingleVector, along: SingleVector, screen: Screen, low: float, high: float
-) -> SingleVector:
+def _pushed(bounds: Bounded, screen: Screen, low: float, high: float) -> SingleVector:
     """Return the bounds of songs after a push between `low` and `high`: (n,)."""
     unit = screen.width / screen.unit
     down, up = np.float32(low * unit), np.float32(high * unit)
-    most: SingleVector = np.maximum(down * along, up * along)
-    most += upper
+    most: SingleVector = np.maximum(down * bounds.along, up * bounds.along)
+    most += bounds.upper
     return most

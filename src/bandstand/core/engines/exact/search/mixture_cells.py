@@ -64,13 +64,9 @@ class Metric:
         return float(np.sqrt(song @ self.form @ song + self.own))
 
     @classmethod
-    def of(cls, belief: ExactBelief, node: int, *, planned: bool = False) -> Metric | None:
-        """Return the metric of a node; None where its covariance has no root.
-
-        With `planned` plays it is closer, but says nothing of beliefs without them.
-        """
-        form = belief.covariances_of([node])[0] if planned else belief.learned_at(node)
-        form = form * (1 + _ROUNDING)
+    def of(cls, belief: ExactBelief, node: int) -> Metric | None:
+        """Return the metric of a node without planned plays; None where it has no root."""
+        form = belief.learned_at(node) * (1 + _ROUNDING)
         diagonal = form.reshape(-1)[:: len(form) + 1]
         diagonal += _LEAST * float(diagonal.max())
         root, failed = dpotrf(form, lower=1, clean=1)
@@ -81,7 +77,7 @@ class Metric:
             prior=belief.prior,
             history=belief.history,
             log_time=float(belief.log_recovery_times[node]),
-            shortest=belief.shortest if planned else float(elapsed.min(initial=np.inf)),
+            shortest=float(elapsed.min(initial=np.inf)),
             form=form,
             root=root,
         )
@@ -233,6 +229,11 @@ class MixtureCells:
         bends = self._bend @ self.metric.lengths(np.diff(steps, axis=0))
         return self.metric.lengths(means), self.metric.lengths(steps), np.asarray(bends)
 
+    @property
+    def bends_of_means(self) -> Vector:
+        """How far x'm may be from it, per √(x'Fx): (C,)."""
+        return self._lengths[2] * (1 + _ROUNDING)
+
     @cached_property
     def bends(self) -> Vector:
         """What locations may be beyond those at the ends of a cell, per √(x'Fx): (C,)."""
@@ -245,22 +246,28 @@ class MixtureCells:
     def widths(self) -> Vector:
         """No scale within a cell is above width·√(x'Fx): (C,)."""
         growth = self.metric.growth(self.belief.log_recovery_times[1:])
-        wide = self.curves[:-1] * self.noise * growth
-        return np.asarray(np.maximum(wide, WIDENED * self._finest_steps) * (1 + _ROUNDING))
+        return np.maximum(
+            self.curves[:-1] * self.noise * growth * (1 + _ROUNDING), self.least_widths
+        )
 
-    @property
-    def _finest_steps(self) -> Vector:
-        """The largest step of u m to a neighbour on the finest grid, per √(x'Fx): (C,).
+    @cached_property
+    def least_widths(self) -> Vector:
+        """What scales are widened to at most on the finest grid, per √(x'Fx): (C,).
 
-        From one to the next it changes by at most u·(ratio·|Δm| + (ratio − 1)·|m|), where ratio
-        bounds that of the two u. The farther neighbour may be in the next cell.
+        They are a share of the larger step of u m to a neighbour. From one to the next it changes
+        by at most u·(ratio·|Δm| + (ratio − 1)·|m|), where ratio bounds that of the two u. The
+        farther neighbour may be in the next cell.
         """
+        each = np.pad(self.curves[:-1] * self.finest_steps(self._constants.step_ratios), 1)
+        largest = np.maximum(np.maximum(each[:-2], each[2:]), each[1:-1])
+        return np.asarray(WIDENED * largest * (1 + _ROUNDING))
+
+    def finest_steps(self, ratio: Vector) -> Vector:
+        """Return that step over u, where u falls by no more than the factor `ratio`: (C,)."""
         (means, steps, bends), size = self._lengths, len(self.belief.grid)
-        ratio = self._constants.step_ratios
         step = interpolation_bounds.slope(size) @ steps / finest(size)
         longest = np.maximum(means[:-1], means[1:]) + bends
-        each = np.pad(self.curves[:-1] * (ratio * step + (ratio - 1) * longest), 1)
-        return np.asarray(np.maximum(np.maximum(each[:-2], each[2:]), each[1:-1]))
+        return np.asarray(ratio * step + (ratio - 1) * longest)
 
     def inside(self, tail: float) -> tuple[slice, float]:
         """Return the cells without those at both ends that hardly matter, and what those weigh."""
@@ -270,14 +277,15 @@ class MixtureCells:
         first = min(first, last - 1)
         return slice(first, last), float(self.shares[:first].sum() + self.shares[last:].sum())
 
-    @property
+    @cached_property
     def noise(self) -> Vector:
         """No noise that is interpolated within a cell is larger: (C,)."""
         logs = 0.5 * np.log(self.belief.rates)
         bends = self._bend @ np.abs(np.diff(logs, 2))
         # No rate between nodes is taken to be more than e times the largest at any.
         most = np.minimum(np.maximum(logs[:-1], logs[1:]) + bends, logs.max() + 0.5)
-        return np.asarray(np.exp(most) / np.sqrt(self.belief.shape) * (1 + 1e-12))
+        noise = np.exp(most) / np.sqrt(self.belief.shape)
+        return np.asarray(noise * (1 + _ROUNDING))
 
     @property
     def shares(self) -> Vector:
@@ -295,26 +303,17 @@ def _shares(belief: ExactBelief) -> Vector:
 
     A node between two cells counts as one of the later cell; the last one of all is added.
     """
-    grid = belief.grid
-    most = np.zeros(len(grid) - 1)
-    for before in _cumulative_weights(grid, belief.log_density):
-        edges = before[: -1 : (len(before) - 2) // len(most)]
-        np.maximum(most, np.diff(edges) / before[-1], out=most)
-    most[-1] += float(belief.weights[-1])
-    return np.asarray(most * (1 + 1e-9))
-
-
-def _cumulative_weights(grid: RecoveryGrid, log_density: Vector) -> list[Vector]:
-    """Return for each finer grid the weight of all nodes before each one, and of all in the end.
-
-    The nodes of a grid 2, 4, … times as fine are among those of the finest.
-    """
+    grid, log_density = belief.grid, belief.log_density
     factor = finest(len(grid))
     rest = interpolation_bounds.between(log_density - _normal(grid.places), factor)
     spacing = grid.places[1] - grid.places[0]
     places = grid.places[:-1, np.newaxis] + spacing * np.arange(factor) / factor
-    fine = np.append((rest + _normal(places)).reshape(-1), log_density[-1])
-    logs = np.clip(fine - log_density.max(), -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM)
-    density = np.exp(logs)
-    strides = 2 ** np.arange(factor.bit_length())
-    return [np.append(0.0, np.cumsum(density[::stride])) for stride in strides]
+    logs = rest + _normal(places) - log_density.max()
+    density = np.exp(np.clip(logs, -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM))
+    most = np.zeros(len(grid) - 1)
+    # The nodes of a grid 2, 4, … times as fine are among those of the finest.
+    for stride in 2 ** np.arange(factor.bit_length()):
+        inside = density[:, ::stride].sum(axis=1)
+        np.maximum(most, inside / inside.sum(), out=most)
+    most[-1] += float(belief.weights[-1])
+    return np.asarray(most * (1 + 1e-9))

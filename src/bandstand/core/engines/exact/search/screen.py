@@ -31,7 +31,7 @@ import numpy as np
 from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.song_table import BLOCK
-from bandstand.types import frozen, read_only
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
@@ -52,18 +52,20 @@ _tiny_is_zero: Final = np.errstate(under="ignore")
 
 
 class Bounded(NamedTuple):
-    """What no quantile exceeds, and what no √(x'Fx) does, in units of a screen: (n,) each."""
+    """Songs in units of a screen: (n,) each."""
 
-    upper: SingleVector
-    widths: SingleVector
+    upper: SingleVector  # what no quantile exceeds
+    widths: SingleVector  # and no √(x'Fx)
+    along: SingleVector  # d'x for a direction d
 
     def at(self, places: Indices) -> Bounded:
         """Return some of them."""
-        return Bounded(self.upper[places], self.widths[places])
+        return Bounded(*(each[places] for each in self))
 
     def least(self, other: Bounded) -> Bounded:
-        """Return the lower of both, song by song."""
-        return Bounded(*map(np.minimum, self, other))
+        """Return the lower of both bounds, song by song."""
+        lower = np.minimum(self.upper, other.upper), np.minimum(self.widths, other.widths)
+        return Bounded(*lower, self.along)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,8 +79,7 @@ class Screen:
     width: float
     knots: Matrix
     reaches: Vector
-    form: QuadraticBound
-    basis: SingleMatrix  # knots and eigenvectors, one below the other: (J + 1 + r, p)
+    form: Matrix  # F in units of `width`²
     slack: float
     own: float  # added to every x'Fx, rounded up
 
@@ -103,49 +104,55 @@ class Screen:
         unit = max(longest, farthest)
         if not (1 / _LARGEST < unit < _LARGEST and 1 / _LARGEST < width < _LARGEST):
             return None
-        bound = QuadraticBound.of(form / width**2)
-        basis = np.concatenate([knots / unit, bound.kept.T])
-        roots = (3 + len(bound.root)) * bound.largest**0.5 * max(farthest / unit, 1.0)
+        form = form / width**2
+        largest = float(np.abs(form).sum(axis=0).max()) + _LEAST  # no eigenvalue is above it
+        roots = (3 + len(form)) * largest**0.5 * max(farthest / unit, 1.0)
         return cls(
             unit=unit,
             width=width,
             knots=frozen(knots),
             reaches=frozen(reaches),
-            form=bound,
-            basis=read_only(np.ascontiguousarray(basis, dtype=np.float32)),
+            form=frozen(form),
             own=own / width**2 * (1 + _ROUNDING_OF_OWN),
-            slack=product_rounding(basis.shape[1]) * (2 * longest / unit + roots),
+            slack=product_rounding(len(form)) * (2 * longest / unit + roots),
         )
 
+    @_tiny_is_zero
     def bounds(
-        self, table: SongTable, rows: Indices | None = None, *, closer: bool = False
+        self,
+        table: SongTable,
+        rows: Indices | None = None,
+        *,
+        closer: bool = False,
+        direction: Vector | None = None,
     ) -> Bounded:
         """Return the bounds of all songs, or of those in `rows`, as if they were never heard.
 
-        They are `closer` with the whole of x'Fx, which takes p products per song.
+        They are `closer` with the whole of x'Fx, which takes p products per song. What lies along
+        a direction comes from the same product.
         """
         count = len(table) if rows is None else len(rows)
-        result = Bounded(*np.empty((2, count), np.float32))
-        for start in range(0, count, BLOCK):
-            some = slice(start, start + BLOCK)
+        result = Bounded(*np.empty((3, count), np.float32))
+        quadratic = _Whole.of(self.form) if closer else QuadraticBound.of(self.form)
+        # A product with the songs as its rows takes half as long as the transposed one.
+        along = np.zeros(len(self.form)) if direction is None else direction / self.width
+        knots = np.column_stack([self.knots.T / self.unit, along])
+        columns = np.concatenate([knots, quadratic.columns], axis=1).astype(np.float32)
+        size = BLOCK // 4 if closer else BLOCK
+        for start in range(0, count, size):
+            some = slice(start, start + size)
             part = some if rows is None else rows[some]
-            found = self._bounds(table.single[part], table.norms[part], closer=closer)
-            for whole, each in zip(result, found, strict=True):
-                whole[some] = each
+            norms = table.norms[part]
+            products = table.single[part] @ columns
+            squares = quadratic.upper(products[:, knots.shape[1] :], norms)
+            squares += np.float32(self.own)
+            result.upper[some], result.widths[some] = self._highest(products.T, squares, norms)
+            result.along[some] = products[:, len(self.knots)]
         return result
 
-    @_tiny_is_zero
-    def _bounds(self, features: SingleMatrix, norms: SingleVector, *, closer: bool) -> Bounded:
-        split = len(self.knots)
-        if closer:
-            products = self.basis[:split] @ features.T
-            halves = features @ self.form.root
-            squares = np.einsum("np,np->n", halves, halves)
-        else:
-            products = self.basis @ features.T
-            rounding = product_rounding(features.shape[1])
-            squares = self.form.upper(products[split:], norms, rounding)
-        squares += np.float32(self.own)
+    def _highest(
+        self, products: SingleMatrix, squares: SingleVector, norms: SingleVector
+    ) -> tuple[SingleVector, SingleVector]:
         widths: SingleVector = np.sqrt(squares, out=squares)
         upper: SingleVector = np.full(len(norms), -np.inf, dtype=np.float32)
         for group, reach in enumerate(self.reaches * (self.width / self.unit)):
@@ -156,12 +163,12 @@ class Screen:
         rounded = np.float32(self.slack) * norms
         widths += rounded
         upper += rounded
-        return Bounded(upper, widths)
+        return upper, widths
 
     @property
     def nbytes(self) -> int:
         """The size of what is kept."""
-        return int(self.basis.nbytes + self.knots.nbytes + self.form.nbytes)
+        return int(self.knots.nbytes + self.form.nbytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -249,7 +256,8 @@ def product_rounding(columns: int) -> float:
 # of each as make the sum over all directions least.
 
 
-_MAX_KEPT: Final = 11
+# With the knots these are 24 products, a number that matrix products like.
+_MAX_KEPT: Final = 14
 # A bound that is off by this share in the mean needs no closer one.
 _TIGHT: Final = 0.02
 # Directions without spread get this share of the largest.
@@ -262,22 +270,15 @@ _ROUNDINGS: Final = 64 * 2.0**-24
 class QuadraticBound:
     """F by its eigenvectors.
 
-    code       maths     shape
+    code       maths            shape
     `level`    λ*
-    `above`    λ_i − λ*  (a,)        of the kept ones above λ*
-    `below`    λ* − λ_i  (b,)        of the kept ones below
-    `kept`     e_i       (p, a + b)
-    `root`     R         (p, p)      F = RR', in single precision
-    `largest`  λ_max
+    `columns`  √|λ_i − λ*| e_i  (p, a + b)  of the kept ones
+    `above`    a                            those above λ*, which come first
     """
 
     level: float
-    above: Vector
-    below: Vector
-    kept: Matrix
-    root: SingleMatrix
-    largest: float
-    is_tight: bool  # whether the whole of F would hardly make a bound closer
+    columns: Matrix
+    above: int
 
     @classmethod
     def of(cls, form: Matrix) -> QuadraticBound:
@@ -288,38 +289,43 @@ class QuadraticBound:
         values, vectors = values[::-1], vectors[:, ::-1]
         first, last = _left_out(values)
         level = float(values[first]) if first < last else 0.0
-        waste = level * (last - first) - float(values[first:last].sum())
-        return cls(
-            level=level,
-            above=frozen(values[:first] - level),
-            below=frozen(level - values[last:]),
-            kept=frozen(np.concatenate([vectors[:, :first], vectors[:, last:]], axis=1)),
-            root=read_only(np.ascontiguousarray(vectors * np.sqrt(values), dtype=np.float32)),
-            largest=float(values[0]),
-            is_tight=waste <= _TIGHT * float(values.sum()),
-        )
+        kept = np.r_[:first, last : len(values)]
+        columns = vectors[:, kept] * np.sqrt(np.abs(values[kept] - level))
+        return cls(level=level, columns=columns, above=first)
 
-    @property
-    def nbytes(self) -> int:
-        """The size of what is kept."""
-        return int(self.kept.nbytes + self.root.nbytes)
+    def upper(self, products: SingleMatrix, norms: SingleVector) -> SingleVector:
+        """Return what x'Fx does not exceed but for rounding, from the products (n, a + b).
 
-    def upper(self, products: SingleMatrix, norms: SingleVector, rounding: float) -> SingleVector:
-        """Return what x'Fx does not exceed but for rounding, from e_i'x (a + b, n).
-
-        Squares that are taken away are made smaller first, by what a product may be off.
+        Squares that are taken away are made smaller first, by what products may be off.
         """
-        squares = np.square(norms)
-        squares *= np.float32(self.level * (1 + _ROUNDINGS if len(self.below) else 1))
-        split = len(self.above)
-        if split:
-            squares += self.above.astype(np.float32) @ np.square(products[:split])
-        if len(self.below):
-            sure = np.abs(products[split:]) - np.float32(rounding) * norms
-            sure = np.square(np.maximum(sure, 0, out=sure), out=sure)
-            squares -= self.below.astype(np.float32) @ sure
-        result: SingleVector = np.maximum(squares, 0, out=squares)
-        return result
+        above, below = products[:, : self.above], products[:, self.above :]
+        has_below = below.shape[1] > 0
+        squares: SingleVector = np.square(norms)
+        squares *= np.float32(self.level * (1 + _ROUNDINGS if has_below else 1))
+        squares += np.einsum("nk,nk->n", above, above)
+        if has_below:
+            # No length of such a vector falls by more than the vector of what rounding is.
+            off = product_rounding(len(self.columns)) * np.linalg.norm(
+                self.columns[:, self.above :]
+            )
+            sure = np.sqrt(np.einsum("nk,nk->n", below, below)) - np.float32(off) * norms
+            squares -= np.square(np.maximum(sure, 0, out=sure), out=sure)
+        return np.maximum(squares, 0, out=squares)
+
+
+class _Whole(NamedTuple):
+    """The whole of F by a root: F = RR'."""
+
+    columns: Matrix
+
+    @classmethod
+    def of(cls, form: Matrix) -> _Whole:
+        """Return a root of F, or of a matrix that is larger by far less than rounding."""
+        return cls(np.asarray(np.linalg.cholesky(form + _LEAST * np.eye(len(form)))))
+
+    def upper(self, products: SingleMatrix, _: SingleVector) -> SingleVector:
+        """Return x'Fx but for rounding: (n,)."""
+        return np.asarray(np.einsum("nk,nk->n", products, products))
 
 
 def _left_out(values: Vector) -> tuple[int, int]:

@@ -22,12 +22,13 @@ import numpy as np
 from bandstand.core.model.student_mixture import StudentTail
 
 if TYPE_CHECKING:
-    from bandstand.types import Vector
+    from bandstand.types import AnyArray, Vector
 
 # How closely the quantile is found, in widest scales, and how far it is looked for.
 _TOLERANCE: Final = 1e-3
 _FARTHEST: Final = 1e6
-_MAX_STEPS: Final = 64
+_FARTHER: Final = np.append(0.0, 2.0 ** np.arange(-3, 21))
+_ROUNDS: Final = 12
 # Of tails that are looked up.
 _ROUNDING: Final = 1e-9
 
@@ -54,26 +55,25 @@ def tail_budget(
     if not (tail > 0 and 0 < unit < np.inf):
         return None
 
-    def excess(value: float) -> float:
+    def fits(values: Vector) -> AnyArray:
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            away = np.minimum((value - locations) / scales, _FARTHEST)
+            away = np.minimum((values[:, np.newaxis] - locations) / scales, _FARTHEST)
         beyond = np.where(away >= 0, student.above(np.maximum(away, 0.0)), 1.0)
-        return float(beyond @ shares) * (1 + _ROUNDING) - tail
+        return np.asarray(beyond @ shares * (1 + _ROUNDING) <= tail)
 
-    low, step = float(locations.min()), unit
-    high = float(shares @ locations / shares.sum()) + unit
-    while excess(high) > 0:
-        low, high, step = high, high + step, 2 * step
-        if step > _FARTHEST * unit:
-            return None
-    for _ in range(_MAX_STEPS):
-        if high - low <= _TOLERANCE * unit:
+    # Ever farther places, then ever closer ones: many at a time take hardly longer than one.
+    places = float(locations.min()) + unit * _FARTHER
+    fit = fits(places)
+    if not fit[-1]:
+        return None
+    for _ in range(_ROUNDS):
+        first = int(np.argmax(fit))
+        if not first or places[first] - places[first - 1] <= _TOLERANCE * unit:
             break
-        middle = 0.5 * (low + high)
-        if excess(middle) > 0:
-            low = middle
-        else:
-            high = middle
+        places = np.linspace(places[first - 1], places[first], len(_FARTHER))
+        fit = fits(places)
+        fit[-1] = True  # it did among others
+    high = float(places[int(np.argmax(fit))])
     with np.errstate(divide="ignore", under="ignore"):
         reaches = np.where(high >= locations, (high - locations) / scales, -np.inf)
     return Budget(high, reaches)

@@ -14,17 +14,24 @@ otherwise all of them are looked at one by one.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.special import stdtrit
 
-from bandstand.core.engines.exact.posterior.song_mixtures import Given, may_reach, quantiles
-from bandstand.core.engines.exact.search.candidate_list import CandidateList, Push
+from bandstand.core.engines.exact.posterior.song_mixtures import (
+    Given,
+    may_reach,
+    quantiles,
+)
+from bandstand.core.engines.exact.search.candidate_list import (
+    CandidateList,
+    Drift,
+    Push,
+)
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, log_novelty
 from bandstand.core.engines.exact.search.screen import Groups, Screen
-from bandstand.core.engines.exact.search.tail_budget import tail_budget
+from bandstand.core.engines.exact.search.shortlist import Shortlist, TightBounds
 from bandstand.core.model.candidates import EQUAL, best_of
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
@@ -33,30 +40,25 @@ from bandstand.errors import ConvergenceError
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
     from bandstand.core.engines.exact.search.candidate_list import SearchCache
-    from bandstand.core.engines.exact.search.screen import Bounded
-    from bandstand.core.engines.song_table import SingleMatrix
     from bandstand.core.model.candidates import CandidateSet
     from bandstand.core.model.history import Songs
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
+    from bandstand.types import AnyArray, Indices, Vector
 
 # Fewer songs are computed one by one.
 _FEW: Final = 64
-# Songs of which the most promising one is taken as typical, where no list says more.
+# Songs of which the most promising one is taken as typical, where nothing was found before.
 _SAMPLE: Final = 1_024
-# Songs computed besides those wanted before others are compared with them, and of how many.
-_FIRST: Final = 3
-_FIRST_BOUNDED: Final = 1_024
-# Songs that tell about where the largest values begin.
+# Songs that tell about where the largest bounds begin.
 _CUT_SAMPLE: Final = 16_384
-# Songs bounded closely at a time, and computed exactly at a time, at first and later.
+# Songs bounded closely at a time, at first and later.
+_FIRST_BOUNDED: Final = 128
+_BOUNDED_PLANNED: Final = 8_192
 _CHUNK: Final = 2_048
+# Songs computed at a time, at first and later.
 _FIRST_EXACT: Final = 16
 _EXACT_CHUNK: Final = 512
-# More songs than these are bounded in single precision first.
-_MANY: Final = 512
-# Of tails and of products in double precision.
+# Of tails, and of bounds in single precision.
 _ROUNDING: Final = 1e-7
-_PRODUCT_ROUNDING: Final = 1e-9
 _WIDEST: Final = 1e100
 # Nodes tried as the one that a metric is of: beyond them lies this multiple of the tail.
 _TRIED: Final = np.array([3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001])
@@ -77,11 +79,10 @@ def search(
     """Return the rows of the `count` largest quantiles among `allowed`; None if not worth it."""
     if count <= 0 or belief.freedom <= 1 or allowed.upper_count <= max(_FEW, 4 * count):
         return None
-    reach = float(stdtrit(belief.freedom, level))
-    if not abs(reach) < _WIDEST:
+    if not abs(float(stdtrit(belief.freedom, level))) < _WIDEST:
         return None
-    query = _Query(belief, songs, cache, level, count, allowed, reach)
-    if not (query.answer_from_list() or query.answer_from_all()):
+    query = _Query(belief, songs, cache, level, count, allowed)
+    if not (query.answer_from_shortlist() or query.answer_from_list() or query.answer_from_all()):
         return None
     return best_of(songs, query.rows, query.values, count)
 
@@ -97,14 +98,24 @@ class _Query:
         level: float,
         count: int,
         allowed: CandidateSet,
-        reach: float,
     ) -> None:
         self.belief, self.songs, self.cache, self.level = belief, songs, cache, level
-        self.count, self.allowed, self.reach = count, allowed, reach
+        self.count, self.allowed = count, allowed
         self.tail = (1 - level) * (1 - _ROUNDING)
         self.rows: Indices = _NO_ROWS
         self.values: Vector = np.empty(0)
         self.threshold = -np.inf
+        # After a planned play there mostly are more, for which the threshold falls.
+        self._first_bounded = _BOUNDED_PLANNED if belief.has_planned_plays else _FIRST_BOUNDED
+
+    def answer_from_shortlist(self) -> bool:
+        """Compare songs that are known from the question before; return whether that will do."""
+        known = self.cache.shortlist
+        if known is None or not known.suits(self.belief, self.songs, self.allowed, self.tail):
+            return False
+        self._evaluate(known, np.arange(len(known.places)))
+        self._compare(known)
+        return known.outside < self.threshold and self.threshold > 0
 
     def answer_from_list(self) -> bool:
         """Compare the candidates; return whether no other song could be returned."""
@@ -113,15 +124,19 @@ class _Query:
         if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
             return False
         cells = MixtureCells(self.belief, longest, candidates.metric)
-        drift = candidates.drift(cells, self.tail)
-        upper = candidates.upper(drift)
-        self._take_first(candidates.rows, upper)
-        if not candidates.outside(drift) < self.threshold:
-            return False
-        close = self._tight_bounds(cells, self._typical(None))
+        close = TightBounds.of(cells, self._typical(None), self.tail)
         if close is None:
             return False
-        self._take(candidates.rows, upper, close)
+        drift = candidates.drift(cells, close.tail)
+        upper, outside = candidates.upper(drift), candidates.outside(drift)
+        if not outside < upper.max(initial=-np.inf):
+            return False
+        found = Shortlist(self.belief, close, self.allowed)
+        first = _highest(upper, self._first_bounded)
+        self._bound(found, candidates.rows[first])
+        if not outside < self.threshold:
+            return False
+        self._bound_others(found, candidates.rows, upper, first, outside)
         return True
 
     def answer_from_all(self) -> bool:
@@ -136,143 +151,118 @@ class _Query:
         if metric is None:
             return False
         cells = MixtureCells(self.belief, longest, metric)
-        groups = Groups.of(cells, typical, self.tail)
-        close = self._tight_bounds(cells, typical)
+        close = TightBounds.of(cells, typical, self.tail)
+        groups = None if close is None else Groups.of(cells, typical, close.tail)
         if groups is None or close is None:
             return False
-        room = Push.room(self._noise)
+        noise = float(
+            np.sqrt(self.belief.rates[np.argmax(self.belief.weights)] / self.belief.shape)
+        )
+        room = Push.room(noise)
         screen = Screen.of(groups.knots, groups.reaches, metric.form, room, metric.own)
         if screen is None:
             return False
         self.cache.passes += 1
-        bounds = screen.bounds(self.cache.table, rows)
-        every = np.arange(len(bounds.upper)) if rows is None else rows
-        self._take_first(every, bounds.upper)
-        near = self._near(screen, bounds)
-        if len(near) > _MANY and not screen.form.is_tight:
-            self._make_closer(screen, bounds, every, near)
-            near = near[self._near(screen, bounds.at(near))]
-        upper = screen.unit * bounds.upper[near].astype(np.float64)
-        self._take(every[near], upper * (1 + np.sign(upper) * _ROUNDING), close)
+        every = np.arange(len(self.songs)) if rows is None else rows
+        push = Push.of(metric, typical, noise)
+        bounds = screen.bounds(self.cache.table, rows, direction=push.direction)
+        found = Shortlist(self.belief, close, allowed)
+        first = _highest(bounds.upper, self._first_bounded)
+        self._bound(found, every[first])
         self.cache.candidates = None
-        if len(every) >= self.cache.listed_from and self.threshold > -np.inf:
-            push = Push.of(metric, self._typical(rows), self._noise)
-            self.cache.candidates = CandidateList.of(
+        if self.threshold > -np.inf:
+            made = CandidateList.of(
                 cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
             )
+            still = Drift(0.0, 0.0, 0.0)
+            if made.outside(still) < self.threshold:
+                self.cache.candidates = made
+                first = np.flatnonzero(np.isin(made.rows, every[first]))
+                self._bound_others(found, made.rows, made.upper(still), first, made.outside(still))
+                return True
+        upper = screen.unit * bounds.upper.astype(np.float64)
+        self._bound_others(found, every, upper + np.abs(upper) * _ROUNDING, first, -np.inf)
         return True
-
-    def _tight_bounds(self, cells: MixtureCells, typical: Vector) -> TightBounds | None:
-        """Return bounds of single songs; planned plays make them closer."""
-        if self.belief.has_planned_plays:
-            times, here = self.belief.log_recovery_times, cells.metric.log_time
-            node = min(int(np.searchsorted(times, here)), len(times) - 1)
-            metric = Metric.of(self.belief, node, planned=True)
-            cells = cells if metric is None else MixtureCells(self.belief, cells.longest, metric)
-        return TightBounds.of(cells, self.songs, typical, self.tail)
-
-    def _near(self, screen: Screen, bounds: Bounded) -> Indices:
-        """Return the places of songs that could be returned."""
-        if self.threshold <= 0:
-            return np.arange(len(bounds.upper))
-        least = self.threshold / screen.unit * (1 - _ROUNDING)
-        return np.flatnonzero(bounds.upper >= np.float32(least))
-
-    def _make_closer(self, screen: Screen, bounds: Bounded, rows: Indices, places: Indices) -> None:
-        """Make bounds closer at some places."""
-        found = screen.bounds(self.cache.table, rows[places], closer=True).least(bounds.at(places))
-        for known, new in zip(bounds, found, strict=True):
-            known[places] = new
 
     def _typical(self, rows: Indices | None) -> Vector:
         """Return the features of the best song so far, or of a sample."""
-        some, values = self.rows, self.values
-        if not len(some):
+        best = self.cache.best
+        if len(self.rows):
+            best = int(self.rows[np.argmax(self.values)])
+        elif best is None or rows is not None:
             count = len(self.songs) if rows is None else len(rows)
             some = np.linspace(0, count - 1, min(count, _SAMPLE), dtype=np.intp)
             some = some if rows is None else rows[some]
-            values = self._estimates(some)
-        features: Vector = self.songs.features_of([int(some[np.argmax(values)])])[0]
+            means = self.songs.features_of(some) @ (self.belief.weights @ self.belief.means)
+            best = int(some[np.argmax(means)])
+        features: Vector = self.songs.features_of([best])[0]
         return features
 
-    def _take_first(self, rows: Indices, upper: AnyArray) -> None:
-        """Compute a few of the songs with the highest bounds, so that most others fall below."""
-        size, some = min(_FIRST_BOUNDED + 2 * self.count, len(rows)), rows[:0]
-        while size:
-            top = _highest(upper, size)
-            some = rows[top[self.allowed.contains(rows[top])]]
-            if len(some) >= self.count + _FIRST or len(top) == len(rows):
+    def _bound(self, found: Shortlist, rows: Indices) -> None:
+        """Bound songs closely, and compute those that could be returned."""
+        found.add(np.sort(rows), self.songs)
+        self._compare(found)
+
+    def _bound_others(
+        self, found: Shortlist, rows: Indices, upper: Vector, first: Indices, outside: float
+    ) -> None:
+        """Bound all of `rows` that could be returned, besides the first; keep what was found."""
+        upper[first] = -np.inf
+        left = np.flatnonzero(upper >= self.threshold)
+        left = left[np.argsort(-upper[left])]
+        for start in range(0, len(left), _CHUNK):
+            some = left[start : start + _CHUNK]
+            some = some[upper[some] >= self.threshold]
+            if not len(some):
                 break
-            size = min(8 * size, len(rows))
-        if len(some):
-            first = np.argsort(-self._estimates(some))[: self.count + _FIRST]
-            self._evaluate(np.sort(some[first]))
-
-    @cached_property
-    def _heaviest(self) -> int:
-        return int(np.argmax(self.belief.weights))
-
-    @cached_property
-    def _noise(self) -> float:
-        return float(np.sqrt(self.belief.rates[self._heaviest] / self.belief.shape))
-
-    @cached_property
-    def _covariance(self) -> SingleMatrix:
-        stack = self.belief.covariances_of([self._heaviest])
-        return np.asarray(stack[0], dtype=np.float32)
-
-    def _estimates(self, rows: Indices) -> Vector:
-        """Return about the quantile of each song; only the order of computing depends on it."""
-        belief, features = self.belief, self.cache.table.single[rows]
-        variances = np.einsum("np,np->n", features @ self._covariance, features)
-        mean = (belief.weights @ belief.means).astype(np.float32)
-        reach = np.float32(self.reach * self._noise)
-        variances = np.maximum(variances, 0) + np.float32(belief.prior.effects.total)
-        estimates = features @ mean + reach * np.sqrt(variances)
-        elapsed = self.songs.elapsed_of(rows)
-        heard = np.flatnonzero(elapsed < self.songs.longest)
-        curves = novelty(elapsed[heard, np.newaxis], belief.recovery_times)
-        estimates[heard] *= curves @ belief.weights
-        return np.asarray(estimates)
-
-    def _take(self, rows: Indices, upper: Vector, close: TightBounds) -> None:
-        """Compute those songs that could be returned."""
+            self._bound(found, rows[some])
+            upper[some] = -np.inf
         if self.threshold <= 0:  # bounds of songs never heard say nothing of others
-            heard = np.setdiff1d(self.songs.heard, rows)
-            rows = np.concatenate([rows, heard])
-            upper = np.concatenate([upper, np.full(len(heard), np.inf)])
-        places = np.flatnonzero(np.maximum(upper, 0.0) >= self.threshold)
-        places = places[np.argsort(-upper[places])]
-        for start in range(0, len(places), _CHUNK):
-            some = places[start : start + _CHUNK]
-            some = some[np.maximum(upper[some], 0.0) >= self.threshold]
-            some = np.sort(rows[some])
-            some = some[self.allowed.contains(some)]
-            if len(some):
-                self._take_by(some, close.upper(some))
+            heard = np.setdiff1d(self.songs.heard, found.rows)
+            found.add_bounded(heard, np.full(len(heard), np.inf), np.zeros(len(heard)))
+            self._compare(found)
+        found.outside = max(outside, float(upper.max(initial=-np.inf)))
+        self.cache.shortlist = found
 
-    def _take_by(self, rows: Indices, upper: Vector) -> None:
-        order, start, size = np.argsort(-upper), 0, _FIRST_EXACT
-        while start < len(order) and upper[order[start]] >= self.threshold:
-            part = order[start : start + size]
-            self._evaluate(np.sort(rows[part[upper[part] >= self.threshold]]))
-            start, size = start + size, min(4 * size, _EXACT_CHUNK)
+    def _compare(self, found: Shortlist) -> None:
+        """Compute songs until none that is left could be returned."""
+        size = _FIRST_EXACT
+        while len(places := found.unknown(self.threshold, size, self.allowed)):
+            self._evaluate(found, found.compute(places, self.belief, self.songs))
+            size = min(4 * size, _EXACT_CHUNK)
 
-    def _evaluate(self, rows: Indices) -> None:
-        """Compute quantiles, of several songs only those that are not below the threshold.
+    def _evaluate(self, found: Shortlist, known: Indices) -> None:
+        """Compute quantiles of songs, but for those that are seen to be below the threshold.
 
         Whether enough of a mixture lies above a value is known at once, and its quantile only
         after several such looks.
         """
-        rows = rows[~np.isin(rows, self.rows)]
+        places = found.places[known]
+        rows, upper = found.rows[places], found.upper[places]
+        is_open = (upper >= self.threshold) & ~np.isin(rows, self.rows)
+        is_open &= self.allowed.contains(rows)
+        if not is_open.any():
+            return
+        rows, (given, cells) = rows[is_open], found.given(known[is_open], self.songs)
+        is_left = np.ones(len(rows), dtype=np.bool_)
+        if len(self.values) < self.count:
+            value = found.value if found.value > -np.inf else float(upper.max())
+            first = np.argsort(-cells.above(value), kind="stable")[: self.count]
+            self._take(rows[first], given.at(first))
+            is_left[first] = False
+        if self.threshold > -np.inf:
+            is_left &= cells.above(self.threshold) >= self.tail
+        left = np.flatnonzero(is_left)
+        if len(left):
+            given = given.at(left)
+            may = may_reach(self.belief, given, self.level, self.threshold)
+            self._take(rows[left[may]], given.at(may))
+        found.value = self.threshold
+
+    def _take(self, rows: Indices, given: Given) -> None:
+        """Compute the quantiles of songs."""
         if not len(rows):
             return
-        given = Given.of(self.belief, self.songs, rows)
-        if len(rows) > 1 and self.threshold > -np.inf:
-            left = np.flatnonzero(may_reach(self.belief, given, self.level, self.threshold))
-            if not len(left):
-                return
-            rows, given = rows[left], given.at(left)
         values = quantiles(self.belief, given, self.level)
         if values is None:
             msg = f"the quantile of level {self.level} must exist, got none"
@@ -280,66 +270,10 @@ class _Query:
         self.cache.evaluated += len(rows)
         self.rows = np.concatenate([self.rows, rows])
         self.values = np.concatenate([self.values, values])
+        self.cache.best = int(self.rows[np.argmax(self.values)])
         if len(self.values) >= self.count:
             lowest = float(np.partition(self.values, -self.count)[-self.count])
             self.threshold = lowest - 4 * EQUAL * abs(lowest)
-
-
-class TightBounds:
-    """Bounds of some songs in double precision, cell by cell, each with its own elapsed time."""
-
-    def __init__(self, cells: MixtureCells, songs: Songs, first: int, reaches: Vector) -> None:
-        self.cells, self.songs = cells, songs
-        places = np.flatnonzero(reaches > -np.inf)
-        self.live = live = first + places
-        self.reaches = cells.bends[live] + reaches[places] * cells.widths[live]
-        nodes = slice(int(self.live[0]), int(self.live[-1]) + 2)
-        self._centres = cells.centres[nodes]
-        self._places = self.live - nodes.start
-        lengths = np.sqrt(np.einsum("gp,gp->g", self._centres, self._centres))
-        self._rounding = _PRODUCT_ROUNDING * float(lengths.max())
-
-    @classmethod
-    def of(
-        cls, cells: MixtureCells, songs: Songs, typical: Vector, tail: float
-    ) -> TightBounds | None:
-        """Return bounds with the tail budget of a typical song; None where there is none."""
-        wide = cells.metric.width(typical)
-        along = cells.centres @ typical
-        locations = np.maximum(along[:-1], along[1:]) + cells.bends * wide
-        inside, left_out = cells.inside(tail)
-        budget = tail_budget(
-            cells.shares[inside],
-            locations[inside],
-            cells.widths[inside] * wide,
-            tail - left_out,
-            cells.belief.freedom,
-        )
-        return None if budget is None else cls(cells, songs, inside.start, budget.reaches)
-
-    def upper(self, rows: Indices) -> Vector:
-        """Return what no quantile of the songs in `rows` exceeds: (n,)."""
-        features, elapsed = self.songs.features_of(rows), self.songs.elapsed_of(rows)
-        halves = features @ self.cells.metric.root
-        squares = np.einsum("np,np->n", halves, halves) + self.cells.metric.own
-        wide = np.sqrt(squares) * (1 + _PRODUCT_ROUNDING)
-        along = features @ self._centres.T
-        most = np.maximum(along[:, :-1], along[:, 1:])[:, self._places]
-        most += self.reaches * wide[:, np.newaxis]
-        heard = np.flatnonzero(elapsed < self.songs.longest)
-        if len(heard):
-            most[heard] = np.maximum(most[heard], 0.0) * self._recovered(elapsed[heard])
-        norms = np.sqrt(np.einsum("np,np->n", features, features))
-        upper = most.max(axis=1) + self._rounding * norms
-        return np.asarray(upper + _PRODUCT_ROUNDING * np.abs(upper))
-
-    def _recovered(self, elapsed: Vector) -> Matrix:
-        """Return u(t; s)/u(T; s) at most, in each cell: at the node before it (n, C)."""
-        nodes = np.maximum(self.live - 1, 0)
-        times = self.cells.belief.recovery_times[nodes]
-        return np.asarray(
-            novelty(elapsed[:, np.newaxis], times) / self.cells.curves[nodes] * (1 + 1e-9)
-        )
 
 
 def _metric(query: _Query, typical: Vector) -> Metric | None:
@@ -359,7 +293,8 @@ def _metric(query: _Query, typical: Vector) -> Metric | None:
     curves = novelty(longest, belief.recovery_times)
     beyond = np.cumsum(weights[::-1])[::-1]
     tried = np.unique(np.searchsorted(-beyond, -query.tail * _TRIED))
-    recovery = log_novelty(belief.shortest, belief.log_recovery_times)
+    shortest = float(belief.history.elapsed.min(initial=np.inf))
+    recovery = log_novelty(shortest, belief.log_recovery_times)
     growth = np.exp(np.clip(recovery[tried, np.newaxis] - recovery, 0.0, _LARGEST_LOGARITHM))
     scales = curves * np.sqrt(belief.rates / belief.shape)
     scales = scales * growth * deviations[tried, np.newaxis]
@@ -376,6 +311,7 @@ def _highest(values: AnyArray, size: int) -> Indices:
         found = np.flatnonzero(values >= np.partition(sample, -place)[-place])
         if size <= len(found) <= 64 * size:
             return found[np.argpartition(values[found], -size)[-size:]]
+    size = min(size, len(values))
     return np.argpartition(values, len(values) - size)[len(values) - size :]
 
 
