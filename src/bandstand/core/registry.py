@@ -137,6 +137,8 @@ _ALL: Final = (
     ),
 )
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
+# Those that need no names of artists and albums, which the radio's library does not hand on.
+SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
 
 
 def algorithm_named(name: str) -> Algorithm:
