@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand_lab import paper as studies
+from bandstand_lab import paper, people
 from bandstand_lab.paper import reproduce
 from bandstand_lab.report.study import Plan
 from tests.fixtures.cli.run_command import assert_refused, run
@@ -122,8 +122,9 @@ def test_every_study_is_on_the_page() -> None:
 
 def test_every_study_that_is_written_is_registered() -> None:
     modules = [
-        import_module(f"{studies.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(studies.__path__)
+        import_module(f"{package.__name__}.{found.name}")
+        for package in (paper, people)
+        for found in pkgutil.iter_modules(package.__path__)
     ]
     written = [module.STUDY for module in modules if hasattr(module, "STUDY")]
     assert sorted(study.name for study in written) == sorted(

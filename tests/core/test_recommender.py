@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand import ALGORITHMS, Answer, InvalidInputError, Recommender
+from bandstand.core.model.curved_columns import COLUMNS as CURVED
 from bandstand.core.model.tag_columns import tag_columns
 
 RNG = np.random.default_rng(5)
@@ -255,7 +256,7 @@ def test_what_was_taken_back_and_what_was_replayed_is_the_same_radio() -> None:
 def test_tags_teach_about_songs_that_share_them() -> None:
     tags = [["jazz", "live"] if row % 2 else ["rock"] for row in range(40)]
     radio = named_radio(tags=tags, artists=None, albums=None)
-    assert radio.songs().features.shape == (40, 3 + 3 + 1)
+    assert radio.songs().features.shape == (40, 3 + CURVED + 3 + 1)
     for row in (1, 3, 5):
         radio.update(row, rating=5, time="2026-01-01")
     mean = mean_of(radio)

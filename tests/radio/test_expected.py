@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
 from tests.fixtures.radio.catalogues import (
     expected,
@@ -19,7 +19,7 @@ from tests.fixtures.radio.catalogues import (
 )
 
 SHELF = shelf(30)
-QUICK = [name for name in ALGORITHMS if not name.endswith(("-cn", "-v"))]
+QUICK = [name for name in SOUND_ALGORITHMS if not name.endswith(("-cn", "-v"))]
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, Log
@@ -45,7 +45,7 @@ def moved(one: RadioListener, to: Catalogue, log: Log) -> RadioListener | None:
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn", BY_SHELF}))
+@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn", BY_SHELF}))
 def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
     algorithm: str, *, intercept: bool
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design, differences, read_design, template
 
@@ -25,7 +25,9 @@ designs = st.builds(
     Design,
     title=st.text(printable, min_size=1, max_size=200),
     consent=st.text(printable, min_size=1, max_size=400),
-    algorithms=st.lists(st.sampled_from(sorted(ALGORITHMS)), min_size=2, unique=True).map(tuple),
+    algorithms=st.lists(st.sampled_from(sorted(SOUND_ALGORITHMS)), min_size=2, unique=True).map(
+        tuple
+    ),
     ratings_per_arm=st.integers(1, 10_000),
     listen_seconds=st.floats(0, 3_600),
     rest_after=st.integers(1, 10_000),

@@ -15,6 +15,7 @@ import numpy as np
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.curved_columns import curved_columns
 from bandstand.core.model.history import SongFeatures, checked_table
 from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior, people_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
@@ -261,16 +262,19 @@ def _design(
         return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
     scales = Standardiser.fit(features)
     table = scales.apply(features)
+    blocks, curved, count = [table[:, :-1]], 0, 0
     if has_effects:
-        table[:, :-1] /= max(scales.varying, 1) ** 0.5
-    count = 0
+        blocks[0] /= max(scales.varying, 1) ** 0.5
+        blocks.append(curved_columns(blocks[0]))
+        curved = blocks[-1].shape[1]
     if tags is not None:
         _check_entries("tags", tags, len(table))
-        columns = tag_columns(tags)
-        count = columns.shape[1]
-        table = np.insert(table, [table.shape[1] - 1] * count, columns, axis=1)
-    prior = people_prior(table.shape[1], tags=count) if has_effects else None
-    return table, prior or radio_prior(table.shape[1])
+        blocks.append(tag_columns(tags))
+        count = blocks[-1].shape[1]
+    table = np.concatenate([*blocks, table[:, -1:]], axis=1, dtype=table.dtype)
+    if has_effects:
+        return table, people_prior(table.shape[1], curved=curved, tags=count)
+    return table, radio_prior(table.shape[1])
 
 
 def _groups(

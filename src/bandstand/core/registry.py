@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = "bayes-ucb-cn-x"
 RANDOM: Final = "random"
 # The quantile of the mixed-effects algorithm: a little more than the middle.
-_MIXED_LEVEL: Final = 0.6
+_MIXED_LEVEL: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,8 @@ _ALL: Final = (
     ),
 )
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
+# Those that need no names of artists and albums, which the radio's library does not hand on.
+SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
 
 
 def algorithm_named(name: str) -> Algorithm:

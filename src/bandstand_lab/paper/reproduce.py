@@ -30,6 +30,7 @@ from bandstand_lab.paper import (
     uncertainty,
     worked_example,
 )
+from bandstand_lab.people import battery
 from bandstand_lab.report.folder import (
     as_bytes,
     claimed,
@@ -72,6 +73,7 @@ STUDIES: Final = (
     uncertainty.STUDY,
     repetition.STUDY,
     novelty_learned.STUDY,
+    battery.STUDY,
 )
 
 

@@ -124,5 +124,5 @@ def test_the_prior_for_people_has_variances_of_sound_tags_and_the_mean_rating() 
     assert not without.preference.mean.any()
     assert constant[0] > 0
     assert prior.effects.total > 0
-    with pytest.raises(InvalidInputError, match="number of tags must be from 0 to 2, got 3"):
+    with pytest.raises(InvalidInputError, match="4 in all, got 3"):
         people_prior(3, tags=3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
 from bandstand._util.power_laws import zipf
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.radio.explain.profile import (
     Favourites,
     Named,
@@ -126,7 +126,7 @@ def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
     assert found.sentences[-1].startswith("Nothing has been learned yet")
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", SOUND_ALGORITHMS)
 def test_every_algorithm_tells_what_it_has_and_all_of_it_is_json(algorithm: str) -> None:
     found = taste(25, algorithm=algorithm)
     json.loads(json.dumps(as_json(found), allow_nan=False))

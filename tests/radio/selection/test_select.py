@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.engines.engine import array_bytes
 from bandstand.core.listener_model import randomness
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection.select import minutes_at
@@ -28,7 +28,7 @@ from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
 SHELF = shelf(60)
 NOW = 1_800_000_000_000
 # The sampler draws thousands of times for each answer; it has a test of its own.
-QUICK = sorted(set(ALGORITHMS) - {"bayes-ucb-cn"})
+QUICK = sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"})
 DRAWN = {"random", "epsilon-greedy-cn-x"}
 
 

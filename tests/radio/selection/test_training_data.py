@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.registry import ALGORITHMS
+from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.log.fold import extend, fold
 from bandstand.radio.selection.select import RadioListener, minutes_at
@@ -69,7 +69,7 @@ def test_following_a_log_is_beginning_with_it(
     assert_same(one, model(SHELF, log, intercept=intercept))
 
 
-@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn"}))
+@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
 def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
     log = rated([0, 1, 2, 3, 1, 4, 0, 2, 5, 1, 0], apart=7 * HOUR)
     one = followed(log, list(range(1, 11)), algorithm=algorithm)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import gammaincinv, gammaln, ndtri
@@ -206,14 +206,27 @@ class EffectPrior:
         return self.artist + self.album + self.song
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ListenerKind:
+    """What the tastes of some listeners follow, as variances that take the place of a prior's."""
+
+    share: float  # of all listeners
+    variances: Vector  # of the preference for each feature
+    effects: EffectPrior
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerPrior:
-    """All priors of a listener together."""
+    """All priors of a listener together.
+
+    With `kinds`, the variances follow the answers (`engines.exact.scales`).
+    """
 
     preference: PreferencePrior
     recovery: RecoveryPrior
     noise: NoisePrior
     effects: EffectPrior = EffectPrior()
+    kinds: tuple[ListenerKind, ...] = ()
 
 
 def paper_prior(columns: int) -> ListenerPrior:
@@ -243,37 +256,79 @@ def radio_prior(columns: int, *, intercept: bool = True) -> ListenerPrior:
     )
 
 
-# What people's likings differ by, in units of the noise variance.
+# ── People ───────────────────────────────────────────────────────────────────────────────
+
+
+class Variances(NamedTuple):
+    """What the likings of one kind of listener differ by, in units of the noise variance."""
+
+    share: float  # of all listeners
+    sound: float  # a linear function of it
+    curved: float  # any smooth function of it
+    tags: float
+    artist: float
+    album: float
+    song: float
+
+
+# Judgements, not estimates: a whole star is about what two ratings of one song by one person
+# differ by, and a listener may follow a bit of everything, mostly sound, only names, or nothing.
+KINDS: Final = (
+    Variances(share=0.35, sound=0.3, curved=0.7, tags=0.7, artist=0.7, album=0.2, song=1.6),
+    Variances(share=0.13, sound=2.0, curved=0.3, tags=0.2, artist=0.2, album=0.1, song=0.3),
+    Variances(share=0.13, sound=0.3, curved=2.5, tags=0.2, artist=0.2, album=0.1, song=0.3),
+    Variances(share=0.13, sound=0.1, curved=0.2, tags=2.0, artist=0.3, album=0.1, song=0.8),
+    Variances(share=0.13, sound=0.1, curved=0.2, tags=0.2, artist=2.5, album=1.0, song=1.0),
+    Variances(share=0.13, sound=0.01, curved=0.02, tags=0.02, artist=0.05, album=0.03, song=2.0),
+)
+# The mean of a listener's ratings, and its variance between listeners in units of the noise.
 _MEAN_RATING: Final = 3.0
-_INTERCEPT_VARIANCE: Final = 0.5
-_SOUND_VARIANCE: Final = 0.3
-_TAG_VARIANCE: Final = 0.5
-PEOPLE_EFFECTS: Final = EffectPrior(artist=0.2, album=0.1, song=0.3)
+_INTERCEPT_VARIANCE: Final = 1.9
 
 
-def people_prior(columns: int, *, tags: int = 0, intercept: bool = True) -> ListenerPrior:
+def people_prior(
+    columns: int, *, curved: int = 0, tags: int = 0, intercept: bool = True
+) -> ListenerPrior:
     """Return the prior of the mixed-effects model for people who rate from 1 to 5.
 
-    Of the columns the last is constant, `tags` before it are those of tags, and the others sound.
-    A song's sound has a mean square of 1 in all, its tags have length 1: so the variances are
-    those of what sound and tags say of a song, however many columns they have. Without an
-    intercept the tags are the last columns.
+    Of the columns the last is constant, `tags` before it are those of tags, `curved` before them
+    those of curved likings, and the others sound. A song's sound has a mean square of 1 in all, its
+    tags and its curved columns have length 1: so the variances are those of what each says of a
+    song, however many columns it has. Without an intercept the tags are the last columns.
     """
     _check_columns(columns)
-    last = columns - intercept
-    if not 0 <= tags <= last:
-        msg = f"the number of tags must be from 0 to {last}, got {tags}"
+    sizes = [columns - intercept - tags - curved, curved, tags, int(intercept)]
+    if min(sizes) < 0:
+        least = curved + tags + intercept
+        msg = (
+            f"people's prior needs columns for {curved} curved likings and {tags} tags, "
+            f"{least} in all, got {columns}"
+        )
         raise InvalidInputError(msg)
-    variances, mean = np.full(columns, _SOUND_VARIANCE), np.zeros(columns)
-    variances[last - tags : last] = _TAG_VARIANCE
-    if intercept:
-        variances[-1], mean[-1] = _INTERCEPT_VARIANCE, _MEAN_RATING
-    return ListenerPrior(
-        preference=PreferencePrior.independent(mean, variances),
-        recovery=LogNormalRecovery(),
-        noise=NoisePrior(shape=2.0, rate=1.0),
-        effects=PEOPLE_EFFECTS,
+    mean = np.zeros(columns)
+    mean[columns - intercept :] = _MEAN_RATING
+    kinds = tuple(
+        ListenerKind(
+            share=kind.share,
+            variances=frozen(
+                np.repeat([kind.sound, kind.curved, kind.tags, _INTERCEPT_VARIANCE], sizes)
+            ),
+            effects=EffectPrior(artist=kind.artist, album=kind.album, song=kind.song),
+        )
+        for kind in KINDS
     )
+    return ListenerPrior(
+        preference=PreferencePrior.independent(mean, kinds[0].variances),
+        recovery=LogNormalRecovery(),
+        noise=NoisePrior(shape=20.0, rate=5.2),
+        effects=kinds[0].effects,
+        kinds=kinds,
+    )
+
+
+PEOPLE_EFFECTS: Final = EffectPrior(
+    artist=KINDS[0].artist, album=KINDS[0].album, song=KINDS[0].song
+)
 
 
 def _check_columns(columns: int) -> None:

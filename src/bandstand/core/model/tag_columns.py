@@ -21,8 +21,8 @@ def tag_columns(tags: Sequence[Iterable[str]], *, most: int = MOST_TAGS) -> Feat
 
     The most frequent tags come first; of equally frequent ones the first by name.
 
-    >>> tag_columns([["rock", "live"], ["rock"], []]).round(2).tolist()
-    [[0.71, 0.71], [1.0, 0.0], [0.0, 0.0]]
+    >>> np.square(tag_columns([["rock", "live"], ["rock"], []])).round(3).tolist()
+    [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
     """
     each = [frozenset(names) for names in tags]
     counts = Counter(name for names in each for name in names)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from bandstand.core.engines.engine import Engine, Summary
+from bandstand.core.engines.exact import scales
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.belief import ExactBelief, PlannedPlay
 from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
@@ -81,14 +82,15 @@ class Exact(Engine[ExactBelief]):
         """Return the belief after `history`; nothing is drawn, so `rng` is not used."""
         del rng
         self._check(history)
-        return _place(self.prior, history)
+        return _place(scales.scaled(self.prior, history), history)
 
     @_tiny_is_zero
     def update(
         self, belief: ExactBelief, history: History, *, rng: np.random.Generator | None = None
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
-        if len(history) != len(belief.history) + 1 or belief.has_planned_plays:
+        is_next = len(history) == len(belief.history) + 1 and not belief.has_planned_plays
+        if not is_next or scales.are_due(self.prior, len(history)):
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
         if updated is None:

@@ -1,0 +1,1 @@
+"""Tastes that the model cannot express: a battery of simulated worlds, and four rivals in them."""
