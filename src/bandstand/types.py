@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NewType, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -22,6 +22,8 @@ Stack: TypeAlias = np.ndarray[tuple[int, int, int], np.dtype[np.float64]]
 Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.floating[Any]]]
 Indices: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]
 AnyArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+# Some songs of a catalogue, by their places in it.
+Rows: TypeAlias = "Indices | Sequence[int] | slice"
 
 
 def frozen(array: Any) -> Any:

@@ -28,15 +28,13 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def commands(files: dict[str, Path]) -> dict[str, list[str]]:
     songs = str(files["songs"])
-    small = ["--algorithm", "random", "--runs", "1", "--steps", "2"]
     return {
         "plays": ["history", str(files["plays"])],
-        "songs": ["simulate", "--catalogue", songs, *small],
         "ratings": ["content", "--items", songs, "--ratings", str(files["ratings"])],
     }
 
 
-@pytest.mark.parametrize("name", ["plays", "songs", "ratings"])
+@pytest.mark.parametrize("name", ["plays", "ratings"])
 def test_results_are_not_written_over_what_is_read(name: str, files: dict[str, Path]) -> None:
     before = files[name].read_bytes()
     link = files[name].with_name("link.json")
@@ -47,7 +45,7 @@ def test_results_are_not_written_over_what_is_read(name: str, files: dict[str, P
     assert files[name].read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["plays", "songs", "ratings"])
+@pytest.mark.parametrize("name", ["plays", "ratings"])
 def test_two_results_need_two_files(name: str, files: dict[str, Path], tmp_path: Path) -> None:
     place = str(tmp_path / "both.png")
     outcome = run(*commands(files)[name], "--json", place, "--plot", place)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import Engine, EngineCache
     from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import Rows, SongFeatures, Songs
+    from bandstand.core.model.history import SongFeatures, Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.policies.policy import ScorePolicy
-    from bandstand.types import Indices, Vector
+    from bandstand.types import Indices, Rows, Vector
 
 Purpose: TypeAlias = Literal["choose", "learn"]
 _PURPOSES: Final = ("choose", "learn")

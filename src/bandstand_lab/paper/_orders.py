@@ -74,6 +74,7 @@ def verdict(found: Iterable[Order]) -> Verdict:
 def in_words(found: Sequence[Order]) -> str:
     """Return the size of the difference, and the number of places where it is significant.
 
+    >>> import numpy as np
     >>> in_words(orders([("here", np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.1, 4.0]))]))
     '66 % to 66 % of its regret (most: here); significantly less in 1 of 1 tests, more in 0'
     """

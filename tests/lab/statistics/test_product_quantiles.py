@@ -46,11 +46,6 @@ def test_quadrature_does_not_miss_the_step_of_a_narrow_factor() -> None:
     assert turned == pytest.approx(found, abs=1e-9)
 
 
-def test_quadrature_finds_its_way_from_a_wrong_start() -> None:
-    right = quadrature_quantile(0.9, (1.0, 2.0), (0.5, 0.3), 2.9)
-    assert quadrature_quantile(0.9, (1.0, 2.0), (0.5, 0.3), -5.0) == pytest.approx(right, abs=1e-9)
-
-
 def _share_below(level: float, *, planted: float) -> float:
     """Return the probability below a Monte Carlo quantile, moved by `planted`: 40,000 draws."""
     means, deviations = np.array([[1.5], [0.8]]), np.array([[0.7], [0.2]])

@@ -34,8 +34,8 @@ from bandstand.types import blocks, frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bandstand.core.model.history import History, Rows, Songs
-    from bandstand.types import Matrix, Minutes, Vector
+    from bandstand.core.model.history import History, Songs
+    from bandstand.types import Matrix, Minutes, Rows, Vector
 
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it,
 # for long histories each time they double, so that its cost stays a constant share.

@@ -8,10 +8,9 @@ Values from outside are checked here, once; engines rely on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from bandstand.types import MONTH, Indices, Minutes, blocks, frozen, read_only
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bandstand.types import AnyArray, Features, Matrix, Vector
+    from bandstand.types import AnyArray, Features, Matrix, Rows, Vector
 
 # Features are squared and compared with a prior of unit scale; beyond this size
 # double precision cannot hold both. Standardised features are far below it.
@@ -131,10 +130,6 @@ def checked_groups(groups: SongGroups | None, count: int) -> SongGroups | None:
         msg = f"there must be one group per song ({count}), got {len(groups)}"
         raise InvalidInputError(msg)
     return groups
-
-
-# Some songs of a catalogue, by their places in it.
-Rows: TypeAlias = Indices | Sequence[int] | slice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

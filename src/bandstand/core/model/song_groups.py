@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bandstand.core.model.history import Rows
-    from bandstand.types import AnyArray, Indices
+    from bandstand.types import AnyArray, Indices, Rows
 
 Identities: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from bandstand.core.engines.mcmc.chains import LogDensity
     from bandstand.core.engines.mcmc.diagnostics import Convergence
     from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.history import History, Rows, Songs
+    from bandstand.core.model.history import History, Songs
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Indices, Matrix, Vector
+    from bandstand.types import Indices, Matrix, Rows, Vector
 
 CHAINS: Final = 4
 # The chains start anywhere in a table of this many log recovery times, …
