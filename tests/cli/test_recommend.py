@@ -262,6 +262,13 @@ def test_an_explicit_level_exists_even_before_the_first_rating(files: Files) -> 
         assert [item["quantile"] for item in ranking["items"]] == [None] * 4
 
 
+def test_without_a_level_that_of_the_algorithm_counts(files: Files) -> None:
+    own = files.ranking("--algorithm", "mixed-effects")
+    assert own == files.ranking("--algorithm", "mixed-effects", "--quantile", "0.7")
+    assert own != files.ranking("--algorithm", "mixed-effects", "--quantile", "0.8")
+    assert all(item["score"] == item["quantile"] for item in own["items"])
+
+
 def test_a_level_closer_to_one_never_gives_a_smaller_quantile(files: Files) -> None:
     by_level = [
         {item["id"]: item["quantile"] for item in files.ranking("--quantile", level)["items"]}

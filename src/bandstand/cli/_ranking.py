@@ -2,7 +2,7 @@
 
 code              maths           meaning
 `mean`, `sd`      E, sd of U | D  expected rating of the item now, and its standard deviation
-`quantile`        Q(α, p(U | D))  at the level asked for, by default 1 − 1/step (28)
+`quantile`        Q(α, p(U | D))  at the level asked for, or the algorithm's, or 1 − 1/step (28)
 `score`                           the algorithm's own; items are ordered by it
 `bonus`           score − mean    what exploring adds; absent while the order is random
 `parts`                           the engine's parts of the rating
@@ -36,6 +36,7 @@ from bandstand.core.model.candidates import best_rows
 from bandstand.core.model.history import RATING_LIMIT
 from bandstand.core.policies import BayesUcb
 from bandstand.core.recommender import Answer, Recommender
+from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
+    from bandstand.core.policies import ScorePolicy
     from bandstand.types import Indices, Vector
 
 __all__ = ["HistoryRow", "Items", "read_history", "read_items"]
@@ -105,7 +107,7 @@ def rank(
 ) -> dict[str, Any]:
     """Return the `top` items, or all of them, as `algorithm` ranks them after `history`: JSON.
 
-    `level` is that of the quantile, by default 1 − 1/step.
+    `level` is that of the quantile, by default the algorithm's own or 1 − 1/step.
     """
     recommender = Recommender(
         features=items.features, ids=items.ids, algorithm=algorithm, raw=raw, seed=seed
@@ -143,7 +145,7 @@ def _ranked(
     count: int,
 ) -> list[dict[str, Any]]:
     """Return the best items by score; of equals, the one that comes first in the file."""
-    level = quantile_level(recommender.step) if level is None else level
+    level = _usual_level(recommender.model.policy, recommender.step) if level is None else level
     rows = _candidates(recommender, now, level, count)
     names = [str(recommender.ids[row]) for row in rows.tolist()]
     prediction = recommender.predict(only=names, at=now)
@@ -173,9 +175,9 @@ def _ranked(
     ]
 
 
-def quantile_level(step: int) -> float | None:
-    """Return the level of the quantile unless another one is asked for."""
-    return BayesUcb().level_at(step)
+def _usual_level(policy: ScorePolicy, step: int) -> float | None:
+    """Return the level of the quantile unless another one is asked for: the policy's own."""
+    return (policy if isinstance(policy, BayesUcb) else BayesUcb()).level_at(step)
 
 
 def _candidates(
@@ -220,7 +222,8 @@ def show(ranking: dict[str, Any], *, heard: Container[str], level: float | None)
     )
     made = f"{ranking['algorithm']}, step {ranking['step']}, seed {ranking['seed']}"
     if any(item["quantile"] is not None for item in items):
-        made += f", quantile at level {level or quantile_level(ranking['step']):.6g}"
+        policy = algorithm_named(ranking["algorithm"]).policy
+        made += f", quantile at level {level or _usual_level(policy, ranking['step']):.6g}"
     click.echo(f"\n{made}\n{_posterior_line(**ranking['posterior'])}")
 
 
