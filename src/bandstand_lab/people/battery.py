@@ -41,7 +41,7 @@ UNPREDICTABLE: Final = ("random stars", "always four stars", "song")
 NAMED: Final = ("genre", "artist", "album", "song")
 LINEAR: Final = "linear in sound"
 RANDOM: Final = "random"
-# What is asked of the gain over random, beside that of the default before.
+# What is asked of the gain over random, beside that of the default.
 _NAMED_GAIN, _LINEAR_GAIN = 1.5, 0.97
 _ONE_DEVIATION, _TWO_DEVIATIONS, _WIDEST = 0.63, 0.92, 1.25
 _SIGNIFICANT: Final = 0.05
@@ -221,7 +221,7 @@ def _worse(
 
 
 def _begin_finding(found: Mapping[str, WorldResults]) -> Finding:
-    """Judge the first songs beside random ones and those of the default of before."""
+    """Judge the first songs beside random ones and those of the default."""
     look = LOOKS[0]
     worse = _worse(found, [(world, other) for world in found for other in (RANDOM, BEFORE)], look)
     gains = [one.gain(OURS, look) for one in found.values()]

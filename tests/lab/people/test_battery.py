@@ -110,11 +110,6 @@ def test_the_chapter_has_every_world_and_player(results: dict[str, Json]) -> Non
     assert all(finding.verdict in Verdict for finding in found.findings)
 
 
-def swapped(results: dict[str, Json], name: str) -> dict[str, Json]:
-    """Return results in which ours did what another player did, and the other way round."""
-    return {key: {**run, OURS: run[name], name: run[OURS]} for key, run in results.items()}
-
-
 def worse(results: dict[str, Json], by: float) -> dict[str, Json]:
     """Return results in which every song of ours is worth less."""
     return {

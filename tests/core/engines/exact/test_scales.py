@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -152,5 +151,3 @@ def test_ratings_without_repeats_say_nothing_of_the_recovery_time() -> None:
         after = engine.summary(engine.fit(answers(count)))
         assert after.recovery_time_mean == pytest.approx(before.recovery_time_mean, rel=1e-9)
         assert after.recovery_time_sd == pytest.approx(before.recovery_time_sd, rel=1e-9)
-    fixed = Exact(prior=replace(PRIOR, kinds=()))
-    assert fixed.summary(fixed.fit(answers(50))).noise_sd is not None
