@@ -20,7 +20,7 @@ from bandstand.core.model.history import SongFeatures, checked_table
 from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior, people_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
 from bandstand.core.model.song_groups import SongGroups, identities
-from bandstand.core.model.tag_columns import tag_columns
+from bandstand.core.model.tag_columns import frequent_tags, tag_columns
 from bandstand.core.registry import DEFAULT, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes
@@ -268,7 +268,8 @@ def _design(
         curves = curved_columns(sound)
     if tags is not None:
         _check_entries("tags", tags, len(table))
-        names = tag_columns(tags)
+        each = [frozenset(names) for names in tags]
+        names = tag_columns(each, frequent_tags(each))
     table = np.concatenate([curves, names, sound, table[:, -1:]], axis=1, dtype=table.dtype)
     if has_effects:
         return table, people_prior(table.shape[1], curved=curves.shape[1], tags=names.shape[1])
