@@ -1,11 +1,9 @@
 """Training data of one listener: the plays that say something about a song.
 
 code         shape   meaning
-`rows`       (N,)    the catalogue's row of each play's song; −1 if it is not there, or has no
-                     features there
-`elapsed`    (N,)    minutes since the song had been heard before, at most `LONGEST`
+`elapsed`    (N,)    minutes since the song had been heard before, at most `never`
 
-A song that has left the catalogue still counts if its sound is known (`FeaturesOf`); plays of
+A song that has left the catalogue still counts if its sound is known (`SongsOf`); plays of
 songs without features are heard, but teach nothing.
 """
 
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.model.history import RECENT, History, PlayTimes, SongFeatures, Songs
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs
 from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
 # What is known of songs, in the catalogue or not; those of unknown sound are left out.
 SongsOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, KnownSong]]
-
-Rows: TypeAlias = tuple[int, ...]
 
 # The radio's longest elapsed time, and that of a song never heard where a model has no "never":
 # the last node of its curves.
@@ -118,56 +114,48 @@ class PlayReader:
         return Minutes(inf) if self.has_effects else LONGEST
 
     def history(
-        self, plays: PlayTable, before: History | None = None, *, start: int = 0, recent: Rows = ()
-    ) -> tuple[History, Rows]:
-        """Return `before` with the plays from number `start` on, and the rows of the last songs.
-
-        `recent` are the last rows before, as diversity needs them.
-        """
+        self, plays: PlayTable, before: History | None = None, *, start: int = 0
+    ) -> History:
+        """Return `before` with the plays from number `start` on."""
         known = History.empty(self.song_features.features.shape[1]) if before is None else before
         news = plays.rows(start)
         if not len(news):
-            return known, recent
+            return known
         codes, place = np.unique(news["song"], return_inverse=True)
-        features, groups, has_features, rows = self._songs(plays.named(codes.tolist()))
-        rows, features = rows[place], features[place]
-        heard = (*recent, *rows[rows >= 0].tolist())
+        features, groups, has_features = self._songs(plays.named(codes.tolist()))
         counts = np.flatnonzero((news["weight"] > 0) & has_features[place])
         if not len(counts):
-            return known, heard[-RECENT:]
+            return known
         more = History.of(
-            features=features[counts],
+            features=features[place[counts]],
             elapsed=_elapsed(news["since_heard_ms"][counts], self.never),
             ratings=news["rating"][counts],
             weights=news["weight"][counts],
-            diversity=self._diversity(recent, rows, features)[counts],
             groups=groups.take(place[counts]),
         )
-        return known.extended(more), heard[-RECENT:]
+        return known.extended(more)
 
-    def play_times(self, plays: PlayTable, recent: Rows) -> PlayTimes:
+    def play_times(self, plays: PlayTable) -> PlayTimes:
         """Return when each song of the catalogue was heard, by all plays."""
         never = PlayTimes.nothing(len(self.catalogue), longest=self.never)
         rows, at = self._heard(plays, 0)
         # Of several plays the last one counts: in rows turned around, the first.
         heard_rows, place = np.unique(rows[::-1], return_index=True)
         at = frozen(at[::-1][place])
-        return replace(never, heard_rows=heard_rows, heard_at=at, recent=recent)
+        return replace(never, heard_rows=heard_rows, heard_at=at)
 
-    def play_times_after(
-        self, before: PlayTimes, plays: PlayTable, *, start: int, recent: Rows
-    ) -> PlayTimes:
+    def play_times_after(self, before: PlayTimes, plays: PlayTable, *, start: int) -> PlayTimes:
         """Return the same as `play_times`, from those of the first `start` plays."""
         if len(plays) - start > _MAX_SINGLE_PLAYS:
-            return self.play_times(plays, recent)
+            return self.play_times(plays)
         # The last play that was known may have gone on since.
         for row, at in zip(*self._heard(plays, max(start - 1, 0)), strict=True):
             before = before.after(int(row), Minutes(float(at)))
-        return replace(before, recent=recent)
+        return before
 
     def song(self, song: str, elapsed: Minutes) -> Songs | None:
         """Return one song, in the catalogue or not, heard so long ago; None if it is not known."""
-        features, groups, known, _ = self._songs([song])
+        features, groups, known = self._songs([song])
         if not known[0]:
             return None
         return Songs.of(features=features, elapsed=elapsed, groups=groups)
@@ -180,8 +168,8 @@ class PlayReader:
         is_there = rows >= 0
         return rows[is_there], news["at"][is_there] / MILLISECONDS_PER_MINUTE
 
-    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, SongGroups, AnyArray, Indices]:
-        """Return features, groups, which of them are known, and the catalogue's rows of songs."""
+    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, SongGroups, AnyArray]:
+        """Return the features and groups of some songs, and which of them are known."""
         catalogue, songs = self.catalogue, self.song_features
         rows = catalogue.ids.rows(ids)
         rows[rows >= 0] = np.where(catalogue.has_features[rows[rows >= 0]], rows[rows >= 0], -1)
@@ -201,7 +189,7 @@ class PlayReader:
             features[place], known[place] = row, True
             if songs.groups is not None:
                 groups[:, place] = song.groups.stacked()[:, 0]
-        return features, SongGroups.unstacked(groups), known, rows
+        return features, SongGroups.unstacked(groups), known
 
     def _row(self, columns: Vector) -> Vector | None:
         """Return the features of a song as this model sees them; None if they are of no use."""
@@ -213,20 +201,6 @@ class PlayReader:
         row = np.append(columns, 1.0) if self.intercept else columns
         # One of another design than the catalogue's would mean something else.
         return row if len(row) == view.song_features.features.shape[1] else None
-
-    def _diversity(self, recent: Rows, rows: Indices, features: Matrix) -> Vector:
-        """Return how far each play was from the mean of the last ones before it (1 for none)."""
-        is_there = rows >= 0
-        heard = [*recent, *rows[is_there].tolist()]
-        before = np.asarray(self.song_features.features[heard], dtype=np.float64)
-        sums = np.concatenate([np.zeros((1, features.shape[1])), np.cumsum(before, axis=0)])
-        last = len(recent) + np.cumsum(is_there) - is_there
-        first = np.maximum(last - RECENT, 0)
-        count = np.maximum(last - first, 1)[:, np.newaxis]
-        with np.errstate(under="ignore"):
-            away = features - (sums[last] - sums[first]) / count
-            distance = np.sqrt(np.einsum("np,np->n", away, away))
-        return np.where(last > first, distance / self.song_features.typical_distance, 1.0)
 
 
 def plays_in_common(before: PlayTable, plays: PlayTable) -> int | None:
