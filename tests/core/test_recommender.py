@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bandstand import ALGORITHMS, Answer, InvalidInputError, Recommender
 from bandstand.core.model.curved_columns import COLUMNS as CURVED
-from bandstand.core.model.tag_columns import tag_columns
+from bandstand.core.model.tag_columns import frequent_tags, tag_columns
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(40, 4))
@@ -264,9 +264,10 @@ def test_tags_teach_about_songs_that_share_them() -> None:
 
 
 def test_only_the_most_frequent_tags_have_a_column() -> None:
-    columns = tag_columns([["a", "b", "c"], ["b", "c", "c"], ["c"], []], most=2)
+    tags = [["a", "b", "c"], ["b", "c", "c"], ["c"], []]
+    columns = tag_columns(tags, frequent_tags(tags, most=2))
     assert columns.tolist() == [[pytest.approx(0.5**0.5)] * 2] * 2 + [[1.0, 0.0], [0.0, 0.0]]
-    assert tag_columns([[], []]).shape == (2, 0)
+    assert tag_columns([[], []], []).shape == (2, 0)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from bandstand.core.model.song_groups import SongGroups
 from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.music.catalogue.design_view import KnownSong
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, Log
 from tests.radio.selection.test_training_data import assert_same
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import AnyArray, Vector
+    from bandstand.types import AnyArray
 
 SOUNDS = features(80)
 ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]
@@ -30,16 +32,17 @@ def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Catalogue:
     return catalogue_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
 
 
-def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
-    return {song: SOUNDS[int(song, 16)].astype(np.float64) for song in ids}
+def songs_of(ids: Sequence[str]) -> Mapping[str, KnownSong]:
+    none = SongGroups.unknown(1)
+    return {song: KnownSong(SOUNDS[int(song, 16)].astype(np.float64), none) for song in ids}
 
 
 def listener(numbers: Sequence[int], log: Log, **options: Any) -> RadioListener:
-    return model(shelf_with(numbers), log, features_of=features_of, **options)
+    return model(shelf_with(numbers), log, songs_of=songs_of, **options)
 
 
 def moved(one: RadioListener, to: Catalogue, log: Log) -> RadioListener | None:
-    return one.migrated(to, model(to, log).ledger, features_of)
+    return one.migrated(to, model(to, log).ledger, songs_of)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

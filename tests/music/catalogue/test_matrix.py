@@ -126,7 +126,7 @@ def test_a_damaged_matrix_is_absent(
         *({"songs": songs} for songs in (5, 3, True, 4.0, "4", [4], 10**40)),
         {"columns": 4},
         {"columns": None},
-        *({"format": form} for form in (1, 3)),
+        *({"format": form} for form in (2, 4)),
         {"stamp": []},
         {"songs": 2, "columns": 6},
     ],

@@ -32,14 +32,14 @@ from bandstand.radio.explain.taste import (
 from bandstand.radio.log.fold import fold
 from tests.fixtures.radio.catalogues import song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
-from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model, projected
+from tests.fixtures.radio.tastes import ARTISTS, SONGS, liking, listened, model
 
 FAILURE_RATE = 1e-3
 
 
 def taste(plays: int, *, algorithm: str = "bayes-ucb-cn-x", seed: int = 1) -> Taste:
     with np.errstate(all="raise"):
-        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm), projected()[0])
+        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm))
 
 
 def log_by_hand() -> Log:
@@ -117,7 +117,7 @@ def test_of_somebody_new_there_is_nothing_to_tell() -> None:
 
 
 def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
-    found = taste_of(model(listened(20), analysed=False), None)
+    found = taste_of(model(listened(20), analysed=False))
     assert found.counts.plays == len(listened(20).plays)
     assert found.recovery is None
     assert found.noise is None
@@ -265,7 +265,7 @@ def certainties_about_nothing() -> list[tuple[float, float]]:
         for number in rng.integers(SONGS, size=60).tolist():
             log.add("rating", song_id(number), after=DAY, stars=int(rng.integers(1, 6)))
         one = model(fold(log.events))
-        for each in preferences(one.engine, one.belief, one.history.columns, projected()[0]):
+        for each in preferences(one.engine, one.belief, one.history.columns, one.reader.columns):
             assert each.standard_deviation is not None
             assert each.certainty == pytest.approx(ndtr(each.stars / each.standard_deviation))
             found.append((each.stars, each.standard_deviation))

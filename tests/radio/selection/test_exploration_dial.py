@@ -77,8 +77,8 @@ class Listener:
     def __init__(self, seed: int) -> None:
         self.on = shelf(SONGS, COLUMNS, seed=seed)
         self.rng = np.random.default_rng(seed)
-        assert self.on.song_features is not None
-        taste = self.on.song_features.features[:, :-1] @ self.rng.normal(size=COLUMNS)
+        assert self.on.sound is not None
+        taste = self.on.sound.song_features.features[:, :-1] @ self.rng.normal(size=COLUMNS)
         self.liking = 3.5 + taste / np.sqrt(COLUMNS)
 
     def stars(self, row: int, minutes_since_heard: float) -> int:

@@ -33,7 +33,7 @@ others.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -94,7 +94,7 @@ class Why:
     liking: float | None = None
     base: float | None = None
     groups: Mapping[str, float]
-    tags: Mapping[str, float]  # of which `groups` have the sum
+    tags: Mapping[str, float] = field(default_factory=dict)  # of which `groups` have the sum
     staleness: float | None = None
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
