@@ -15,7 +15,7 @@ from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import LogNormalRecovery, radio_prior
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.audio.loadings import GROUPS
 from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain.taste import (
@@ -88,7 +88,7 @@ def test_a_curve_is_reached_once_or_never() -> None:
     assert found.reaches(1.1) is None
 
 
-@pytest.mark.parametrize("name", SOUND_ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_engine_can_be_asked(name: str) -> None:
     one = model(listened(3 if name == "bayes-ucb-cn" else 12), algorithm=name)
     engine, belief, columns = one.engine, one.belief, one.history.columns

@@ -15,7 +15,7 @@ from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceSt
 from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import radio_prior
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain.why import (
     OTHER,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 PROJECTION, _ = projected()
-EXACT = [name for name in SOUND_ALGORITHMS if name.endswith("-x")]
+EXACT = [name for name in ALGORITHMS if name.endswith("-x")]
 
 
 def one_node() -> tuple[Exact, ExactBelief]:
@@ -195,7 +195,7 @@ def test_features_that_cannot_be_told_apart_are_one_part(projection: Projection 
         assert why.base is None
 
 
-@pytest.mark.parametrize("algorithm", SOUND_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_explains_what_it_has_and_nothing_else(algorithm: str) -> None:
     for why in explanations(25, algorithm=algorithm, count=8):
         check_sums(why)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.model.song_groups import SongGroups
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.music.catalogue.design_view import KnownSong
 from bandstand.radio.log.fold import extend, fold
@@ -69,7 +69,7 @@ def test_following_a_log_is_beginning_with_it(
     assert_same(one, model(SHELF, log, intercept=intercept))
 
 
-@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn"}))
 def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
     log = rated([0, 1, 2, 3, 1, 4, 0, 2, 5, 1, 0], apart=7 * HOUR)
     one = followed(log, list(range(1, 11)), algorithm=algorithm)

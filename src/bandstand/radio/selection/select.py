@@ -8,9 +8,9 @@ the listener's seed, so any choice can be made again.
 
 The dial from familiar to discover moves the quantile that Bayes-UCB compares (28):
 
-    z(l, 0) = Φ⁻¹(1 − 1/l)          the paper's level at song l
+    z(l, 0) = Φ⁻¹(level)            the algorithm's own: fixed, or the paper's 1 − 1/l at song l
     z(l, −1) = 0                    as likely to please more as less
-    z(l, +1) = Φ⁻¹(1 − 1/l) + 2     may turn out to be liked very much
+    z(l, +1) = Φ⁻¹(level) + 2       may turn out to be liked very much
 
 and in a straight line between them; the level is Φ(z). Algorithms without a quantile have no
 dial. The quantile alone does not separate familiar from new: as long as little is known of how
