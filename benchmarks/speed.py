@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from benchmarks.program import OnRun
 
 # Figures of the second world were promised of these methods only, at one size.
-_TARGET_METHODS: Final = ("metropolis", "variational-2", "exact")
+_TARGET_METHODS: Final = ("metropolis", "variational", "exact")
 _PROGRAMS: Final = {"bare": "pass", "bandstand": "import bandstand"}
 # Frameworks that a recommendation must not load.
 _FRAMEWORKS: Final = frozenset({"jax", "jaxlib", "numpyro", "tensorflow", "torch"})
@@ -132,9 +132,9 @@ def _training_figures(study: TrainingStudy, world: str) -> dict[str, float]:
     size = asked_size(study.sizes)
     return {
         f"sampler / exact, {world}": study.ratio("metropolis", "exact", size).median,
-        f"variational / exact, {world}": study.ratio("variational-2", "exact", size).median,
-        f"variational, {world}": study.seconds("variational-2", size).median,
-        f"sampler / variational, {world}": study.ratio("metropolis", "variational-2", size).median,
+        f"variational / exact, {world}": study.ratio("variational", "exact", size).median,
+        f"variational, {world}": study.seconds("variational", size).median,
+        f"sampler / variational, {world}": study.ratio("metropolis", "variational", size).median,
     }
 
 

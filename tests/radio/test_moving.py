@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 SOUNDS = features(80)
 ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]
-# It measures songs by the shelf's typical distance, so that it begins anew.
-BY_SHELF = "bayes-ucb-cnd-v"
 
 
 def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Catalogue:
@@ -45,7 +43,7 @@ def moved(one: RadioListener, to: Catalogue, log: Log) -> RadioListener | None:
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn", BY_SHELF}))
+@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
 def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
     algorithm: str, *, intercept: bool
 ) -> None:

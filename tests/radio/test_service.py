@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
@@ -117,6 +118,16 @@ def test_the_next_song_knows_every_rating_before_it(ann: Listener) -> None:
         ann.hears(ann.next().song.id, 4)
         offer = ann.next()
         assert (offer.seq, offer.step) == (number, number + 1)
+
+
+def test_a_listener_of_a_retired_algorithm_has_the_default(ann: Listener, store: Store) -> None:
+    ann.listens(3)
+    with store.writing() as connection:
+        stored = {"algorithm": "bayes-ucb-cnd-v", "dial": 0.5}
+        accounts.change_settings(connection, ann.account, stored)
+    found = ann.radio.settings(ann.account)
+    assert (found.algorithm, found.dial) == (DEFAULT, 0.5)
+    assert (ann.next().seq, ann.next().step) == (3, 4)
 
 
 def test_nothing_is_changed_by_asking(ann: Listener, radio: Radio) -> None:

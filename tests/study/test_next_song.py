@@ -10,13 +10,26 @@ import pytest
 
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Recommender
+from bandstand.core.registry import DEFAULT
+from bandstand.errors import InvalidInputError
+from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
 from bandstand.store.database.connection import open_store
+from bandstand.study import study_store
 from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.study.next_song import ArmCache, CachedArm
 from bandstand.study.records import from_bytes
 from bandstand.study.service import StudyService
-from tests.fixtures.study.participants import HOUR, Person, Study, add_songs, served, short_design
+from bandstand.study.study_store import open_study, study_data, unreadable_studies
+from tests.fixtures.study.participants import (
+    HOUR,
+    Clock,
+    Person,
+    Study,
+    add_songs,
+    served,
+    short_design,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +122,24 @@ def test_a_new_process_plays_the_same(full: Store, algorithm: str) -> None:
         assert kept is cached.recommender
         assert kept.answers == made.answers
         assert kept.recommend(5, at=at) == made.recommend(5, at=at)
+
+
+def test_an_arm_of_a_retired_algorithm_goes_on_with_the_default(
+    full: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    design = short_design(algorithms=("bayes-ucb-cnd-v", DEFAULT), **LONG)
+    with pytest.raises(InvalidInputError, match="no retired algorithm, got bayes-ucb-cnd-v"):
+        open_study(full, load_catalogue(full), design, clock=Clock())
+    monkeypatch.setattr(study_store, "RETIRED", frozenset())  # opened by an earlier version
+    with served(full, design) as study:
+        person = study.participant()
+        arm = arm_of(study, person, "bayes-ucb-cnd-v")
+        for stars in (5, 1, 3):
+            person.hears(arm, stars)
+        row = next(row for row in person.arms if row.id == arm)
+        assert (row.algorithm, row.rated) == ("bayes-ucb-cnd-v", 3)
+        assert study_data(full, study.id).design == design
+        assert list(unreadable_studies(full)) == []
 
 
 def test_each_arm_starts_from_nothing(full: Store) -> None:

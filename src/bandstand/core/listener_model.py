@@ -38,8 +38,8 @@ Purpose: TypeAlias = Literal["choose", "learn"]
 _PURPOSES: Final = ("choose", "learn")
 # More new answers than this are learned sooner by one fit.
 _MAX_UPDATES: Final = 64
-# Of a history, beside the features: elapsed time, diversity, rating and weight.
-_OTHER_COLUMNS: Final = 4
+# Of a history, beside the features: elapsed time, rating and weight.
+_OTHER_COLUMNS: Final = 3
 _NUMBER_BYTES: Final = 8
 
 
@@ -168,7 +168,6 @@ class ListenerModel(Generic[BeliefT]):
             elapsed=float(song.elapsed[0]),
             rating=answer.rating,
             weight=answer.weight,
-            diversity=float(song.diversity[0]),
             groups=song.groups_of([0]),
         )
         return longer, times.after(answer.row, answer.time)

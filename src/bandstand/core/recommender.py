@@ -262,18 +262,16 @@ def _design(
         return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
     scales = Standardiser.fit(features)
     table = scales.apply(features)
-    blocks, curved, count = [table[:, :-1]], 0, 0
+    sound, names, curves = table[:, :-1], table[:, :0], table[:, :0]
     if has_effects:
-        blocks[0] /= max(scales.varying, 1) ** 0.5
-        blocks.append(curved_columns(blocks[0]))
-        curved = blocks[-1].shape[1]
+        sound /= max(scales.varying, 1) ** 0.5
+        curves = curved_columns(sound)
     if tags is not None:
         _check_entries("tags", tags, len(table))
-        blocks.append(tag_columns(tags))
-        count = blocks[-1].shape[1]
-    table = np.concatenate([*blocks, table[:, -1:]], axis=1, dtype=table.dtype)
+        names = tag_columns(tags)
+    table = np.concatenate([curves, names, sound, table[:, -1:]], axis=1, dtype=table.dtype)
     if has_effects:
-        return table, people_prior(table.shape[1], curved=curved, tags=count)
+        return table, people_prior(table.shape[1], curved=curves.shape[1], tags=names.shape[1])
     return table, radio_prior(table.shape[1])
 
 

@@ -16,7 +16,7 @@ from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.random import NoModel
 from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis
 from bandstand.core.policies import (
     BayesUcb,
@@ -76,10 +76,6 @@ def _variational(prior: ListenerPrior, basis: PiecewiseLinearBasis) -> Variation
     return Variational(model=content_novelty(prior.preference.columns, basis))
 
 
-def _variational_diversity(prior: ListenerPrior, basis: PiecewiseLinearBasis) -> Variational:
-    return Variational(model=content_novelty_diversity(prior.preference.columns, basis))
-
-
 _ALL: Final = (
     # The paper's six.
     Algorithm(RANDOM, "any song", lambda *_: NoModel(), Uniform()),
@@ -107,13 +103,6 @@ _ALL: Final = (
     ),
     # Ours.
     Algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
-    Algorithm(
-        "bayes-ucb-cnd-v",
-        "variational Bayes-UCB with a third factor, diversity",
-        _variational_diversity,
-        BayesUcb(),
-        is_quick=False,
-    ),
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
     Algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
@@ -139,8 +128,19 @@ _ALL: Final = (
     ),
 )
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
+# Names of earlier versions that a store may still hold: they go on with the default.
+RETIRED: Final = frozenset({"bayes-ucb-cnd-v"})
 # Those that need no names of artists and albums, which the radio's library does not hand on.
 SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
+
+
+def name_now(name: str) -> str:
+    """Return the name of a stored algorithm today: the default for one that is retired.
+
+    >>> name_now("bayes-ucb-cnd-v"), name_now("linucb-c")
+    ('bayes-ucb-cn-x', 'linucb-c')
+    """
+    return DEFAULT if name in RETIRED else name
 
 
 def algorithm_named(name: str) -> Algorithm:

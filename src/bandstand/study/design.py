@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bandstand._util.toml_files import read_toml
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import RETIRED, SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _checked_algorithms(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         _refuse("algorithms", "a list of names", value)
     for name in value:
-        if name not in SOUND_ALGORITHMS:
+        if name not in SOUND_ALGORITHMS and name not in RETIRED:
             _refuse("algorithms", f"names among {', '.join(SOUND_ALGORITHMS)}", name)
         if value.count(name) > 1:
             msg = f"algorithms must differ, got {name!r} twice"

@@ -24,6 +24,7 @@ import numpy as np
 
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
+from bandstand.core.registry import name_now
 from bandstand.errors import NotFoundError
 from bandstand.store import studies
 from bandstand.store.songs import songs
@@ -138,7 +139,7 @@ def _new(arm: ArmRow, songs: SongSnapshot) -> Recommender:
         ids=songs.ids,
         raw=True,  # the features are standardised, and their last column is the intercept
         prior=radio_prior(songs.features.shape[1]),
-        algorithm=arm.algorithm,
+        algorithm=name_now(arm.algorithm),
         seed=arm.seed,
     )
 

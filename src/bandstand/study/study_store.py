@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bandstand.core.registry import RETIRED
 from bandstand.errors import BandstandError, InvalidInputError, NotFoundError
 from bandstand.store import studies
 from bandstand.study.design import Design, differences
@@ -35,13 +36,16 @@ def open_study(store: Store, shelf: Catalogue, design: Design, *, clock: Clock) 
     """Open the study with this design, or continue it if it is open.
 
     Raises InvalidInputError, and changes nothing, if it was closed, if it has another design,
-    if there are too few songs, or if another study is open.
+    if there are too few songs, if an algorithm is retired, or if another study is open.
     """
     with store.writing() as connection:
         before = studies.by_title(connection, design.title)
         if before is not None:
             _check_same(before, design)
             return before
+        if retired := RETIRED.intersection(design.algorithms):
+            msg = f"a new study must have no retired algorithm, got {', '.join(sorted(retired))}"
+            raise InvalidInputError(msg)
         return studies.create(
             connection,
             title=design.title,

@@ -33,11 +33,9 @@ if TYPE_CHECKING:
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "efficiency.toml")
 _COLUMNS: Final = 91
-_VARIATIONAL: Final = "variational-2"
+_VARIATIONAL: Final = "variational"
 _SAMPLERS: Final = ("metropolis", "mcmc")
 _TIMES_FASTER: Final = 100.0
-# "Only slightly slows down" is read as: at most half as long again.
-_SLIGHTLY: Final = 1.5
 _MANY_RATINGS: Final = 1_000
 _MAX_SECONDS: Final = 2.0
 # An exponent above 1 up to this is nearly linear: what it adds from 400 to 3,000 ratings is at
@@ -126,12 +124,6 @@ def efficiency_findings(study: TrainingStudy) -> tuple[Finding, ...]:
             "descent",
             verdict_on(each.above(1.0) for each in over["least-squares"]),
             without_gradient=without_gradient,
-            **numbers,
-        ),
-        TEXTS.finding(
-            "third_factor",
-            verdict_on(each.below(_SLIGHTLY) for each in over["variational-3"]),
-            slightly=_SLIGHTLY,
             **numbers,
         ),
         _in_seconds(study),

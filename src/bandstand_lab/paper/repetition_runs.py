@@ -74,8 +74,7 @@ class Setting:
         return f"{self.name}-{run:02}-{algorithm.replace(' ', '-')}"
 
 
-# Three times 20 songs of four minutes a day: 3,000 plays take seven weeks. The algorithm with a
-# third factor is left out, for these listeners have no third factor to be learnt.
+# Three times 20 songs of four minutes a day: 3,000 plays take seven weeks.
 WEEKS: Final = Setting(
     name="weeks",
     world=GaussianWorld(songs=1_000, features=20, scale="entries"),

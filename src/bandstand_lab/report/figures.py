@@ -24,6 +24,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
+from bandstand.core.registry import RETIRED
 from bandstand.errors import InvalidInputError
 from bandstand_lab.statistics.summaries import mean_curve
 
@@ -92,19 +93,13 @@ ALGORITHM_LOOKS: Final[dict[str, Look]] = {
     "optimistic-cn-x": Look(label="Optimistic-CN, exact", colour="#7a5c3e", dashes=":", marker="X"),
     "mixed-effects": Look(label="mixed effects", colour="#2f7d32", dashes="--", marker="*"),
     "bayes-ucb-cn": Look(label="Bayes-UCB-CN, MCMC", colour="#3a9ad9", marker="d"),
-    "bayes-ucb-cnd-v": Look(
-        label="Bayes-UCB-CND, variational", colour="#0b4f43", dashes="--", marker="<"
-    ),
     "bayes-ucb-cn-v": Look(label="Bayes-UCB-CN, variational", colour="#00876a", marker=">"),
     "bayes-ucb-cn-x": Look(label="Bayes-UCB-CN, exact", colour="#14418f", width=2.4, bold=True),
 }
 METHOD_LOOKS: Final[dict[str, Look]] = {
     "metropolis": Look(label="Metropolis, 5,000 steps", colour="#7a5c3e", marker="v"),
     "mcmc": Look(label="collapsed MCMC", colour="#3a9ad9", marker="d"),
-    "variational-3": Look(
-        label="variational, 3 factors", colour="#0b4f43", dashes="--", marker="<"
-    ),
-    "variational-2": Look(label="variational, 2 factors", colour="#00876a", marker=">"),
+    "variational": Look(label="variational", colour="#00876a", marker=">"),
     "exact": Look(label="exact", colour="#14418f", width=2.4, bold=True),
     "least-squares": Look(label="L-BFGS-B, plain", colour="#8e1b66", marker="s"),
     "least-squares-map": Look(label="L-BFGS-B, MAP", colour="#b65aa0", dashes="--", marker="D"),
@@ -113,7 +108,11 @@ METHOD_LOOKS: Final[dict[str, Look]] = {
     ),
     "ridge": Look(label="ridge regression (LinUCB)", colour="#b84a00", marker="^"),
 }
-_LOOKS: Final = ALGORITHM_LOOKS | METHOD_LOOKS
+_RETIRED_LOOKS: Final = {
+    name: Look(label=f"{name}, retired", colour="#0b4f43", dashes="--", marker="<")
+    for name in RETIRED
+}
+_LOOKS: Final = ALGORITHM_LOOKS | METHOD_LOOKS | _RETIRED_LOOKS
 
 
 def look_of(name: str) -> Look:

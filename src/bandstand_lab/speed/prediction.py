@@ -164,11 +164,7 @@ def scene_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) ->
     elapsed = np.full(songs, float(MONTH))
     heard = rng.choice(songs, min(ratings, songs), replace=False)
     elapsed[heard] = rng.uniform(1.0, _LONGEST_AGO, len(heard))
-    catalogue = Songs.of(
-        features=PAPER.features(songs, columns, rng),
-        elapsed=elapsed,
-        diversity=rng.uniform(0.5, 1.5, songs),
-    )
+    catalogue = Songs.of(features=PAPER.features(songs, columns, rng), elapsed=elapsed)
     return Scene(history=history, songs=catalogue, seed=seed)
 
 

@@ -21,7 +21,7 @@ from bandstand.core.engines.least_squares import LeastSquares, plain
 from bandstand.core.engines.mcmc.engine import Mcmc
 from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior, radio_prior
 from bandstand.types import MONTH
@@ -73,12 +73,10 @@ class SpeedWorld:
         songs = Songs.of(
             features=self.features(ratings, columns, rng),
             elapsed=np.where(rng.uniform(size=ratings) < 0.5, MONTH, lately),
-            diversity=rng.uniform(0.5, 1.5, ratings),
         )
         return History.of(
             features=songs.features,
             elapsed=songs.elapsed,
-            diversity=songs.diversity,
             ratings=listener.rate(songs, rng),
         )
 
@@ -110,7 +108,7 @@ STARS: Final = SpeedWorld(
 REFERENCE: Final = "metropolis"
 REFERENCE_STEPS: Final = 5_000
 METHODS: Final = (
-    *("metropolis", "mcmc", "variational-3", "variational-2", "exact"),
+    *("metropolis", "mcmc", "variational", "exact"),
     *("least-squares", "least-squares-map", "least-squares-differences", "ridge"),
 )
 _ASKED_SIZE: Final = 1_000
@@ -283,8 +281,7 @@ def learners(
     return {
         "metropolis": sampled,
         "mcmc": collapsed,
-        "variational-3": Variational(model=content_novelty_diversity(columns)).fit,
-        "variational-2": Variational(model=content_novelty(columns)).fit,
+        "variational": Variational(model=content_novelty(columns)).fit,
         "exact": Exact(prior=prior).fit,
         "least-squares": LeastSquares().fit,
         "least-squares-map": LeastSquares(penalty=prior).fit,

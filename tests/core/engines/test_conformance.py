@@ -21,7 +21,7 @@ from bandstand.core.engines.variational import engine as variational
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import history as history_module
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs, SongsAt
 from bandstand.core.model.priors import (
     GammaRecovery,
@@ -63,8 +63,7 @@ SAMPLERS: Final[dict[str, Mcmc]] = {
     "MCMC, radio's prior": sampler(radio_prior(COLUMNS)),
 }
 VARIATIONAL: Final[dict[str, Variational]] = {
-    "variational, two factors": Variational(model=content_novelty(COLUMNS)),
-    "variational, three factors": Variational(model=content_novelty_diversity(COLUMNS)),
+    "variational": Variational(model=content_novelty(COLUMNS)),
     "variational, prior means": Variational(model=informed_model(COLUMNS)),
 }
 RIDGE: Final[dict[str, Ridge]] = {
@@ -325,11 +324,7 @@ def test_single_precision_by_blocks_is_what_double_precision_as_a_whole_is(
         monkeypatch.setattr(module, "SONGS_PER_BLOCK", 7)
     engine, songs = ENGINES[name], catalogue()
     belief = engine.fit(degenerate.many_answers(25), rng=rng())
-    whole = Songs.of(
-        features=np.asarray(songs.features, dtype=np.float64),
-        elapsed=songs.elapsed,
-        diversity=songs.diversity,
-    )
+    whole = Songs.of(features=np.asarray(songs.features, dtype=np.float64), elapsed=songs.elapsed)
     object.__setattr__(songs, "features", np.asarray(songs.features).view(Counted))
     Counted.most = 0
     found = answers(engine.predict(belief, songs))
@@ -340,7 +335,7 @@ def test_single_precision_by_blocks_is_what_double_precision_as_a_whole_is(
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["least squares", *SAMPLERS, "variational, two factors"])
+@pytest.mark.parametrize("name", ["least squares", *SAMPLERS, "variational"])
 def test_a_mean_asks_for_no_dense_times(name: str) -> None:
     songs = catalogue()
     prediction = ENGINES[name].predict(fitted(name, "no noise"), songs)
@@ -348,7 +343,6 @@ def test_a_mean_asks_for_no_dense_times(name: str) -> None:
     prediction.parts()
     prediction.best_by_quantile(0.9, 1, CandidateSet.everything(50))
     assert "elapsed" not in songs.__dict__
-    assert "diversity" not in songs.__dict__
 
 
 # ── The checks themselves ────────────────────────────────────────────────────────────────

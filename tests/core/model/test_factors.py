@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.core.model import factors
-from bandstand.core.model.factors import (
-    Factor,
-    FactorModel,
-    content_novelty,
-    content_novelty_diversity,
-)
+from bandstand.core.model.factors import Factor, content_novelty
 from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis, novelty
 from bandstand.errors import InvalidInputError
@@ -23,7 +18,6 @@ from bandstand.errors import InvalidInputError
 SONGS: Final = Songs.of(
     features=np.random.default_rng(1).normal(size=(4, 3)),
     elapsed=[0.0, 77.0, 43_200.0, 1e30],
-    diversity=[0.0, 0.3, 1.0, 1e30],
 )
 
 
@@ -40,7 +34,7 @@ def test_the_papers_model_has_its_dimensions_and_priors() -> None:
 def test_a_curve_has_the_prior_of_its_hinges_everywhere(
     t: float, variance: float, mean: float
 ) -> None:
-    factor = factors.curve("c", of="elapsed", basis=PAPER_BASIS, mean=mean, precision=1 / variance)
+    factor = factors.novelty_curve(mean=mean, precision=1 / variance)
     at = np.array([t])
     (hinges,), (hats,) = PAPER_BASIS.hinges(at), PAPER_BASIS.hats(at)
     found = hats @ np.linalg.solve(factor.prior_precision, hats)
@@ -53,9 +47,7 @@ def test_a_curve_takes_a_prior_of_any_covariance() -> None:
     rng = np.random.default_rng(4)
     half = rng.normal(size=(3, 3))
     covariance, mean = half @ half.T + np.eye(3), rng.normal(size=3)
-    factor = factors.curve(
-        "c", of="diversity", basis=basis, mean=mean, precision=np.linalg.inv(covariance)
-    )
+    factor = factors.novelty_curve(basis, mean=mean, precision=np.linalg.inv(covariance))
     at = np.array([0.5, 3.0])
     hinges, hats = basis.hinges(at), basis.hats(at)
     np.testing.assert_allclose(
@@ -65,16 +57,14 @@ def test_a_curve_takes_a_prior_of_any_covariance() -> None:
 
 
 def test_no_time_counts_as_longer_than_the_cap() -> None:
-    _, time, diversity = (factor.design(SONGS) for factor in content_novelty_diversity(3).factors)
+    time = content_novelty(3).factors[1].design(SONGS)
     np.testing.assert_array_equal(time[3], time[2])
     np.testing.assert_array_equal(time[2], np.eye(17)[16])
-    np.testing.assert_array_equal(diversity[3], np.eye(diversity.shape[1])[-1])
 
 
 def test_the_novelty_factor_sets_out_from_the_papers_curve() -> None:
     factor = content_novelty(3).factors[1]
     np.testing.assert_array_equal(factor.start, novelty(PAPER_BASIS.nodes, 300.0))
-    assert (content_novelty_diversity(3).factors[2].start == 1).all()
 
 
 def test_a_prior_whose_parts_do_not_fit_is_refused() -> None:
@@ -87,12 +77,4 @@ def test_a_prior_whose_parts_do_not_fit_is_refused() -> None:
             design=lambda songs: songs.features_of(slice(None)),
         )
     with pytest.raises(InvalidInputError, match="precision must be one number or 17 × 17"):
-        factors.curve("c", of="elapsed", basis=PAPER_BASIS, precision=np.eye(3))
-
-
-def test_a_model_needs_factors_with_names_of_their_own() -> None:
-    factor = content_novelty(2).factors[0]
-    with pytest.raises(InvalidInputError, match="at least one factor"):
-        FactorModel(factors=())
-    with pytest.raises(InvalidInputError, match="each with its own name"):
-        FactorModel(factors=(factor, factor))
+        factors.novelty_curve(precision=np.eye(3))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bandstand.core.model.novelty import (
-    DIVERSITY_BASIS,
     PAPER_BASIS,
     RADIO_BASIS,
     PiecewiseLinearBasis,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from bandstand.types import Matrix, Vector
 
-BASES: Final = {"paper": PAPER_BASIS, "radio": RADIO_BASIS, "diversity": DIVERSITY_BASIS}
+BASES: Final = {"paper": PAPER_BASIS, "radio": RADIO_BASIS}
 every_basis = pytest.mark.parametrize("basis", BASES.values(), ids=BASES.keys())
 WORST_CONDITION: Final = 1e4
 

@@ -116,11 +116,11 @@ def test_what_is_no_prior_is_refused() -> None:
 
 def test_the_prior_for_people_has_variances_of_sound_tags_and_the_mean_rating() -> None:
     prior = people_prior(6, tags=2)
-    sound, tag, constant = np.split(1 / np.diag(prior.preference.precision), [3, 5])
+    tag, sound, constant = np.split(1 / np.diag(prior.preference.precision), [2, 5])
     assert len(set(sound)) == len(set(tag)) == 1
     assert prior.preference.mean.tolist() == [0.0] * 5 + [3.0]
-    without = people_prior(5, tags=2, intercept=False)
-    assert 1 / np.diag(without.preference.precision) == pytest.approx([*sound, *tag])
+    without = people_prior(5, tags=2, intercept=False, sound_square=4.0)
+    assert 1 / np.diag(without.preference.precision) == pytest.approx([*tag, *sound / 4])
     assert not without.preference.mean.any()
     assert constant[0] > 0
     assert prior.effects.total > 0

@@ -22,7 +22,7 @@ def test_a_history_returns_what_it_was_given(seed: int, count: int) -> None:
             rating=float(whole.ratings[row]),
             weight=float(whole.weights[row]),
         )
-    for column in ("features", "elapsed", "ratings", "weights", "diversity"):
+    for column in ("features", "elapsed", "ratings", "weights"):
         assert (getattr(history, column) == getattr(whole, column)).all()
 
 
@@ -89,7 +89,6 @@ def test_nobody_can_change_what_was_said() -> None:
         ({"ratings": [np.inf]}, "ratings must be finite"),
         ({"ratings": [1.0, 2.0]}, "ratings must be one number per song \\(1\\)"),
         ({"weights": [-0.5]}, "weights must not be negative, got -0.5 in row 0"),
-        ({"diversity": [-0.5]}, "diversity must not be negative"),
     ],
 )
 def test_bad_input_is_named(arguments: dict[str, object], message: str) -> None:

@@ -10,7 +10,12 @@ from scipy import stats
 
 from bandstand_lab.report.study import Verdict
 from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR, Analysis, analyse
-from bandstand_lab.user_study.chapters import comparisons_chapter, rating_findings, ratings_chapter
+from bandstand_lab.user_study.chapters import (
+    TEXTS,
+    comparisons_chapter,
+    rating_findings,
+    ratings_chapter,
+)
 from bandstand_lab.user_study.page import answer
 from tests.fixtures.lab.drawn_figures import assert_whole
 from tests.fixtures.lab.study_reports import real, simulated, uneven
@@ -19,6 +24,7 @@ from tests.fixtures.study.small import ONE, OTHER, study
 if TYPE_CHECKING:
     from bandstand.study.records import StudyData
 
+RETIRED_TOO = (ONE, "bayes-ucb-cnd-v")
 LOW, HIGH = [1, 2, 2, 3, 1, 2], [4, 4, 5, 3, 5, 4]
 
 
@@ -106,6 +112,13 @@ def test_a_pair_that_differs_at_some_n_only_is_named_in_the_answer() -> None:
     found = answer(data, analysed(data))
     assert "Clear differences in the end: none" in found
     assert "not in the end: Bayes-UCB-CN (exact) above Greedy-CN." in found
+
+
+def test_a_retired_algorithm_keeps_its_curve_and_its_name() -> None:
+    stars = {(person, name): [person % 5 + 1] * 6 for person in range(1, 7) for name in RETIRED_TOO}
+    data = study(stars, algorithms=RETIRED_TOO, ratings_per_arm=6)
+    assert "bayes-ucb-cnd-v, retired" in str(comparisons_chapter(data, analysed(data)).tables)
+    assert TEXTS("algorithms.bayes-ucb-cnd-v")
 
 
 @pytest.mark.parametrize("data", [real(simulated()), uneven(real(simulated(7)))])

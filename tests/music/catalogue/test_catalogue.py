@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand._util.atomic_files import sync
-from bandstand.core.model.history import SongFeatures
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue import catalogue, columns
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue
@@ -91,9 +90,6 @@ def test_songs_of_other_descriptors_are_playable_without_features(music: Store) 
     assert found.has_features.sum() == 20
     assert found.song_features is not None
     assert (found.song_features.features[~found.has_features] == 0).all()
-    # What is a typical distance is judged by the songs that have features.
-    analysed = SongFeatures.of(found.song_features.features[found.has_features])
-    assert found.song_features.typical_distance == analysed.typical_distance
 
 
 def test_features_of_songs_that_are_gone_are_those_they_had_on_the_catalogue(music: Store) -> None:

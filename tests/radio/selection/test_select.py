@@ -222,7 +222,7 @@ def odd_shelves() -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "algorithm",
-    ["bayes-ucb-cn-x", "bayes-ucb-cnd-v", "linucb-cn", "greedy-cn", "greedy-cn-map", "random"],
+    ["bayes-ucb-cn-x", "bayes-ucb-cn-v", "linucb-cn", "greedy-cn", "greedy-cn-map", "random"],
 )
 @pytest.mark.parametrize("name", sorted(odd_shelves()))
 def test_odd_libraries_are_played_without_a_warning(name: str, algorithm: str) -> None:

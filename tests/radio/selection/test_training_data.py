@@ -47,8 +47,7 @@ def assert_same(one: RadioListener, other: RadioListener, *, tolerance: float = 
     """Check that two models believe, and would play, the same."""
     assert one.play_times.heard_rows.tolist() == other.play_times.heard_rows.tolist()
     assert one.play_times.heard_at.tolist() == other.play_times.heard_at.tolist()
-    assert one.play_times.recent == other.play_times.recent
-    for name in ("features", "elapsed", "ratings", "weights", "diversity"):
+    for name in ("features", "elapsed", "ratings", "weights"):
         same = getattr(other.history, name)
         assert getattr(one.history, name) == pytest.approx(same, rel=1e-12)
     seen = other.songs(other.play_times.longest)
@@ -151,21 +150,6 @@ def test_a_play_of_a_song_without_features_is_heard_but_teaches_nothing() -> Non
     assert len(one.belief.history) == 1
     assert one.play_times.heard_rows.tolist() == [0, 6]
     assert one.play_times.songs == 8
-    assert one.play_times.recent == (0,)
-
-
-def test_diversity_is_the_distance_to_the_last_ten_on_the_shelf() -> None:
-    rows = [0, 1, 2, 3, 4, 5, 6, 7, 1, 3, 5, 2, 0, 6]
-    one = model(SHELF, rated(rows, apart=HOUR))
-    assert SHELF.song_features is not None
-    table = SHELF.song_features.features
-    expected = [1.0]
-    for place in range(1, len(rows)):
-        centre = table[rows[max(place - 10, 0) : place]].mean(axis=0)
-        distance = np.linalg.norm(table[rows[place]] - centre)
-        expected.append(float(distance) / SHELF.song_features.typical_distance)
-    assert one.belief.history.diversity == pytest.approx(expected)
-    assert one.play_times.recent == tuple(rows[-10:])
 
 
 def test_the_prediction_of_one_song_is_what_the_model_believes_of_it() -> None:

@@ -363,4 +363,4 @@ def test_settings_that_change_while_a_question_waits_count(
 
 def test_what_is_drawn_or_gone_through_again_for_each_rating_is_not_quick() -> None:
     slow = {name for name, algorithm in ALGORITHMS.items() if not algorithm.is_quick}
-    assert slow == {"bayes-ucb-cn", "bayes-ucb-cn-v", "bayes-ucb-cnd-v"}
+    assert slow == {"bayes-ucb-cn", "bayes-ucb-cn-v"}

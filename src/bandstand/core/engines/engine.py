@@ -119,10 +119,6 @@ class Engine(Protocol[BeliefT]):
         del belief, earlier
         return True
 
-    def history_columns(self) -> tuple[str, ...]:
-        """Return the columns of a history that the engine learns from."""
-        return ("ratings", "weights", "elapsed", "features")
-
 
 def array_bytes(value: object) -> int:
     """Return the size of the arrays in a value, but for those that it shares."""

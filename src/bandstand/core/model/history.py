@@ -146,17 +146,11 @@ class Songs:
 
     features: Features
     elapsed: Vector
-    diversity: Vector
     groups: SongGroups | None = None  # without any, no song has to do with another
 
     @classmethod
     def of(
-        cls,
-        *,
-        features: ArrayLike,
-        elapsed: ArrayLike,
-        diversity: ArrayLike | None = None,
-        groups: SongGroups | None = None,
+        cls, *, features: ArrayLike, elapsed: ArrayLike, groups: SongGroups | None = None
     ) -> Songs:
         """Return checked songs; an elapsed time may be one number for all of them."""
         matrix = checked_features(features)
@@ -164,9 +158,6 @@ class Songs:
         return cls(
             features=frozen(matrix),
             elapsed=frozen(_elapsed(elapsed, count)),
-            diversity=frozen(
-                np.ones(count) if diversity is None else not_negative("diversity", diversity, count)
-            ),
             groups=checked_groups(groups, count),
         )
 
@@ -190,10 +181,6 @@ class Songs:
     def elapsed_of(self, rows: Rows) -> Vector:
         """Return the minutes since each of the songs in `rows` was heard: (n,)."""
         return self.elapsed[rows]
-
-    def diversity_of(self, rows: Rows) -> Vector:
-        """Return how far each of the songs in `rows` is from the last ones: (n,)."""
-        return self.diversity[rows]
 
     def groups_of(self, rows: Rows) -> SongGroups:
         """Return the song, album and artist of each of the songs in `rows`."""
@@ -220,7 +207,6 @@ class Songs:
         return Songs(
             features=self.features_of(rows),
             elapsed=self.elapsed_of(rows),
-            diversity=self.diversity_of(rows),
             groups=None if self.groups is None else self.groups.take(rows),
         )
 
@@ -241,7 +227,7 @@ class _Rows:
         # Of buffers that this one was copied from: their mark, and how many rows are the same.
         self.origins: tuple[tuple[object, int], ...] = ()
         self.features = np.empty((capacity, columns))
-        self.elapsed, self.diversity, self.ratings, self.weights = np.empty((4, capacity))
+        self.elapsed, self.ratings, self.weights = np.empty((3, capacity))
         self.groups = np.empty((3, capacity), dtype=np.int64)
         self.used = 0
 
@@ -254,7 +240,6 @@ class _Rows:
         rows = slice(self.used, self.used + len(ratings))
         self.features[rows] = songs.features
         self.elapsed[rows] = songs.elapsed
-        self.diversity[rows] = songs.diversity
         self.ratings[rows] = ratings
         self.weights[rows] = weights
         groups = songs.groups_of(slice(None))
@@ -289,11 +274,10 @@ class History:
         elapsed: ArrayLike,
         ratings: ArrayLike,
         weights: ArrayLike = 1.0,
-        diversity: ArrayLike | None = None,
         groups: SongGroups | None = None,
     ) -> History:
-        """Return a checked history; weights, elapsed and diversity may be single numbers."""
-        songs = Songs.of(features=features, elapsed=elapsed, diversity=diversity, groups=groups)
+        """Return a checked history; weights and elapsed may be single numbers."""
+        songs = Songs.of(features=features, elapsed=elapsed, groups=groups)
         return cls.empty(songs.features.shape[1])._extended(
             songs,
             checked_ratings(ratings, len(songs)),
@@ -307,14 +291,11 @@ class History:
         elapsed: float,
         rating: float,
         weight: float = 1.0,
-        diversity: float = 1.0,
         groups: SongGroups | None = None,
     ) -> History:
         """Return this history with one more answer at its end; `groups` are those of one song."""
         row = np.asarray(features, dtype=np.float64)
-        songs = Songs.of(
-            features=row[np.newaxis], elapsed=[elapsed], diversity=[diversity], groups=groups
-        )
+        songs = Songs.of(features=row[np.newaxis], elapsed=[elapsed], groups=groups)
         if songs.features.shape[1] != self.columns:
             msg = f"a song must have {self.columns} features as before, got {row.size}"
             raise InvalidInputError(msg)
@@ -385,11 +366,6 @@ class History:
         return np.asarray(frozen(self._rows.elapsed[: self._length]))
 
     @property
-    def diversity(self) -> Vector:
-        """The distance of each song to the ones before it, when it was rated: (N,)."""
-        return np.asarray(frozen(self._rows.diversity[: self._length]))
-
-    @property
     def ratings(self) -> Vector:
         """The answers: (N,)."""
         return np.asarray(frozen(self._rows.ratings[: self._length]))
@@ -408,17 +384,9 @@ class History:
     @property
     def songs(self) -> Songs:
         """The rated songs as they were when they were rated."""
-        return Songs(
-            features=self.features,
-            elapsed=self.elapsed,
-            diversity=self.diversity,
-            groups=self.groups,
-        )
+        return Songs(features=self.features, elapsed=self.elapsed, groups=self.groups)
 
 
-# The listener's last songs that a new one is compared with.
-RECENT: Final = 10
-_PAIRS: Final = 4_096
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _BLOCK: Final = 16_384
 
@@ -435,7 +403,6 @@ class PlayTimes:
     songs: int  # in the catalogue
     heard_rows: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     heard_at: Vector = field(default_factory=lambda: np.empty(0))
-    recent: tuple[int, ...] = ()
     # No elapsed time counts as longer, and never heard counts as this; ∞ is a bound for none.
     longest: Minutes = MONTH
 
@@ -453,9 +420,7 @@ class PlayTimes:
             at[place] = moment
         else:
             rows, at = np.insert(rows, place, row), np.insert(at, place, moment)
-        return replace(
-            self, heard_rows=rows, heard_at=frozen(at), recent=(*self.recent[1 - RECENT :], row)
-        )
+        return replace(self, heard_rows=rows, heard_at=frozen(at))
 
     def last_heard_of(self, rows: Rows) -> Vector:
         """Return when each of the songs in `rows` was heard last, −∞ for never."""
@@ -478,11 +443,10 @@ class PlayTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SongFeatures:
-    """The songs that can be played, with the distance that counts as typical among them."""
+    """The songs that can be played."""
 
     features: Features
     squared_norms: Vector
-    typical_distance: float
     groups: SongGroups | None = None  # without any, no song has to do with another
 
     @classmethod
@@ -496,28 +460,24 @@ class SongFeatures:
         return cls(
             features=read_only(table),
             squared_norms=frozen(norms),
-            typical_distance=_typical_distance(table),
             groups=checked_groups(groups, len(table)),
         )
 
     @classmethod
     def unknown(cls, count: int) -> SongFeatures:
         """Return songs without features: nothing can be predicted of them."""
-        return cls(
-            features=np.empty((count, 0)), squared_norms=np.zeros(count), typical_distance=1.0
-        )
+        return cls(features=np.empty((count, 0)), squared_norms=np.zeros(count))
 
     def __len__(self) -> int:
         return len(self.features)
 
     def distances(self, centre: Vector, rows: Rows = slice(None)) -> Vector:
-        """Return how far each song is from `centre`, in units of the typical distance."""
+        """Return how far each song is from `centre`."""
         # |x − c|² = |x|² − 2x'c + |c|²: one product with the catalogue instead of a copy of it.
         with np.errstate(under="ignore"):
             product = _by_blocks(self.features[rows], lambda block: block @ centre)
             squared = self.squared_norms[rows] - 2 * product
-            squared = np.maximum(squared + centre @ centre, 0.0)
-            return np.asarray(np.sqrt(squared) / self.typical_distance)
+            return np.asarray(np.sqrt(np.maximum(squared + centre @ centre, 0.0)))
 
 
 class SongsAt(Songs):
@@ -539,12 +499,6 @@ class SongsAt(Songs):
         return dense
 
     @cached_property
-    def diversity(self) -> Vector:
-        """The distance of each song to the last ones: (S,)."""
-        dense: Vector = frozen(self.diversity_of(slice(None)))
-        return dense
-
-    @cached_property
     def longest(self) -> float:
         """The elapsed time that songs never heard share: none is longer."""
         return float(self._play_times.longest)
@@ -555,44 +509,9 @@ class SongsAt(Songs):
         rows = self._play_times.heard_rows
         return rows[self._play_times.elapsed_of(self._now, rows) < self.longest]
 
-    def take(self, rows: Rows) -> Songs:
-        """Return only the songs in `rows`."""
-        return _SomeSongsAt(self, rows)
-
     def elapsed_of(self, rows: Rows) -> Vector:
         """Return the minutes since each of the songs in `rows` was heard: (n,)."""
         return self._play_times.elapsed_of(self._now, rows)
-
-    def diversity_of(self, rows: Rows) -> Vector:
-        """Return the distance to the mean of the recent songs; 1 before anything was heard."""
-        if not self._play_times.recent:
-            return np.ones(len(self._catalogue.squared_norms[rows]))
-        return self._catalogue.distances(self._recent_centre, rows)
-
-    @cached_property
-    def _recent_centre(self) -> Vector:
-        return np.asarray(self.features_of(list(self._play_times.recent)).mean(axis=0))
-
-
-class _SomeSongsAt(Songs):
-    """Some songs of a catalogue at one moment; most engines never ask for their diversity."""
-
-    def __init__(self, songs: SongsAt, rows: Rows) -> None:
-        self.__dict__.update(
-            features=songs.features_of(rows),
-            elapsed=songs.elapsed_of(rows),
-            groups=None if songs.groups is None else songs.groups.take(rows),
-            _all=songs,
-            _rows=rows,
-        )
-
-    _all: SongsAt
-    _rows: Rows
-
-    @cached_property
-    def diversity(self) -> Vector:
-        """The distance of each song to the last ones: (n,)."""
-        return self._all.diversity_of(self._rows)
 
 
 def _by_blocks(table: Features, value: Any) -> Vector:
@@ -603,21 +522,3 @@ def _by_blocks(table: Features, value: Any) -> Vector:
             block: Matrix = np.asarray(table[start : start + _BLOCK], dtype=np.float64)
             values[start : start + len(block)] = value(block)
     return values
-
-
-def _typical_distance(features: Features) -> float:
-    """Return the median distance between two songs, over a fixed set of pairs."""
-    count = len(features)
-    if count < 2:
-        return 1.0
-    # Songs spread over the catalogue, each with several further on: nothing is drawn.
-    rows = np.unique(np.linspace(0, count - 1, min(count, 512), dtype=np.intp))
-    offsets = np.unique(np.linspace(1, count - 1, _PAIRS // len(rows), dtype=np.intp))
-    distances = [
-        np.linalg.norm(
-            np.subtract(features[rows], features[(rows + offset) % count], dtype=np.float64), axis=1
-        )
-        for offset in offsets
-    ]
-    median = float(np.median(np.concatenate(distances)))
-    return median if median > 0 else 1.0

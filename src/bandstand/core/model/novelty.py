@@ -67,8 +67,6 @@ PAPER_KNOTS: Final = tuple(2.0**power for power in range(-3, 12))
 # minutes, and 95 % within 2^17. That is the last node, and where a song never heard stands:
 # of anything beyond it no play can tell.
 RADIO_KNOTS: Final = tuple(2.0**power for power in range(-3, 17))
-# Diversity is in units of the catalogue's median distance, so most of it lies around 1.
-DIVERSITY_KNOTS: Final = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,4 +137,3 @@ class PiecewiseLinearBasis:
 
 PAPER_BASIS: Final = PiecewiseLinearBasis(knots=PAPER_KNOTS, cap=MONTH)
 RADIO_BASIS: Final = PiecewiseLinearBasis(knots=RADIO_KNOTS, cap=2.0**17)
-DIVERSITY_BASIS: Final = PiecewiseLinearBasis(knots=DIVERSITY_KNOTS, cap=4.0)

@@ -270,6 +270,10 @@ class Variances(NamedTuple):
     album: float
     song: float
 
+    def of_columns(self, sound_square: float) -> tuple[float, float, float, float]:
+        """Return the variance of a column of curved likings, tags, sound, and the constant one."""
+        return self.curved, self.tags, self.sound / sound_square, _INTERCEPT_VARIANCE
+
 
 # Judgements, not estimates: a whole star is about what two ratings of one song by one person
 # differ by, and a listener may follow a bit of everything, mostly sound, only names, or nothing.
@@ -287,17 +291,23 @@ _INTERCEPT_VARIANCE: Final = 1.9
 
 
 def people_prior(
-    columns: int, *, curved: int = 0, tags: int = 0, intercept: bool = True
+    columns: int,
+    *,
+    curved: int = 0,
+    tags: int = 0,
+    sound_square: float = 1.0,
+    intercept: bool = True,
 ) -> ListenerPrior:
     """Return the prior of the mixed-effects model for people who rate from 1 to 5.
 
-    Of the columns the last is constant, `tags` before it are those of tags, `curved` before them
-    those of curved likings, and the others sound. A song's sound has a mean square of 1 in all, its
-    tags and its curved columns have length 1: so the variances are those of what each says of a
-    song, however many columns it has. Without an intercept the tags are the last columns.
+    The first `curved` columns are those of curved likings, the next `tags` those of tags, the last
+    is constant, and those before it are sound. A song's sound has a mean square of `sound_square`
+    in all, its tags and its curved columns have length 1: so the variances are those of what each
+    says of a song, however many columns it has. Without an intercept the sound comes last.
     """
     _check_columns(columns)
-    sizes = [columns - intercept - tags - curved, curved, tags, int(intercept)]
+    require_positive(sound_square=sound_square)
+    sizes = [curved, tags, columns - intercept - tags - curved, int(intercept)]
     if min(sizes) < 0:
         least = curved + tags + intercept
         msg = (
@@ -310,9 +320,7 @@ def people_prior(
     kinds = tuple(
         ListenerKind(
             share=kind.share,
-            variances=frozen(
-                np.repeat([kind.sound, kind.curved, kind.tags, _INTERCEPT_VARIANCE], sizes)
-            ),
+            variances=frozen(np.repeat(kind.of_columns(sound_square), sizes)),
             effects=EffectPrior(artist=kind.artist, album=kind.album, song=kind.song),
         )
         for kind in KINDS

@@ -1,22 +1,13 @@
-"""The product U of independent normals, for many songs at once.
+"""The product U = XY of two independent normals (24), for many songs at once.
 
-code           maths   shape   meaning
-`means`        μ_f     (F, S)  the mean of each factor of each song
-`deviations`   σ_f     (F, S)  its standard deviation; 0 is a point mass
-`level`        α               the probability of a quantile
+code           maths      shape   meaning
+`means`        μ_x, μ_y   (2, S)  the mean of each factor of each song
+`deviations`   σ_x, σ_y   (2, S)  its standard deviation; 0 is a point mass
+`level`        α                  the probability of a quantile
 
 Under the variational model a song's expected rating is such a product. Everything here is
-deterministic, without Monte Carlo. One factor is normal and two are (24), to rounding error. With
-three or more, let X be the factor that is widest for its mean, and C the product of all others.
-Then
-
-    P(U ≤ u) = E_C[Φ((u − Cμ_x)/(|C|σ_x))]
-
-with C summed over the nodes of a rule for each of its factors, finer where a factor is wide.
-Quantiles of three factors are right to 1e-4 standard deviations at worst and to 1e-7 in the
-usual case.
-
-Two factors. Each product is brought to standard form, W = (a + Z₁)(b + Z₂) with a ≥ 0 and b ≥ 0:
+deterministic, without Monte Carlo, and right to rounding error. Each product is brought to
+standard form, W = (a + Z₁)(b + Z₂) with a ≥ 0 and b ≥ 0:
 
     U = 2^exponent · (centre + sign · unit · (W − ab)),   a = |μ_x|/σ_x,   b = |μ_y|/σ_y
 
@@ -52,7 +43,7 @@ code               maths    shape  meaning
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -62,12 +53,10 @@ from bandstand.errors import ConvergenceError, InvalidInputError
 from bandstand.types import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from bandstand.types import AnyArray, Indices, Matrix, Vector
 
-
-# ── Two factors ──────────────────────────────────────────────────────────────────────────
 
 # Beyond this ratio of mean to standard deviation the product's skewness is below 6e-17.
 _CONSTANT_RATIO: Final = 1e17
@@ -316,24 +305,24 @@ def tail_quantile(probability: float, first: Vector, second: Vector, upper: AnyA
         return tail(towards[some] * value, first[some], second[some], upper[some], radius)
 
     start = _cornish_fisher(target, towards * first * second, spread)
-    return towards * solve_quantile(tail_at, probability, start, np.zeros_like(spread), spread)
+    return towards * _solved(tail_at, probability, start, spread)
 
 
-def solve_quantile(
+def _solved(
     distribution: Callable[[Vector, Indices], tuple[Vector, Vector]],
     probability: float,
     start: Vector,
-    mean: Vector,
     spread: Vector,
 ) -> Vector:
     """Return where each row's distribution function reaches `probability`.
 
-    `distribution` returns the function and its density at a value of each of some rows. Newton's
-    method for Φ⁻¹ of it, which is nearly straight, within the brackets of Cantelli's inequality.
+    `distribution` returns the function and its density at a value of each of some rows, whose
+    means are 0 and whose standard deviations are `spread`. Newton's method for Φ⁻¹ of it, which
+    is nearly straight, within the brackets of Cantelli's inequality.
     """
     target = float(ndtri(probability))
-    low = mean - spread * np.sqrt((1 - probability) / probability)
-    high = mean + spread * np.sqrt(probability / (1 - probability))
+    low = -spread * np.sqrt((1 - probability) / probability)
+    high = spread * np.sqrt(probability / (1 - probability))
     reached = np.clip(start, low, high)
     active = np.flatnonzero(spread > 0)
     for _ in range(_MAX_STEPS):
@@ -399,28 +388,11 @@ def excess_bound(level: float, mean: Vector, first: Vector, second: Vector) -> V
     return np.asarray(linear + (allowance - np.log1p(-(t**2)) / 2) / t)
 
 
-# ── Any number of factors ────────────────────────────────────────────────────────────────
+# ── Songs ────────────────────────────────────────────────────────────────────────────────
 
 _MIN_LEVEL: Final = 1e-300
 # Songs that are solved before the others are compared with the threshold that these set.
 _SOLVED_FIRST: Final = 32
-# A factor with a standard deviation below this part of its mean hardly ever changes sign.
-_NARROW: Final = 0.2
-_GAUSS_NODES: Final = 24
-_GRADED_NODES: Final = 121
-# All nodes of a song together; with four factors or more, each factor has fewer.
-_MAX_NODES: Final = 16_000
-# Standard deviations of a factor that count; what lies beyond has a probability of 1e-16.
-_REACH: Final = 8.25
-# Standard deviations around 0 in which graded nodes are even.
-_GRADING: Final = 1e-3
-# Songs times nodes that are held at once.
-_MAX_ENTRIES: Final = 320_000
-# The rule of few nodes is wrong by less than this part of 1 − level, for levels from a half on.
-_COARSE_ERROR: Final = 0.5
-# Keeps squares finite where a probability is 0 or 1 in any case.
-_MAX_SCORE: Final = 1e30
-_SMALLEST: Final = 1e-300
 
 
 def standard_deviation(means: Matrix, deviations: Matrix) -> Vector:
@@ -429,12 +401,9 @@ def standard_deviation(means: Matrix, deviations: Matrix) -> Vector:
     >>> standard_deviation(np.array([[3.0], [2.0]]), np.array([[0.0], [0.5]])).tolist()
     [1.5]
     """
+    (x, y), (spread_x, spread_y) = means, deviations
     with np.errstate(under="ignore", over="ignore"):
-        mean, found = np.ones(means.shape[1]), np.zeros(means.shape[1])
-        for each, deviation in zip(means, deviations, strict=True):
-            found = np.hypot(found * np.hypot(each, deviation), mean * deviation)
-            mean = mean * each
-    return np.asarray(found)
+        return np.asarray(np.hypot(spread_x * np.hypot(y, spread_y), x * spread_y))
 
 
 def quantile(level: float, means: Matrix, deviations: Matrix) -> Vector:
@@ -474,7 +443,7 @@ def largest_quantiles(
     return rows, values[rows]
 
 
-def _competing(level: float, count: int, products: _Products, first: Indices) -> Vector:
+def _competing(level: float, count: int, products: PairProducts, first: Indices) -> Vector:
     """Return the quantiles of all songs that can be among the largest, −∞ for the others."""
     values = np.full(len(products), -np.inf)
     values[first] = products.take(first).quantile(level)
@@ -500,138 +469,5 @@ def _check(level: float, means: Matrix, deviations: Matrix) -> None:
         raise InvalidInputError(msg)
 
 
-def _products(means: Matrix, deviations: Matrix) -> _Products:
-    if len(means) <= 2:
-        # One factor is two of which the second is the constant 1.
-        means = np.vstack([means, np.ones_like(means)])[:2]
-        deviations = np.vstack([deviations, np.zeros_like(deviations)])[:2]
-        return PairProducts.of(means[0], deviations[0], means[1], deviations[1])
-    return _ManyProducts.of(means, deviations)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ManyProducts:
-    """Products of three or more factors, each brought near 1, the widest for its mean first."""
-
-    means: Matrix
-    deviations: Matrix
-    scale: Vector  # what was taken out of each song
-
-    @classmethod
-    def of(cls, means: Matrix, deviations: Matrix) -> _ManyProducts:
-        """Return the products of factors of any scale and order."""
-        units = np.maximum(np.abs(means), deviations)
-        units = np.where(units > 0, units, 1.0)
-        means, deviations = means / units, deviations / units
-        order = np.argsort(np.arctan2(np.abs(means), deviations), axis=0, kind="stable")
-        return cls(
-            means=np.take_along_axis(means, order, axis=0),
-            deviations=np.take_along_axis(deviations, order, axis=0),
-            scale=np.prod(units, axis=0),
-        )
-
-    def __len__(self) -> int:
-        return len(self.scale)
-
-    def take(self, rows: AnyArray) -> _ManyProducts:
-        """Return only the products in `rows`."""
-        return _ManyProducts(
-            means=self.means[:, rows], deviations=self.deviations[:, rows], scale=self.scale[rows]
-        )
-
-    def quantile(self, level: float) -> Vector:
-        """Return the value that U stays below with probability `level`."""
-        mean, spread = self._moments()
-        start = mean + float(ndtri(level)) * spread
-
-        def distribution(values: Vector, some: Indices) -> tuple[Vector, Vector]:
-            return _distribution(values, self.means[:, some], self.deviations[:, some])
-
-        return self.scale * solve_quantile(distribution, level, start, mean, spread)
-
-    def quantile_bounds(self, level: float) -> Vector:
-        """Return a value for each product that its quantile cannot exceed (Cantelli)."""
-        mean, spread = self._moments()
-        return np.asarray(self.scale * (mean + spread * np.sqrt(level / (1 - level))))
-
-    def may_reach(self, level: float, threshold: float) -> AnyArray:
-        """Return whether each product's quantile can be `threshold` or more."""
-        # A scale that underflowed to 0 makes the threshold infinite, on its own side of 0.
-        limit = np.clip(threshold / np.maximum(self.scale, _SMALLEST), -_MAX_SCORE, _MAX_SCORE)
-        coarse = _coarse_distribution(limit, self.means, self.deviations)
-        reaches = coarse <= level + _COARSE_ERROR * (1 - level)
-        near = np.flatnonzero(reaches)
-        below, _ = _distribution(limit[near], self.means[:, near], self.deviations[:, near])
-        reaches[near] = below <= level + 1e-9  # with room for rounding
-        return reaches
-
-    def _moments(self) -> tuple[Vector, Vector]:
-        return np.prod(self.means, axis=0), standard_deviation(self.means, self.deviations)
-
-
-def _distribution(values: Vector, means: Matrix, deviations: Matrix) -> tuple[Vector, Vector]:
-    """Return P(U ≤ value) and the density there, for each song."""
-    found, density = np.empty(len(values)), np.empty(len(values))
-    others = len(means) - 1
-    wide = (deviations[1:] > _NARROW * np.abs(means[1:])).sum(axis=0)
-    for count in range(others + 1):
-        # The widest come first, so songs with as many wide factors share their rules.
-        rules = [_graded] * count + [_gauss] * (others - count)
-        rows = np.flatnonzero(wide == count)
-        for block in blocks(len(rows), _MAX_ENTRIES // _MAX_NODES):
-            some = rows[block]
-            found[some], density[some] = _summed(
-                values[some], means[:, some], deviations[:, some], rules
-            )
-    return found, density
-
-
-def _coarse_distribution(values: Vector, means: Matrix, deviations: Matrix) -> Vector:
-    """Return P(U ≤ value) of each song with few nodes, also where factors are wide."""
-    found, rules = np.empty(len(values)), [_gauss] * (len(means) - 1)
-    for some in blocks(len(values), max(1, _MAX_ENTRIES // _GAUSS_NODES ** len(rules))):
-        found[some], _ = _summed(values[some], means[:, some], deviations[:, some], rules)
-    return found
-
-
-def _summed(
-    values: Vector, means: Matrix, deviations: Matrix, rules: Sequence[_Rule]
-) -> tuple[Vector, Vector]:
-    """Return E_C[P(CX ≤ value)] and the density, C summed over the nodes of all its factors."""
-    products = weights = np.ones((len(values), 1))
-    share = int(_MAX_NODES ** (1 / len(rules)))
-    for rule, mean, deviation in zip(rules, means[1:], deviations[1:], strict=True):
-        nodes, shares = rule(mean[:, np.newaxis], deviation[:, np.newaxis], share)
-        products = (products[:, :, np.newaxis] * nodes[:, np.newaxis, :]).reshape(len(mean), -1)
-        weights = (weights[:, :, np.newaxis] * shares[:, np.newaxis, :]).reshape(len(mean), -1)
-    spread = np.maximum(np.abs(products) * deviations[0][:, np.newaxis], _SMALLEST)
-    above = values[:, np.newaxis] - products * means[0][:, np.newaxis]
-    scores = np.clip(above / spread, -_MAX_SCORE, _MAX_SCORE)
-    found = np.einsum("ij,ij->i", ndtr(scores), weights)
-    density = np.einsum("ij,ij->i", np.exp(-0.5 * scores**2) / spread, weights)
-    return found, density / np.sqrt(2 * np.pi)
-
-
-def _gauss(mean: Matrix, deviation: Matrix, limit: int) -> tuple[Matrix, Matrix]:
-    """Return Gauss–Hermite nodes and weights: for a factor that stays away from 0."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(min(_GAUSS_NODES, limit))
-    return mean + deviation * nodes, np.tile(weights / weights.sum(), (len(mean), 1))
-
-
-def _graded(mean: Matrix, deviation: Matrix, limit: int) -> tuple[Matrix, Matrix]:
-    """Return nodes graded towards 0, where P(CX ≤ u) turns steeply: δ·sinh of even ones."""
-    unit = _GRADING * deviation
-    longest = np.arcsinh((np.abs(mean) + _REACH * deviation) / unit)
-    even = longest * np.linspace(-1.0, 1.0, min(_GRADED_NODES, limit))
-    nodes = unit * np.sinh(even)
-    return nodes, _shares((nodes - mean) / deviation, np.cosh(even))
-
-
-def _shares(scores: Matrix, lengths: Matrix) -> Matrix:
-    """Return the standard normal density at each node times its length, to a sum of 1."""
-    shares = lengths * np.exp(-0.5 * scores**2)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-_Rule: TypeAlias = "Callable[[Matrix, Matrix, int], tuple[Matrix, Matrix]]"
-_Products: TypeAlias = "PairProducts | _ManyProducts"
+def _products(means: Matrix, deviations: Matrix) -> PairProducts:
+    return PairProducts.of(means[0], deviations[0], means[1], deviations[1])

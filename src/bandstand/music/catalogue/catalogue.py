@@ -209,9 +209,7 @@ def _copied(rows: Features, places: Indices, known: AnyArray) -> SongFeatures:
     table: Features = np.zeros((len(places), rows.shape[1]), dtype=np.float32)
     for some in blocks(len(places), _BLOCK_SONGS):
         table[some][known[some]] = rows[places[some][known[some]]]
-    # The typical distance is that of songs with features.
-    typical = SongFeatures.of(table[known]).typical_distance
-    return replace(SongFeatures.of(table), typical_distance=typical)
+    return SongFeatures.of(table)
 
 
 # ── Loading ─────────────────────────────────────────────────────────────────────────────

@@ -101,8 +101,7 @@ def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vec
     Engines hold their beliefs in many ways, but all of them predict songs: here, one song for
     each feature.
     """
-    ones = np.ones(columns)
-    songs = Songs(features=np.eye(columns), elapsed=LONGEST * ones, diversity=ones)
+    songs = Songs(features=np.eye(columns), elapsed=np.full(columns, LONGEST))
     return engine.predict(belief, songs).parts().get("content")
 
 

@@ -153,13 +153,13 @@ class RadioListener(ListenerModel[Belief]):
             named = algorithm_named(RANDOM)
         prior = radio_prior(max(songs.features.shape[1], 1), intercept=intercept)
         engine: Engine[Any] = named.engine_for(prior, basis=RADIO_BASIS)
-        history, recent = reader.history(ledger.plays)
+        history = reader.history(ledger.plays)
         return cls(
             song_features=songs,
             engine=engine,
             policy=named.policy,
             seed=seed,
-            play_times=reader.play_times(ledger.plays, recent),
+            play_times=reader.play_times(ledger.plays),
             belief=fitted(engine, history, seed),
             cache=engine.new_cache(songs.features, table=reader.table),
             reader=reader,
@@ -193,24 +193,24 @@ class RadioListener(ListenerModel[Belief]):
             start = None if known is None else plays_in_common(known.ledger.plays, ledger.plays)
             if known is not None and start is not None:
                 return known.extended(ledger, start)
-        history, recent = self.reader.history(ledger.plays)
+        history = self.reader.history(ledger.plays)
         return replace(
             self,
             ledger=ledger,
             belief=fitted(self.engine, history, self.seed),
-            play_times=self.reader.play_times(ledger.plays, recent),
+            play_times=self.reader.play_times(ledger.plays),
             earlier=None,
         )
 
     def extended(self, ledger: Ledger, start: int) -> RadioListener:
         """Return the listener after a ledger whose first `start` plays are known."""
         reader, plays, times = self.reader, ledger.plays, self.play_times
-        history, recent = reader.history(plays, self.history, start=start, recent=times.recent)
+        history = reader.history(plays, self.history, start=start)
         belief, earlier = self.belief_after(history), self.earlier
         if len(plays) > start:
             is_near = len(plays) == start + 1 and self.engine.shares_arrays(belief, self.belief)
             earlier = replace(self, earlier=None) if is_near else None
-        times = reader.play_times_after(times, plays, start=start, recent=recent)
+        times = reader.play_times_after(times, plays, start=start)
         return replace(self, ledger=ledger, belief=belief, play_times=times, earlier=earlier)
 
     def migrated(
@@ -226,11 +226,11 @@ class RadioListener(ListenerModel[Belief]):
         songs, known = reader.song_features, self.follow(ledger)
         if songs.features.shape[1] != known.history.columns:
             return None
-        history, recent = reader.history(ledger.plays)
+        history = reader.history(ledger.plays)
         before = known.history
         is_same = len(history) == len(before) and all(
             np.array_equal(getattr(history, name), getattr(before, name))
-            for name in self.engine.history_columns()
+            for name in ("ratings", "weights", "elapsed", "features")
         )
         if not is_same:
             return None
@@ -240,7 +240,7 @@ class RadioListener(ListenerModel[Belief]):
             cache=self.engine.new_cache(songs.features, table=reader.table),
             reader=reader,
             belief=_with_history(known.belief, history),
-            play_times=reader.play_times(ledger.plays, recent),
+            play_times=reader.play_times(ledger.plays),
             filter=ListenerFilter(catalogue),
             earlier=None,
         )
@@ -320,8 +320,7 @@ class RadioListener(ListenerModel[Belief]):
 
     def _heard_until(self, row: int, end: Minutes) -> RadioListener:
         """Return the listener whose last play of a song ends at `end`."""
-        times = self.play_times
-        return replace(self, play_times=replace(times.after(row, end), recent=times.recent))
+        return replace(self, play_times=self.play_times.after(row, end))
 
     def _minutes(self, now: int) -> Minutes:
         """Return `now` in minutes, or the last play if the clock has been set back."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.model.history import RECENT, History, PlayTimes, SongFeatures
+from bandstand.core.model.history import History, PlayTimes, SongFeatures
 from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.types import Minutes, Vector, frozen
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Features by song, without the constant; songs of unknown sound are left out.
 FeaturesOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, Vector]]
-
-Rows: TypeAlias = tuple[int, ...]
 
 # The radio's longest elapsed time, and that of a song never heard: the last node of its curves.
 LONGEST: Final = Minutes(RADIO_BASIS.cap)
@@ -68,55 +66,46 @@ class PlayReader:
         )
 
     def history(
-        self, plays: PlayTable, before: History | None = None, *, start: int = 0, recent: Rows = ()
-    ) -> tuple[History, Rows]:
-        """Return `before` with the plays from number `start` on, and the rows of the last songs.
-
-        `recent` are the last rows before, as diversity needs them.
-        """
+        self, plays: PlayTable, before: History | None = None, *, start: int = 0
+    ) -> History:
+        """Return `before` with the plays from number `start` on."""
         known = History.empty(self.song_features.features.shape[1]) if before is None else before
         news = plays.rows(start)
         if not len(news):
-            return known, recent
+            return known
         codes, place = np.unique(news["song"], return_inverse=True)
-        features, has_features, rows = self._songs(plays.named(codes.tolist()))
-        rows, features = rows[place], features[place]
-        heard = (*recent, *rows[rows >= 0].tolist())
+        features, has_features = self._songs(plays.named(codes.tolist()))
         counts = np.flatnonzero((news["weight"] > 0) & has_features[place])
         if not len(counts):
-            return known, heard[-RECENT:]
+            return known
         more = History.of(
-            features=features[counts],
+            features=features[place[counts]],
             elapsed=_elapsed(news["since_heard_ms"][counts]),
             ratings=news["rating"][counts],
             weights=news["weight"][counts],
-            diversity=self._diversity(recent, rows, features)[counts],
         )
-        return known.extended(more), heard[-RECENT:]
+        return known.extended(more)
 
-    def play_times(self, plays: PlayTable, recent: Rows) -> PlayTimes:
+    def play_times(self, plays: PlayTable) -> PlayTimes:
         """Return when each song of the catalogue was heard, by all plays."""
         never = PlayTimes.nothing(len(self.catalogue), longest=LONGEST)
         rows, at = self._heard(plays, 0)
         # Of several plays the last one counts: in rows turned around, the first.
         heard_rows, place = np.unique(rows[::-1], return_index=True)
-        at = frozen(at[::-1][place])
-        return replace(never, heard_rows=heard_rows, heard_at=at, recent=recent)
+        return replace(never, heard_rows=heard_rows, heard_at=frozen(at[::-1][place]))
 
-    def play_times_after(
-        self, before: PlayTimes, plays: PlayTable, *, start: int, recent: Rows
-    ) -> PlayTimes:
+    def play_times_after(self, before: PlayTimes, plays: PlayTable, *, start: int) -> PlayTimes:
         """Return the same as `play_times`, from those of the first `start` plays."""
         if len(plays) - start > _MAX_SINGLE_PLAYS:
-            return self.play_times(plays, recent)
+            return self.play_times(plays)
         # The last play that was known may have gone on since.
         for row, at in zip(*self._heard(plays, max(start - 1, 0)), strict=True):
             before = before.after(int(row), Minutes(float(at)))
-        return replace(before, recent=recent)
+        return before
 
     def features(self, song: str) -> Vector | None:
         """Return the features of one song, in the catalogue or not; None if they are not known."""
-        features, known, _ = self._songs([song])
+        features, known = self._songs([song])
         return features[0] if known[0] else None
 
     def _heard(self, plays: PlayTable, start: int) -> tuple[Indices, Vector]:
@@ -127,8 +116,8 @@ class PlayReader:
         is_there = rows >= 0
         return rows[is_there], news["at"][is_there] / MILLISECONDS_PER_MINUTE
 
-    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, AnyArray, Indices]:
-        """Return features, which of them are known, and the catalogue's rows of some songs."""
+    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, AnyArray]:
+        """Return the features of some songs, and which of them are known."""
         catalogue, table = self.catalogue, self.song_features.features
         rows = catalogue.ids.rows(ids)
         rows[rows >= 0] = np.where(catalogue.has_features[rows[rows >= 0]], rows[rows >= 0], -1)
@@ -144,21 +133,7 @@ class PlayReader:
                 features[place, : len(vector)] = vector
                 features[place, len(vector) :] = 1.0
                 known[place] = True
-        return features, known, rows
-
-    def _diversity(self, recent: Rows, rows: Indices, features: Matrix) -> Vector:
-        """Return how far each play was from the mean of the last ones before it (1 for none)."""
-        is_there = rows >= 0
-        heard = [*recent, *rows[is_there].tolist()]
-        before = np.asarray(self.song_features.features[heard], dtype=np.float64)
-        sums = np.concatenate([np.zeros((1, features.shape[1])), np.cumsum(before, axis=0)])
-        last = len(recent) + np.cumsum(is_there) - is_there
-        first = np.maximum(last - RECENT, 0)
-        count = np.maximum(last - first, 1)[:, np.newaxis]
-        with np.errstate(under="ignore"):
-            away = features - (sums[last] - sums[first]) / count
-            distance = np.sqrt(np.einsum("np,np->n", away, away))
-        return np.where(last > first, distance / self.song_features.typical_distance, 1.0)
+        return features, known
 
 
 def plays_in_common(before: PlayTable, plays: PlayTable) -> int | None:

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.candidates import CandidateSet, best_rows
-from bandstand.core.model.factors import content_novelty, content_novelty_diversity
+from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
 
@@ -26,8 +26,7 @@ FAILURE_RATE: Final = 1e-5
 STANDARD_ERRORS: Final = float(-ndtri(FAILURE_RATE / 2 / 6))
 
 MODELS: Final = {
-    "two factors": content_novelty(COLUMNS),
-    "three factors": content_novelty_diversity(COLUMNS),
+    "the paper's": content_novelty(COLUMNS),
     "prior means": informed_model(COLUMNS),
 }
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -84,12 +83,10 @@ def test_the_parts_multiply_to_the_mean(model: FactorModel) -> None:
 
 
 def test_the_novelty_that_is_shown_is_one_for_a_song_never_heard() -> None:
-    songs = Songs.of(features=np.ones((2, COLUMNS)), elapsed=[43_200, 5.0], diversity=[1.0, 0.1])
-    for model in (content_novelty(COLUMNS), content_novelty_diversity(COLUMNS)):
-        parts = prediction_of(model, songs, ratings=200).parts()
-        assert parts["novelty"][0] == pytest.approx(1.0)
-        assert parts["novelty"][1] < 0.3
-    assert parts["diversity"][0] == pytest.approx(1.0)
+    songs = Songs.of(features=np.ones((2, COLUMNS)), elapsed=[43_200, 5.0])
+    parts = prediction_of(content_novelty(COLUMNS), songs, ratings=200).parts()
+    assert parts["novelty"][0] == pytest.approx(1.0)
+    assert parts["novelty"][1] < 0.3
 
 
 @every_model

@@ -36,7 +36,6 @@ def small_history(rng: np.random.Generator, columns: int = COLUMNS) -> History:
     return History.of(
         features=history.features,
         elapsed=history.elapsed,
-        diversity=history.diversity,
         ratings=history.ratings,
         weights=rng.uniform(0.3, 3, len(history)),
     )
@@ -134,8 +133,8 @@ def falls(bounds: list[float] | Vector) -> bool:
 
 
 def fitted_bounds(rng: np.random.Generator) -> Vector:
-    three = rng.random() < 0.3
-    model = informed_model(COLUMNS) if three else content_novelty(COLUMNS)
+    is_informed = rng.random() < 0.3
+    model = informed_model(COLUMNS) if is_informed else content_novelty(COLUMNS)
     return Variational(model=model).fit(small_history(rng)).bounds
 
 

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from bandstand.core.engines.variational import ascent
 from bandstand.core.engines.variational.engine import Variational, VariationalBelief
-from bandstand.core.model.factors import FactorModel, content_novelty, content_novelty_diversity
+from bandstand.core.model.factors import FactorModel, content_novelty
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import NoisePrior
 from tests.fixtures.factor_worlds import (
@@ -79,16 +79,13 @@ def test_shortcuts_change_the_way_but_not_the_end(monkeypatch: pytest.MonkeyPatc
 
 
 def with_starts(model: FactorModel, sign: float) -> FactorModel:
-    return FactorModel(
-        factors=tuple(replace(each, start=sign * each.start) for each in model.factors),
-        noise=model.noise,
-    )
+    content, novelty = (replace(each, start=sign * each.start) for each in model.factors)
+    return FactorModel(factors=(content, novelty), noise=model.noise)
 
 
-@pytest.mark.parametrize("make", [content_novelty, content_novelty_diversity])
-def test_it_leaves_the_zero_point_whatever_the_sign_of_the_start(make: Any) -> None:
+def test_it_leaves_the_zero_point_whatever_the_sign_of_the_start() -> None:
     history = random_history(np.random.default_rng(4), 50, COLUMNS)
-    model = make(COLUMNS)
+    model = content_novelty(COLUMNS)
     engine = Variational(model=model)
     belief = engine.fit(history)
     turned = Variational(model=with_starts(model, -1.0)).fit(history)
@@ -115,7 +112,7 @@ def test_ratings_of_zero_do_not_trap_what_follows() -> None:
 # ── One rating at a time, weights, order ─────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("make", [content_novelty, content_novelty_diversity])
+@pytest.mark.parametrize("make", [content_novelty, informed_model])
 def test_one_at_a_time_equals_all_at_once(make: Any) -> None:
     whole = random_history(np.random.default_rng(6), 40, COLUMNS)
     engine = Variational(model=make(COLUMNS))
@@ -131,12 +128,11 @@ def weighted(history: History, weights: Vector) -> History:
         features=history.features,
         elapsed=history.elapsed,
         ratings=history.ratings,
-        diversity=history.diversity,
         weights=weights,
     )
 
 
-@pytest.mark.parametrize("make", [content_novelty_diversity, informed_model])
+@pytest.mark.parametrize("make", [content_novelty, informed_model])
 def test_a_weight_of_two_is_the_row_twice_in_all_but_the_shape(make: Any) -> None:
     rng = np.random.default_rng(7)
     once = random_history(rng, 30, COLUMNS)
@@ -147,7 +143,6 @@ def test_a_weight_of_two_is_the_row_twice_in_all_but_the_shape(make: Any) -> Non
         features=once.features[repeated],
         elapsed=once.elapsed[repeated],
         ratings=once.ratings[repeated],
-        diversity=once.diversity[repeated],
     )
     # A noise prior that counts the extra rows out again makes the two the same problem.
     by_weight, by_rows = (

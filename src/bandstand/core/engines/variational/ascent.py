@@ -1,4 +1,4 @@
-"""Coordinate ascent on the lower bound of the log evidence, for any number of factors.
+"""Coordinate ascent on the lower bound of the log evidence.
 
     L = E[ln p(D, β, τ)] − E[ln q(β, τ)] ≤ ln p(D)                                        (22)
 
@@ -17,10 +17,10 @@ One sweep improves q(β_f) for each factor in turn, (18) and (19), and q(τ), (2
 coordinate ascent needs hundreds to thousands of sweeps here, for three reasons, and each has a
 shortcut that goes to the end of its direction at once:
 
-    `joint_step`   the means of two factors are strongly tied where there are fewer ratings
+    `joint_step`   the means of the two factors are strongly tied where there are fewer ratings
                    than coefficients: one Newton step on all means together
     `rescale`      θ → cθ, β → β/c leaves every expected rating as it is; only the priors
-                   hold it: the best c_f with Π c_f = 1
+                   hold it: the best c
     `respread`     all variances and the noise variance wait for each other: the best common
                    factor of the variances, with q(τ) along
 
@@ -44,7 +44,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -57,8 +56,6 @@ from bandstand.core.engines.variational.equations import (
     log_determinant,
     misfit,
     normal_equations,
-    product_of_means,
-    product_of_squares,
     pull,
     triangular_inverse,
     triangular_root,
@@ -93,7 +90,7 @@ _SLOW_SWEEPS: Final = 3
 _MAX_STRIDE: Final = 4096.0
 # No stride changes a precision by more than this factor, in logarithms.
 _MAX_LOG_CHANGE: Final = 5.0
-# Beyond this, products of three factors could overflow.
+# Beyond this, products of squares could overflow.
 _MAX_SQUARE: Final = 1e60
 
 
@@ -218,10 +215,10 @@ class Ascent:
     def _update(
         self, index: int, blocks: Sequence[Block], noise_precision: float
     ) -> tuple[Matrix, Block]:
-        """Return Λ_f/E[τ] and the best q(β_f), given all other factors: (18) and (19)."""
+        """Return Λ_f/E[τ] and the best q(β_f), given the other factor: (18) and (19)."""
         factor, design = self.model.factors[index], self.observations.designs[index]
-        others = [block.rows for at, block in enumerate(blocks) if at != index]
-        curvature, evidence = normal_equations(factor, design, self.observations.ratings, others)
+        other = blocks[1 - index].rows
+        curvature, evidence = normal_equations(factor, design, self.observations.ratings, other)
         root = triangular_root(curvature)
         mean, _ = dpotrs(root, evidence, lower=1)
         return curvature, self._block(index, mean, root * math.sqrt(noise_precision))
@@ -254,18 +251,17 @@ def joint_step(
 ) -> tuple[Block, ...]:
     """Return the blocks after a damped Newton step on all means, variances as they are."""
     del noise_precision  # it scales gradient and curvature alike
-    gradient = _gradient(ascent, blocks)
-    curvature = _joint_curvature(ascent, blocks)
-    edges = _edges(blocks)
-    for coupling in _COUPLINGS:
-        matrix = coupling * curvature
-        for (start, end), own in zip(pairwise(edges), curvatures, strict=True):
-            matrix[start:end, start:end] = own
+    gradient, tie = _gradient(ascent, blocks), _tie(ascent, blocks)
+    content, novelty = curvatures
+    split = len(content)
+    matrix = np.zeros((len(gradient), len(gradient)))
+    for coupling in _COUPLINGS:  # only the lower triangle is read
+        matrix[:split, :split], matrix[split:, split:] = content, novelty
+        matrix[split:, :split] = coupling * tie
         root, failed = dpotrf(matrix, lower=1)
         if not failed:
             step, _ = dpotrs(root, -gradient, lower=1)
-            parts = [step[start:end] for start, end in pairwise(edges)]
-            return _line_search(ascent, blocks, parts)
+            return _line_search(ascent, blocks, [step[:split], step[split:]])
     return blocks
 
 
@@ -321,41 +317,25 @@ def respread(
 SHORTCUTS: Final = (joint_step, rescale, respread)
 
 
-def _others(blocks: Sequence[Block], *without: int) -> list[RowMoments]:
-    return [block.rows for index, block in enumerate(blocks) if index not in without]
-
-
-def _edges(blocks: Sequence[Block]) -> list[int]:
-    return list(accumulate((len(block.mean) for block in blocks), initial=0))
-
-
 def _gradient(ascent: Ascent, blocks: Sequence[Block]) -> Vector:
-    """Return the gradient of half the expected squares (21) by the means of all factors."""
+    """Return the gradient of half the expected squares (21) by the means of both factors."""
     ratings, parts = ascent.observations.ratings, []
     for index, (block, factor) in enumerate(zip(blocks, ascent.model.factors, strict=True)):
-        others = _others(blocks, index)
-        lack = block.rows.mean * product_of_squares(others, len(ratings))
-        lack -= product_of_means(others, ratings)
+        other = blocks[1 - index].rows
+        lack = block.rows.mean * other.square
+        lack -= ratings * other.mean
         shift = factor.prior_precision @ (block.mean - factor.prior_mean)
         parts.append(shift + ascent.observations.designs[index].T @ lack)
     return np.concatenate(parts)
 
 
-def _joint_curvature(ascent: Ascent, blocks: Sequence[Block]) -> Matrix:
-    """Return the second derivatives between different factors: below the diagonal blocks."""
-    ratings, designs = ascent.observations.ratings, ascent.observations.designs
-    edges = _edges(blocks)
-    curvature = np.zeros((edges[-1], edges[-1]))
-    for first in range(len(blocks)):
-        for second in range(first):
-            others = _others(blocks, first, second)
-            means = blocks[first].rows.mean * blocks[second].rows.mean
-            tie = 2 * means * product_of_squares(others, len(ratings))
-            tie -= product_of_means(others, ratings)
-            rows = slice(edges[first], edges[first + 1])
-            columns = slice(edges[second], edges[second + 1])
-            curvature[rows, columns] = (designs[first] * tie[:, np.newaxis]).T @ designs[second]
-    return curvature
+def _tie(ascent: Ascent, blocks: Sequence[Block]) -> Matrix:
+    """Return the second derivatives between the two factors: (d_novelty, d_content)."""
+    content, novelty = ascent.observations.designs
+    means = 2 * (blocks[1].rows.mean * blocks[0].rows.mean)
+    weights = means - ascent.observations.ratings
+    tie: Matrix = (novelty * weights[:, np.newaxis]).T @ content
+    return tie
 
 
 def _line_search(
@@ -418,7 +398,7 @@ def _quadratic(
 
 
 def _balanced(terms: Sequence[tuple[float, float, float]]) -> list[float] | None:
-    """Return the stationary scales whose product is 1, if there are any."""
+    """Return the stationary scales, c and 1/c, if there are any."""
     least = min(dimension for dimension, _, _ in terms)
 
     def scales(log_slack: float) -> list[float]:
@@ -455,20 +435,13 @@ def _gain(terms: Sequence[tuple[float, float, float]], scales: Sequence[float]) 
 def _rate_polynomial(ascent: Ascent, blocks: Sequence[Block]) -> list[float]:
     """Return the coefficients of b_N (21) as a polynomial in a common factor of all variances."""
     ratings = ascent.observations.ratings
-    rows = [np.ones(len(ratings))]
-    for block in blocks:
-        square, variance = block.rows.mean**2, block.rows.variance
-        raised = [*(each * square for each in rows), np.zeros(len(ratings))]
-        for power, each in enumerate(rows):
-            raised[power + 1] = raised[power + 1] + each * variance
-        rows = raised
-    residual = ratings - product_of_means((block.rows for block in blocks), np.ones(len(ratings)))
-    sums = [float(np.sum(residual**2)), *(float(np.sum(each)) for each in rows[1:])]
-    sums[0] += sum(block.pull for block in blocks)
-    sums[1] += sum(block.spread for block in blocks)
-    coefficients = [each / 2 for each in sums]
-    coefficients[0] += ascent.model.noise.rate
-    return coefficients
+    content, novelty = (block.rows for block in blocks)
+    residual = ratings - content.mean * novelty.mean
+    crossed = content.variance * novelty.mean**2 + content.mean**2 * novelty.variance
+    constant = float(np.sum(residual**2)) + sum(block.pull for block in blocks)
+    linear = float(np.sum(crossed)) + sum(block.spread for block in blocks)
+    quadratic = float(np.sum(content.variance * novelty.variance))
+    return [constant / 2 + ascent.model.noise.rate, linear / 2, quadratic / 2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -506,7 +479,7 @@ def search(ascent: Ascent, start: State) -> Iterator[Progress]:
 def distance(before: State, after: State) -> float:
     """Return a bound, in standard deviations, on how far the expected rating of any song moved.
 
-    |v'Δm| ≤ |L'Δm|·sd(v'β) for every v, and the same for a product of factors if the squares
+    |v'Δm| ≤ |L'Δm|·sd(v'β) for every v, and the same for the product of both factors if the squares
     are added up (Cauchy–Schwarz). The noise counts by its relative change.
     """
     squares = math.log(after.noise_precision / before.noise_precision) ** 2
@@ -531,23 +504,18 @@ def _stride(
 def _beyond(ascent: Ascent, before: State, after: State, stride: float) -> State | None:
     """Return the state `stride` times as far from `before` as `after` is, if it is a sane one.
 
-    The first factor is updated first and its start is never looked at; it stays.
+    Content is updated first and its start is never looked at; it stays.
     """
-    pairs = list(zip(before.blocks, after.blocks, strict=True))[1:]
+    old, (content, new) = before.blocks[1], after.blocks
     change = math.log(after.noise_precision / before.noise_precision)
-    largest = max(
-        [abs(change), *(_log_change(old.precision_root, new.precision_root) for old, new in pairs)]
-    )
+    largest = max(abs(change), _log_change(old.precision_root, new.precision_root))
     if largest > 0:
         stride = min(stride, _MAX_LOG_CHANGE / largest)
     if stride <= 1:
         return None
-    means = [old.mean + stride * (new.mean - old.mean) for old, new in pairs]
-    roots = [_extrapolated(old.precision_root, new.precision_root, stride) for old, new in pairs]
-    first = after.blocks[0]
     far = ascent.warm_start(
-        [first.mean, *means],
-        [first.precision_root, *roots],
+        [content.mean, old.mean + stride * (new.mean - old.mean)],
+        [content.precision_root, _extrapolated(old.precision_root, new.precision_root, stride)],
         before.noise_precision * math.exp(stride * change),
     )
     squares = [float(np.max(block.rows.square, initial=0.0)) for block in far.blocks]

@@ -1,4 +1,4 @@
-"""The variational engine: the paper's Bayes-UCB-CN-V, for any number of factors.
+"""The variational engine: the paper's Bayes-UCB-CN-V.
 
 The posterior of the approximate model, (16) and (17), is approximated by independent parts,
 
@@ -9,8 +9,7 @@ the factors know too little of each other, so it is somewhat too sure of itself 
 are few ratings; docs/model.md has the measured coverage.
 
 Under q each factor β_f'v_f of a song is normal, with mean v'm_f and standard deviation |L_f⁻¹v|.
-Mean and standard deviation of their product have closed forms. Quantiles are deterministic: (24)
-for two factors, and a sum over it for more.
+Mean and standard deviation of their product have closed forms, and quantiles are those of (24).
 
 code                    maths    shape      meaning
 `means`                 m_f      (d_f,)     expected coefficients, one vector per factor
@@ -33,7 +32,6 @@ from scipy.special import gammaln
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.variational.ascent import Ascent, State, row_moments, search
 from bandstand.core.engines.variational.equations import (
-    product_of_squares,
     triangular_inverse,
     triangular_root,
 )
@@ -101,24 +99,20 @@ class FactorPrediction:
         return draws
 
     def parts(self) -> dict[str, Vector]:
-        """Return the mean of each factor; only their product is known, so curves are scaled.
+        """Return the mean of each factor; only their product is known, so the curve is scaled.
 
-        Each curve is 1 at its reference (novelty: the longest time; diversity: the typical
-        distance), and the first factor carries the scale of all.
+        It is 1 at its reference, the longest time, and content carries the scale of both.
         """
-        first, *curves = self.factors
-        parts = {first.name: self.factor_means[0]}
+        content, novelty = self.factors
         with np.errstate(under="ignore"):
-            for factor, mean, values in zip(
-                curves, self.means[1:], self.factor_means[1:], strict=True
-            ):
-                scale = 1.0 if factor.reference is None else float(factor.reference @ mean)
-                # A curve that is 0 at its reference has no scale to be shown in.
-                if abs(scale) <= _NO_SCALE * float(np.abs(mean).max()):
-                    scale = 1.0
-                parts[factor.name] = values / scale
-                parts[first.name] = parts[first.name] * scale
-        return parts
+            scale = 1.0 if novelty.reference is None else float(novelty.reference @ self.means[1])
+            # A curve that is 0 at its reference has no scale to be shown in.
+            if abs(scale) <= _NO_SCALE * float(np.abs(self.means[1]).max()):
+                scale = 1.0
+            return {
+                content.name: self.factor_means[0] * scale,
+                novelty.name: self.factor_means[1] / scale,
+            }
 
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
@@ -283,27 +277,16 @@ class Variational(Engine[VariationalBelief]):
     def plan(self, belief: VariationalBelief, song: Songs) -> VariationalBelief:
         """Return the belief as if `song` had been heard: content grows more certain.
 
-        Its precision grows by E[τ] Π_{g≠f} E[(β_g'v_g)²] xx' (18); every mean stays.
+        Its precision grows by E[τ] E[(β't)²] xx' (18); every mean stays.
         """
         with np.errstate(under="ignore"):
-            content, *others = (factor.design(song) for factor in self.model.factors)
-            moments = [
-                row_moments(design, mean, triangular_inverse(root))
-                for design, mean, root in zip(
-                    others, belief.means[1:], belief.precision_roots[1:], strict=True
-                )
-            ]
-            weights = belief.noise_precision * product_of_squares(moments, len(song))
+            content, novelty = (factor.design(song) for factor in self.model.factors)
+            root, curve = belief.precision_roots
+            moments = row_moments(novelty, belief.means[1], triangular_inverse(curve))
+            weights = belief.noise_precision * moments.square
             rows = content * np.sqrt(weights)[:, np.newaxis]
-            root = belief.precision_roots[0]
             surer = triangular_root(root @ root.T + rows.T @ rows)
-        return replace(belief, precision_roots=(frozen(surer), *belief.precision_roots[1:]))
-
-    def history_columns(self) -> tuple[str, ...]:
-        """Return the columns that the factors read; diversity is measured by the catalogue."""
-        names = Engine.history_columns(self)
-        is_read = any(factor.name == "diversity" for factor in self.model.factors)
-        return (*names, "diversity") if is_read else names
+        return replace(belief, precision_roots=(frozen(surer), curve))
 
     def summary(self, belief: VariationalBelief) -> Summary:
         """Return E[σ | D] = √b_N Γ(a_N − ½)/Γ(a_N); a piecewise curve has no recovery time."""
@@ -337,12 +320,9 @@ def _is_settled(bounds: list[float]) -> bool:
 
 
 def _is_away_from_zero(belief: VariationalBelief) -> bool:
-    """Return whether the factors that are not updated first are known well enough to start from.
+    """Return whether the curve, which is not updated first, is known well enough to start from.
 
     A belief from no ratings, or from ratings of 0, has its means at zero; a search that started
     there would never leave.
     """
-    return all(
-        float(np.sum((root.T @ mean) ** 2)) > _MIN_SCORE**2
-        for mean, root in zip(belief.means[1:], belief.precision_roots[1:], strict=True)
-    )
+    return float(np.sum((belief.precision_roots[1].T @ belief.means[1]) ** 2)) > _MIN_SCORE**2

@@ -1,11 +1,11 @@
 """The equations of one factor, for the variational engine and for Gibbs sampling.
 
-Given the moments of all other factors, one factor's coefficients are a linear regression:
+Given the moments of the other factor g, one factor's coefficients are a linear regression:
 
-    Λ_f/τ = D_f⁻¹ + Σ w v_f v_f' Π_{g≠f} E[(β_g'v_g)²]         (18)
-    η_f/τ = D_f⁻¹μ_f + Σ w r v_f Π_{g≠f} E[β_g'v_g]            (19)
+    Λ_f/τ = D_f⁻¹ + Σ w v_f v_f' E[(β_g'v_g)²]         (18)
+    η_f/τ = D_f⁻¹μ_f + Σ w r v_f E[β_g'v_g]            (19)
 
-For the sampler the others are given numbers: their variance is zero (23).
+For the sampler the other one is given by numbers: their variance is zero (23).
 
 code                  maths               shape     meaning
 `designs`             v_f                 (N, d_f)  what each factor sees of the rated songs
@@ -18,7 +18,6 @@ A weight w scales r and the first factor's row by √w, once; nothing below know
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from bandstand.errors import ConvergenceError, InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bandstand.core.model.factors import Factor, FactorModel
     from bandstand.core.model.history import History
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 class Observations:
     """A history as the factors see it, weights worked in."""
 
-    designs: tuple[Matrix, ...]
+    designs: tuple[Matrix, Matrix]
     ratings: Vector
     log_weight: float  # Σ log w
 
@@ -50,9 +49,9 @@ class Observations:
             msg = f"songs must have {model.columns} features, got {history.columns}"
             raise InvalidInputError(msg)
         songs, root_weights = history.songs, np.sqrt(history.weights)
-        first, *others = (factor.design(songs) for factor in model.factors)
+        content, novelty = (factor.design(songs) for factor in model.factors)
         return cls(
-            designs=(first * root_weights[:, np.newaxis], *others),
+            designs=(content * root_weights[:, np.newaxis], novelty),
             ratings=history.ratings * root_weights,
             log_weight=float(np.log(history.weights).sum()),
         )
@@ -74,34 +73,22 @@ class RowMoments:
         return self.mean**2 + self.variance
 
 
-def product_of_means(moments: Iterable[RowMoments], start: Vector) -> Vector:
-    """Return `start` times the mean of every factor: (N,)."""
-    return math.prod((each.mean for each in moments), start=start)
-
-
-def product_of_squares(moments: Iterable[RowMoments], count: int) -> Vector:
-    """Return the product of E[(β_f'v_f)²] over factors: (N,)."""
-    return math.prod((each.square for each in moments), start=np.ones(count))
-
-
 def normal_equations(
-    factor: Factor, design: Matrix, ratings: Vector, others: Sequence[RowMoments]
+    factor: Factor, design: Matrix, ratings: Vector, other: RowMoments
 ) -> tuple[Matrix, Vector]:
-    """Return Λ_f/τ (18) and η_f/τ (19) of one factor, given the moments of all others."""
-    rows = design * np.sqrt(product_of_squares(others, len(ratings)))[:, np.newaxis]
+    """Return Λ_f/τ (18) and η_f/τ (19) of one factor, given the moments of the other."""
+    rows = design * np.sqrt(other.square)[:, np.newaxis]
     precision = factor.prior_precision + rows.T @ rows
     evidence = factor.prior_precision @ factor.prior_mean
-    evidence += design.T @ product_of_means(others, ratings)
+    evidence += design.T @ (ratings * other.mean)
     return precision, evidence
 
 
 def misfit(ratings: Vector, moments: Sequence[RowMoments]) -> float:
     """Return Σ w E[(r − Π_f β_f'v_f)²], a sum of squares and variances, never a difference."""
-    mean, variance = np.ones(len(ratings)), np.zeros(len(ratings))
-    for each in moments:
-        variance = variance * each.square + mean**2 * each.variance
-        mean = mean * each.mean
-    return float(np.sum((ratings - mean) ** 2) + np.sum(variance))
+    content, novelty = moments
+    variance = content.variance * novelty.square + content.mean**2 * novelty.variance
+    return float(np.sum((ratings - content.mean * novelty.mean) ** 2) + np.sum(variance))
 
 
 def pull(factor: Factor, coefficients: Vector) -> float:

@@ -18,10 +18,6 @@ const KNOWN = {
     "The same idea as the paper computed it first, by drawing many random samples. Thinks " +
       "for a while after each rating.",
   ],
-  "bayes-ucb-cnd-v": [
-    "Bayes-UCB, with variety",
-    "Also learns how much you like a song to differ from those before it.",
-  ],
   "thompson-cn-x": [
     "Thompson sampling",
     "Plays each song about as often as it believes it to be the best for you. More varied " +

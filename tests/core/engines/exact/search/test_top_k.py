@@ -319,9 +319,7 @@ def check_favourites_come_back() -> None:
     last, now, heard_again = np.full(200, -np.inf), 0.0, 0
     belief = engine.fit(history)
     for _ in range(40):
-        songs = Songs(
-            features=features, elapsed=np.clip(now - last, 0, MONTH), diversity=np.ones(200)
-        )
+        songs = Songs(features=features, elapsed=np.clip(now - last, 0, MONTH))
         found = engine.predict(belief, songs, memory=memory).best_by_quantile(
             0.9, 1, CandidateSet.everything(200)
         )
@@ -392,7 +390,7 @@ def test_a_step_computes_few_songs_and_rarely_reads_all() -> None:
     rng = np.random.default_rng(0)
     features = rng.normal(size=(20_000, 10)).astype(np.float32)
     engine, preference = Exact(prior=paper_prior(10)), rng.normal(size=10)
-    songs = Songs(features=features, elapsed=np.full(20_000, MONTH), diversity=np.ones(20_000))
+    songs = Songs(features=features, elapsed=np.full(20_000, MONTH))
     memory = SearchCache(SongTable.of(features), list_size=2_000)
     rated = features[:200].astype(np.float64)
     history = History.of(
