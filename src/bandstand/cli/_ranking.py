@@ -155,7 +155,7 @@ def _clean(texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         return {}
     from bandstand.music.catalogue.tags import album_name, artist_name, tags_of
 
-    cleaners = {"artist": artist_name, "album": album_name, "tags": tags_of}
+    cleaners: dict[str, Any] = {"artist": artist_name, "album": album_name, "tags": tags_of}
     return {NAMES[kind]: list(map(cleaners[kind], each)) for kind, each in texts.items()}
 
 

@@ -12,6 +12,7 @@ from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from bandstand.types import Features
 
@@ -42,9 +43,14 @@ def _checked(row: int, names: Iterable[str] | None) -> frozenset[str]:
     """Return the tags of a song; None, NaN and blank texts are none."""
     if names is None or (isinstance(names, float) and np.isnan(names)):
         return frozenset()
-    is_list = isinstance(names, Iterable) and not isinstance(names, str)
-    tags = list(names) if is_list else [None]
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        _refuse(names, row)
+    tags = list(names)
     if not all(isinstance(tag, str) for tag in tags):
-        msg = f"the tags of a song must be a list of texts, got {repr(names)[:60]} in row {row}"
-        raise InvalidInputError(msg)
+        _refuse(names, row)
     return frozenset(tag for tag in tags if tag.strip())
+
+
+def _refuse(names: object, row: int) -> NoReturn:
+    msg = f"the tags of a song must be a list of texts, got {repr(names)[:60]} in row {row}"
+    raise InvalidInputError(msg)
