@@ -53,6 +53,9 @@ def test_codes_count_what_is_unknown_one_by_one() -> None:
 
 def test_names_become_numbers() -> None:
     assert identities(["x", ("y", 1), None, "x"]).tolist() == [0, 1, UNKNOWN, 0]
+    known = {"y": 0}
+    assert identities(["x", np.float64(2.5), "y", 2.5], known).tolist() == [1, 2, 0, 2]
+    assert known == {"y": 0, "x": 1, 2.5: 2}
 
 
 def test_groups_go_with_their_songs() -> None:
