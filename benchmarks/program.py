@@ -4,24 +4,25 @@ Every part returns a dictionary for JSON, with names that are read here:
 
 `rows`      one dictionary for each line of the part's table, with the same keys; further
             tables by title are in `more_rows`, where there are any
-`figures`   values by name, which `targets` compares with what was promised
+`figures`   values by name, which are compared with the targets. A target whose figure could
+            not be measured does not hold
 """
 
 from __future__ import annotations
 
 import json
+import operator
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.machine import machine
 from bandstand_lab.speed.timing import number
-from benchmarks.targets import checks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,80 @@ Part: TypeAlias = Callable[[OnRun], dict[str, Any]]
 _CHECKOUT: Final = Path(__file__).parents[1]
 # A file has no width of its own; the widest table needs this many letters.
 _FILE_WIDTH: Final = 210
+
+
+# ── Targets ──────────────────────────────────────────────────────────────────────────────
+
+_RELATIONS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "≤": operator.le,
+    "<": operator.lt,
+    "≥": operator.ge,
+    ">": operator.gt,
+    "=": operator.eq,
+}
+
+
+class Target(NamedTuple):
+    """One promised figure."""
+
+    part: str
+    name: str  # of the part's figure
+    relation: str
+    bound: float
+    unit: str = ""
+
+    def check(self, value: float | None) -> dict[str, Any]:
+        """Return the target beside a measured value, ready for JSON.
+
+        >>> Target("step", "median", "≤", 3, "× stream").check(0.5)["holds"]
+        True
+        """
+        return {
+            "part": self.part,
+            "name": self.name,
+            "target": f"{self.relation} {self.bound:g} {self.unit}".strip(),
+            "measured": None if value is None else float(value),
+            "holds": value is not None and _RELATIONS[self.relation](value, self.bound),
+        }
+
+
+TARGETS: Final = (
+    # bandstand bench --scale
+    Target("step", "median step, 500 ratings or more", "≤", 0.5, "× stream"),
+    Target("step", "steps above 5 × stream, 500 ratings or more", "≤", 1, "of 200"),
+    Target("step", "LinUCB / step, 500 ratings or more", "≥", 4, "×"),
+    Target("step", "choices unlike brute force", "=", 0),
+    Target("small", "median step, 500 ratings or more", "≤", 1.0, "× LinUCB"),
+    Target("small", "choices unlike brute force", "=", 0),
+    Target("playlist", "playlist", "≤", 10, "× stream"),
+    Target("memory", "engine beyond 200 MB", "≤", 1.5, "× matrix"),
+    Target("memory", "radio beyond 200 MB", "≤", 1.5, "× matrix"),
+    Target("serving", "wrong answers", "=", 0),
+    Target("serving", "errors", "=", 0),
+    Target("serving", "p99 at the lowest rate", "<", 0.3, "s"),
+    # bandstand bench --radio
+    Target("radio", "p99 of rating and next song, one listener", "<", 0.06, "s"),
+    Target("radio", "p99 of a rating, all listeners at once", "<", 0.5, "s"),
+    Target("radio", "ratings a second, all listeners at once", "≥", 300, "1/s"),
+    Target("radio", "p99 of a rating, 10 a second", "<", 0.15, "s"),
+    Target("radio", "songs chosen without the rating before", "=", 0),
+    Target("radio", "errors", "=", 0),
+    Target("radio", "acknowledged ratings that are not stored", "=", 0),
+    Target("radio", "memory after the start", "<", 300, "MB"),
+    Target("radio", "restart after kill -9", "<", 5, "s"),
+)
+
+
+def checks(parts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return every target of the parts that were measured, with its figure."""
+    return [
+        target.check(parts[target.part]["figures"].get(target.name))
+        for target in TARGETS
+        if target.part in parts
+    ]
+
+
+# ── Programs ─────────────────────────────────────────────────────────────────────────────
 
 
 def measure_parts(parts: Mapping[str, Part], request: Mapping[str, Any]) -> dict[str, Any]:

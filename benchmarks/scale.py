@@ -1,4 +1,4 @@
-"""`bandstand bench --scale`: a million songs and many listeners, part by part.
+"""`bandstand bench` and `bandstand bench --scale`: steps, many songs and many listeners, by parts.
 
 python -m benchmarks.scale '{"only": ["step"], "json": "-"}'
 """
@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.errors import InvalidInputError
 from benchmarks import steps
-from benchmarks.cold import measure_cold
 from benchmarks.memory import measure_memory
 from benchmarks.program import OnRun, measure_parts, require_at_least, run_as_program
-from benchmarks.scan import measure_scan
 from benchmarks.serving import measure_serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PARTS: Final[tuple[str, ...]] = (
-    *("step", "small", "playlist", "memory", "cold", "scan", "serving"),
-)
+PARTS: Final[tuple[str, ...]] = ("step", "small", "playlist", "memory", "serving")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +36,6 @@ class ScaleRequest:
     playlist: int = 50
     playlist_ratings: tuple[int, ...] = (500,)
     memory_ratings: tuple[int, ...] = (5, 1_000)
-    cold_songs: tuple[int, ...] = (10_000, 1_000_000)
-    cold_ratings: int = 1_000
-    rounds: int = 5
-    scan_files: int = 240
-    scan_pieces: int = 24
-    scan_rounds: int = 3
     serving_songs: int = 100_000
     listeners: int = 1_000
     turns: int = 1_000  # at each rate
@@ -57,7 +47,7 @@ class ScaleRequest:
         if unknown or not self.only:
             msg = f"a part must be one of {', '.join(PARTS)}, got {', '.join(unknown) or 'none'}"
             raise InvalidInputError(msg)
-        least = {"songs": 50, "features": 2, "steps": 4, "small_steps": 4, "seed": 0, "rounds": 1}
+        least = {"songs": 50, "features": 2, "steps": 4, "small_steps": 4, "seed": 0}
         require_at_least(asdict(self), least)
 
 
@@ -67,12 +57,6 @@ _QUICK: Final[Mapping[str, Any]] = {
     "small_songs": (2_000,),
     "small_steps": 20,
     "playlist": 10,
-    "cold_songs": (500, 20_000),
-    "cold_ratings": 200,
-    "rounds": 2,
-    "scan_files": 8,
-    "scan_pieces": 4,
-    "scan_rounds": 1,
     "serving_songs": 1_000,
     "listeners": 10,
     "turns": 40,
@@ -83,14 +67,13 @@ _QUICK: Final[Mapping[str, Any]] = {
 def request_of(*, quick: bool = False, **changes: Any) -> ScaleRequest:
     """Return a request; no catalogue is larger than `songs`, if that is among the changes.
 
-    >>> request_of(songs=50_000).small_songs, request_of(songs=50_000).cold_songs
-    ((10000, 50000), (10000, 50000))
+    >>> request_of(songs=50_000).small_songs, request_of(songs=50_000).serving_songs
+    ((10000, 50000), 50000)
     """
     whole = replace(ScaleRequest(), **(_QUICK if quick else {}))
     limit = changes.get("songs", whole.songs)
     less = {
         "small_songs": tuple(sorted({min(each, limit) for each in whole.small_songs})),
-        "cold_songs": tuple(sorted({min(each, limit) for each in whole.cold_songs})),
         "serving_songs": min(whole.serving_songs, limit),
     }
     return replace(whole, **{**less, **changes})
@@ -151,15 +134,6 @@ _MEASURES: Final[Mapping[str, Callable[[ScaleRequest, OnRun], dict[str, Any]]]] 
         columns=request.features,
         ratings=request.memory_ratings,
         seed=request.seed,
-        on_run=on_run,
-    ),
-    "cold": lambda request, on_run: measure_cold(
-        sizes=request.cold_songs, ratings=request.cold_ratings, rounds=request.rounds, on_run=on_run
-    ),
-    "scan": lambda request, on_run: measure_scan(
-        files=request.scan_files,
-        pieces=request.scan_pieces,
-        rounds=request.scan_rounds,
         on_run=on_run,
     ),
     "serving": lambda request, on_run: measure_serving(

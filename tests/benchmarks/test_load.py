@@ -13,10 +13,10 @@ from bandstand.errors import BandstandError
 from bandstand.store.database.connection import open_store
 from benchmarks.fixtures.postgres import PrivatePostgres
 from benchmarks.load import LoadScript, Offered, Outcome, load, read_reply
+from benchmarks.program import TARGETS
 from benchmarks.radio import RadioRequest, RadioResult, measure, measure_radio
 from benchmarks.server import ServerProcess
 from benchmarks.serving import Served, check, check_answers, result, serve
-from benchmarks.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

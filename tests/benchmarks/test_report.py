@@ -10,15 +10,14 @@ import pytest
 from rich.console import Console
 
 from bandstand.errors import BandstandError
-from benchmarks.program import child, measure_parts, print_tables, write
-from benchmarks.targets import Target
+from benchmarks.program import Target, child, measure_parts, print_tables, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PART: dict[str, Any] = {
     "rows": [{"kind": "own", "songs": 1_000, "ratio": 0.123}],
-    "figures": {"one worker / two": 1.9},
+    "figures": {"playlist": 9.5},
 }
 
 
@@ -43,20 +42,20 @@ def test_a_target_holds_on_one_side_of_its_bound(
     equal: bool,
     above: bool,
 ) -> None:
-    target = Target("scan", "ratio", relation, 2.0, "×")
+    target = Target("step", "ratio", relation, 2.0, "×")
     assert [target.check(value)["holds"] for value in (1.0, 2.0, 3.0)] == [below, equal, above]
 
 
 def test_what_was_measured_is_printed_and_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = measure_parts({"scan": lambda _: PART}, {"songs": 3})
+    document = measure_parts({"playlist": lambda _: PART}, {"songs": 3})
     assert [one["holds"] for one in document["targets"]] == [True]
     screen = io.StringIO()
     print_tables(document, Console(file=screen, width=80))
-    assert all(word in screen.getvalue() for word in ("≥ 1.7 ×", "holds", "1,000", "0.12"))
+    assert all(word in screen.getvalue() for word in ("≤ 10 × stream", "holds", "1,000", "0.12"))
     write(document, str(tmp_path / "found.json"))
-    assert "one worker / two" in capsys.readouterr().out
+    assert "× stream" in capsys.readouterr().out
     written = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     write(document, "-")
     assert json.loads(capsys.readouterr().out) == written
@@ -64,8 +63,8 @@ def test_what_was_measured_is_printed_and_written(
 
 
 def test_a_part_that_cannot_be_measured_does_not_cost_the_others() -> None:
-    found = measure_parts({"serving": absent, "scan": lambda _: PART}, {})
-    assert list(found["parts"]) == ["scan"]
+    found = measure_parts({"serving": absent, "playlist": lambda _: PART}, {})
+    assert list(found["parts"]) == ["playlist"]
     assert found["unmeasured"] == {"serving": "expected PostgreSQL [programs], found none"}
     screen = io.StringIO()
     print_tables(found, Console(file=screen))

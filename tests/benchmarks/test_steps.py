@@ -13,13 +13,12 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.model.history import History
 from bandstand.errors import InvalidInputError
 from bandstand_lab.speed.training import STARS
-from benchmarks import scale, speed
+from benchmarks import scale
+from benchmarks.program import TARGETS
 from benchmarks.radio import RadioRequest
 from benchmarks.scale import ScaleRequest, request_of
 from benchmarks.serving import measure_serving
-from benchmarks.speed import SpeedRequest
 from benchmarks.steps import PICKS, LinUcb, Session, drawn_features
-from benchmarks.targets import TARGETS
 
 TINY = request_of(
     quick=True, songs=120, features=3, ratings=(5, 500), steps=4, small_steps=4, playlist=3
@@ -87,10 +86,6 @@ def test_linucb_is_the_ridge_regression_of_the_package(kind: type) -> None:
         ),
         (ScaleRequest, {"songs": 49}, "songs must be at least 50, got 49"),
         (ScaleRequest, {"steps": 3}, "steps must be at least 4, got 3"),
-        (SpeedRequest, {"repeats": 0}, "repeats must be at least 1, got 0"),
-        (SpeedRequest, {"sizes": ()}, "each at least 5, got none"),
-        (SpeedRequest, {"sizes": (100, 100)}, "different numbers of ratings, each at least 5"),
-        (speed.request_of, {"quick": True, "sizes": (4,)}, "each at least 5, got 4"),
     ],
 )
 def test_a_request_that_cannot_be_measured_is_refused(
@@ -98,30 +93,3 @@ def test_a_request_that_cannot_be_measured_is_refused(
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
         make(**changes)
-
-
-def test_the_speed_benchmark_has_all_of_its_figures() -> None:
-    request = SpeedRequest(
-        sizes=(20, 40),
-        repeats=1,
-        features=3,
-        songs=60,
-        step_ratings=(6,),
-        steps=4,
-        imports=1,
-        sampler_steps=50,
-    )
-    document = speed.measure(request)
-    assert list(document["parts"]) == ["online", "training", "import"]
-    assert all(target["measured"] is not None for target in document["targets"])
-    assert len(document["parts"]["training"]["times"]) == 2 * 9 + 3
-    assert [row["picks"] for row in document["parts"]["online"]["rows"]] == [*PICKS, *PICKS]
-    first, *_ = document["parts"]["training"]["rows"]
-    assert first["method"] == "metropolis (scaled)"
-
-
-def test_frameworks_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: an engine has loaded JAX."""
-    monkeypatch.setattr(speed, "frameworks_among", partial(lambda *_: ["jax"]))
-    found = speed.import_time(1, lambda _: None)
-    assert found["figures"]["frameworks loaded"] == 1

@@ -13,15 +13,12 @@ SMALL = ("--quick", "--features", "3", "--songs", "60", "--json", "-")
 
 
 def test_json_is_all_that_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    arguments = [*SMALL, "--sizes", "12,20", "--repeats", "1", "--seed", "0"]
-    outcome = CliRunner().invoke(bench, arguments, catch_exceptions=False)
+    outcome = CliRunner().invoke(bench, [*SMALL, "--seed", "0"], catch_exceptions=False)
     assert outcome.exit_code == 0, outcome.output
     document = json.loads(capfd.readouterr().out)
-    assert list(document["parts"]) == ["online", "training", "import"]
-    assert (document["request"]["sizes"], document["request"]["seed"]) == ([12, 20], 0)
+    assert list(document["parts"]) == ["small"]
+    assert (document["request"]["small_songs"], document["request"]["seed"]) == ([60], 0)
     assert set(document["machine"]["threads"].values()) == {"1"}
-    frameworks = [one for one in document["targets"] if one["name"] == "frameworks loaded"]
-    assert [one["holds"] for one in frameworks] == [True]
 
 
 def test_one_part_of_a_large_catalogue_is_measured_alone(
@@ -38,14 +35,8 @@ def test_one_part_of_a_large_catalogue_is_measured_alone(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sizes", "100,many"], "expected different numbers of ratings, each at least 5"),
-        (["--sizes", "100,100"], "got '100,100'"),
-        (["--sizes", ""], "got ''"),
-        (["--sizes", "3"], "got '3'"),
-        (["--repeats", "0"], "0 is not in the range"),
         (["--features", "1"], "1 is not in the range"),
         (["--json", "nowhere/bench.json"], "expected a file in a folder that exists"),
-        (["--scale", "--sizes", "100"], "--scale does not go with --sizes"),
         (["--scale", "--radio"], "--radio does not go with --scale"),
         (["--radio", "--features", "3"], "--radio does not go with --features"),
         (["--only", "step"], "bench does not go with --only"),

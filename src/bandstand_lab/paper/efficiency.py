@@ -16,7 +16,6 @@ from bandstand_lab.report.texts import Texts
 from bandstand_lab.speed.timing import number, span
 from bandstand_lab.speed.training import (
     LARGE,
-    PAPER,
     REFERENCE_STEPS,
     TrainingStudy,
     train,
@@ -76,7 +75,7 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
         for ratings, found in grouped(jobs(plan), results, "ratings").items()
         for method in found[0]
     }
-    study = TrainingStudy(world=PAPER.name, runs=runs, sampler_steps=size["sampler_steps"])
+    study = TrainingStudy(runs=runs)
     last = study.sizes[-1]
     order = sorted(study.methods, key=lambda method: study.seconds(method, last).median)
     return TEXTS.chapter(

@@ -84,15 +84,6 @@ class Spread:
         """A quarter of the measurements is above it."""
         return self._quantile(0.75)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the summary and every run."""
-        return {
-            "median": self.median,
-            "lower_quartile": self.lower,
-            "upper_quartile": self.upper,
-            "runs": list(self.runs),
-        }
-
     def _quantile(self, level: float) -> float:
         return float(np.quantile(self.runs, level))
 

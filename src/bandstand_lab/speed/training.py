@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -111,18 +110,15 @@ METHODS: Final = (
     *("metropolis", "mcmc", "variational", "exact"),
     *("least-squares", "least-squares-map", "least-squares-differences", "ridge"),
 )
-_ASKED_SIZE: Final = 1_000
 # From here on there are several ratings for each of 91 features, and growth is what counts.
 LARGE: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingStudy:
-    """All training times of one world: the rounds by method and number of ratings."""
+    """All training times: the rounds by method and number of ratings."""
 
-    world: str
     runs: Mapping[tuple[str, int], Sequence[float]]  # seconds
-    sampler_steps: int = REFERENCE_STEPS  # that were run of the reference, and scaled up
 
     @property
     def sizes(self) -> list[int]:
@@ -138,13 +134,12 @@ class TrainingStudy:
         """Return the time of one method at one size."""
         return Spread(runs=tuple(self.runs[method, ratings]))
 
-    def ratio(self, above: str, below: str, ratings: int) -> Spread:
-        """Return how many times as long `above` took as `below`, round by round."""
-        return paired_ratio(self.seconds(above, ratings).runs, self.seconds(below, ratings).runs)
-
     def ratios(self, above: str, below: str) -> dict[int, Estimate]:
         """Return how many times as long one method takes as another, at each size."""
-        return {size: geometric_mean(self.ratio(above, below, size)) for size in self.sizes}
+        return {
+            size: geometric_mean(paired_ratio(self.runs[above, size], self.runs[below, size]))
+            for size in self.sizes
+        }
 
     def exponent(self, method: str, fewest: int = 0) -> Estimate | None:
         """Return the exponent k of time ~ N^k over the rounds, from sizes of at least `fewest`.
@@ -158,107 +153,28 @@ class TrainingStudy:
         """Return the k of a + b·N^k with its interval; None from fewer than three sizes."""
         return power_of({size: self.seconds(method, size) for size in self.sizes if size >= fewest})
 
-    def is_scaled(self, method: str) -> bool:
-        """Whether fewer steps were run than the time is for."""
-        return method == REFERENCE and self.sampler_steps != REFERENCE_STEPS
 
-    def as_json(self) -> list[dict[str, Any]]:
-        """Return every measurement."""
-        return [
-            {
-                "world": self.world,
-                "method": method,
-                "ratings": size,
-                "scaled": self.is_scaled(method),
-                "seconds": self.seconds(method, size).as_json(),
-            }
-            for method in self.methods
-            for size in self.sizes
-        ]
-
-
-def asked_size(sizes: Sequence[int]) -> int:
-    """Return the size that figures are promised for, or the nearest one that is measured.
-
-    >>> asked_size((100, 900, 3_000))
-    900
-    """
-    return min(sizes, key=lambda size: abs(math.log(size / _ASKED_SIZE)))
-
-
-def measure_training(
-    world: SpeedWorld,
-    *,
-    sizes: Sequence[int],
-    rounds: int,
-    columns: int,
-    seed: int,
-    on_run: Callable[[str], None],
-    methods: Sequence[str] = METHODS,
-    sampler_steps: int = REFERENCE_STEPS,
-) -> TrainingStudy:
-    """Return the training times of `methods` in `world`; `on_run` hears of every run."""
-    runs: dict[tuple[str, int], list[float]] = defaultdict(list)
-    warm_up(world, columns, seed, methods)
-    for turn in range(rounds):
-        for size in sizes:
-            one = train_once(
-                world,
-                ratings=size,
-                turn=turn,
-                columns=columns,
-                seed=seed,
-                on_run=on_run,
-                methods=methods,
-                sampler_steps=sampler_steps,
-            )
-            for method, seconds in one.items():
-                runs[method, size].append(seconds)
-    return TrainingStudy(world=world.name, runs=runs, sampler_steps=sampler_steps)
-
-
-def train_once(
-    world: SpeedWorld,
-    *,
-    ratings: int,
-    turn: int,
-    columns: int,
-    seed: int,
-    on_run: Callable[[str], None] = lambda _: None,
-    methods: Sequence[str] = METHODS,
-    sampler_steps: int = REFERENCE_STEPS,
+def train(
+    *, ratings: int, turn: int, seed: int, columns: int, sampler_steps: int
 ) -> dict[str, float]:
-    """Return how long each method learned from the answers of one new listener, in seconds."""
-    history = world.history(ratings, columns, np.random.default_rng([seed, ratings, turn]))
-    tasks = learners(world.prior_for(columns), columns, sampler_steps, seed)
+    """Return how long each method learned from one listener of the paper, in seconds; a job."""
+    warm_up(columns, seed)
+    history = PAPER.history(ratings, columns, np.random.default_rng([seed, ratings, turn]))
+    tasks = learners(PAPER.prior_for(columns), columns, sampler_steps, seed)
     scale = {REFERENCE: REFERENCE_STEPS / sampler_steps}
     found = {}
-    for method in in_turn(methods, turn):
-        on_run(f"{method}, {ratings} ratings")
+    for method in in_turn(METHODS, turn):
         with undisturbed():
             seconds = timed_again(partial(tasks[method], history)).seconds
         found[method] = seconds * scale.get(method, 1.0)
     return found
 
 
-def train(*, ratings: int, turn: int, seed: int, columns: int, sampler_steps: int) -> Any:
-    """Return how long each method learned from one listener of the paper; a job."""
-    warm_up(PAPER, columns, seed)
-    return train_once(
-        PAPER,
-        ratings=ratings,
-        turn=turn,
-        columns=columns,
-        seed=seed,
-        sampler_steps=sampler_steps,
-    )
-
-
-def warm_up(world: SpeedWorld, columns: int, seed: int, methods: Sequence[str] = METHODS) -> None:
+def warm_up(columns: int, seed: int) -> None:
     """Run everything once, so that no first round pays for loading a library."""
-    history = world.history(20, columns, np.random.default_rng([seed, 3]))
-    tasks = learners(world.prior_for(columns), columns, 10, seed, effective_draws=100)
-    for method in methods:
+    history = PAPER.history(20, columns, np.random.default_rng([seed, 3]))
+    tasks = learners(PAPER.prior_for(columns), columns, 10, seed, effective_draws=100)
+    for method in METHODS:
         tasks[method](history)
 
 

@@ -65,7 +65,7 @@ def planted(
         for method in METHODS
         for size in sizes
     }
-    return TrainingStudy(world="paper", runs=runs)
+    return TrainingStudy(runs=runs)
 
 
 def verdicts(study: TrainingStudy) -> list[Verdict]:

@@ -9,49 +9,41 @@ from hypothesis import strategies as st
 
 from bandstand.core.engines.least_squares import LeastSquares
 from bandstand.core.model.priors import paper_prior
+from bandstand_lab.speed import training
+from bandstand_lab.speed.timing import Timed
 from bandstand_lab.speed.training import (
     METHODS,
     PAPER,
+    REFERENCE_STEPS,
     STARS,
     TrainingStudy,
     learners,
-    measure_training,
 )
 
-SIZES = (20, 40)
 COLUMNS = 3
 HISTORY = PAPER.history(150, COLUMNS, np.random.default_rng(6))
 
 
-@pytest.fixture(scope="module")
-def study() -> TrainingStudy:
-    return measure_training(
-        PAPER, sizes=SIZES, rounds=2, columns=4, seed=1, sampler_steps=50, on_run=lambda _: None
-    )
+def test_every_method_is_timed_and_a_reference_of_fewer_steps_is_scaled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "timed_again", lambda task: Timed(1.0, task()))
+    found = training.train(ratings=20, turn=1, seed=1, columns=4, sampler_steps=50)
+    assert set(found) == set(METHODS)
+    assert found.pop("metropolis") == REFERENCE_STEPS / 50
+    assert set(found.values()) == {1.0}
 
 
-def test_every_method_is_measured_at_every_size_in_every_round(study: TrainingStudy) -> None:
-    assert set(study.runs) == {(method, size) for method in METHODS for size in SIZES}
-    assert all(len(runs) == 2 for runs in study.runs.values())
-    assert all(min(runs) > 0 for runs in study.runs.values())
-
-
-def test_a_reference_of_fewer_steps_is_scaled_and_says_so(study: TrainingStudy) -> None:
-    rows = study.as_json()
-    assert len(rows) == len(METHODS) * len(SIZES)
-    assert {row["method"] for row in rows if row["scaled"]} == {"metropolis"}
-
-
-def test_ratios_of_training_times_are_medians_of_paired_rounds(study: TrainingStudy) -> None:
-    above, below = (np.array(study.seconds(name, 40).runs) for name in ("metropolis", "exact"))
-    assert study.ratio("metropolis", "exact", 40).median == pytest.approx(np.median(above / below))
+def test_ratios_of_training_times_are_means_of_paired_rounds() -> None:
+    study = TrainingStudy(runs={("mcmc", 40): [8.0, 2.0], ("exact", 40): [1.0, 1.0]})
+    assert study.ratios("mcmc", "exact")[40].value == pytest.approx(4.0)
 
 
 @given(st.floats(-1.0, 3.0), st.floats(1e-4, 10.0))
 def test_the_exponent_of_a_power_law_is_found(exponent: float, scale: float) -> None:
     sizes = (100, 400, 1_000, 3_000)
     runs = {("exact", size): [scale * (size / 100) ** exponent] for size in sizes}
-    study = TrainingStudy(world="paper", runs=runs)
+    study = TrainingStudy(runs=runs)
     for fewest in (0, 400):
         found = study.exponent("exact", fewest)
         assert found is not None
