@@ -35,7 +35,7 @@ def test_names_are_learned_from_as_the_recommender_learns_from_them(files: Files
     ranking = files.ranking(*AT)
     assert ranking["algorithm"] == "mixed-effects"
     radio = Recommender(
-        features=[[1, 0], [0, 1], [1, 1], [-1, 0.5]],
+        features=np.array([[1, 0], [0, 1], [1, 1], [-1, 0.5]]),
         ids=list("xyzw"),
         artists=["beatles", "nina simone", "beatles", None],
         albums=["help", None, "help", None],
