@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bandstand import ALGORITHMS, Answer, InvalidInputError, Recommender
 from bandstand.core.model.curved_columns import COLUMNS as CURVED
-from bandstand.core.model.tag_columns import tag_columns
+from bandstand.core.model.tag_columns import frequent_tags, tag_columns
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(40, 4))
@@ -265,9 +265,10 @@ def test_tags_teach_about_songs_that_share_them() -> None:
 
 
 def test_only_the_most_frequent_tags_have_a_column() -> None:
-    columns = tag_columns([["a", "b", "c"], ["b", "c", "c"], ["c"], []], most=2)
+    tags = [["a", "b", "c"], ["b", "c", "c"], ["c"], []]
+    columns = tag_columns(tags, frequent_tags(tags, most=2))
     assert columns.tolist() == [[pytest.approx(0.5**0.5)] * 2] * 2 + [[1.0, 0.0], [0.0, 0.0]]
-    assert tag_columns([[], []]).shape == (2, 0)
+    assert tag_columns([[], []], ()).shape == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +283,7 @@ def test_only_the_most_frequent_tags_have_a_column() -> None:
         ({"tags": ["rock; pop"] * 40}, "must be a list of texts, got 'rock; pop' in row 0"),
         ({"tags": [["rock"], [1]] * 20}, r"must be a list of texts, got \[1\] in row 1"),
         ({"tags": [[["rock"]]] * 40}, "must be a list of texts"),
+        ({"tags": 5}, r"tags must have one entry per song \(40\), got 5"),
         ({"tags": [5] * 40}, "must be a list of texts, got 5"),
     ],
 )

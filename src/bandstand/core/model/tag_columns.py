@@ -20,27 +20,36 @@ if TYPE_CHECKING:
 MOST_TAGS: Final = 64
 
 
-def tag_columns(tags: Sequence[Iterable[str]], *, most: int = MOST_TAGS) -> Features:
-    """Return a row for each song, of length 1, or 0 where it has none of the tags: (S, c).
+def frequent_tags(tags: Iterable[Iterable[str]], *, most: int = MOST_TAGS) -> tuple[str, ...]:
+    """Return the most frequent tags of songs; of equally frequent ones the first by name.
 
-    The most frequent tags come first; of equally frequent ones the first by name.
+    >>> frequent_tags([["rock", "live"], ["rock", "rock"], []])
+    ('rock', 'live')
+    """
+    counts = Counter(name for names in tags for name in frozenset(names))
+    return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:most])
 
-    >>> np.square(tag_columns([["rock", "live"], ["rock"], []])).round(3).tolist()
+
+def tag_columns(tags: Sequence[Iterable[str]], kept: Sequence[str]) -> Features:
+    """Return a row for each song, of length 1, or 0 where it has none of the tags `kept`: (S, c).
+
+    >>> np.square(tag_columns([["rock", "live"], ["rock"], []], ["rock", "live"])).round(3).tolist()
     [[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]]
     """
-    each = [_checked(row, names) for row, names in enumerate(tags)]
-    counts = Counter(name for names in each for name in names)
-    kept = sorted(counts, key=lambda name: (-counts[name], name))[:most]
     column = {name: place for place, name in enumerate(kept)}
-    columns: Features = np.zeros((len(each), len(kept)), dtype=np.float32)
-    for row, names in zip(columns, each, strict=True):
-        places = [column[name] for name in names if name in column]
+    columns: Features = np.zeros((len(tags), len(kept)), dtype=np.float32)
+    for row, names in zip(columns, tags, strict=True):
+        places = list({column[name] for name in names if name in column})
         row[places] = 1 / np.sqrt(max(len(places), 1))
     return columns
 
 
+def checked_tags(tags: Sequence[Iterable[str] | None]) -> list[frozenset[str]]:
+    """Return the tags of each song; None, NaN and blank texts are none."""
+    return [_checked(row, names) for row, names in enumerate(tags)]
+
+
 def _checked(row: int, names: Iterable[str] | None) -> frozenset[str]:
-    """Return the tags of a song; None, NaN and blank texts are none."""
     if names is None or (isinstance(names, float) and np.isnan(names)):
         return frozenset()
     if isinstance(names, str) or not isinstance(names, Iterable):
