@@ -1,8 +1,9 @@
 """Bandstand: a radio that learns you.
 
 Recommender          one listener's radio: recommend, update, playlist, undo
-ExactModel, McmcModel, VariationalModel, LeastSquaresModel, RidgeModel
+ExactModel, MixedEffectsModel, McmcModel, VariationalModel, LeastSquaresModel, RidgeModel
                      the engines as estimators: fit, partial_fit, predict, quantile, sample
+NamedItems           what the columns of items with names are
 save, load           fitted estimators on disk, as npz and JSON
 ALGORITHMS           the named algorithms
 Songs, History       what goes in
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
         ExactModel,
         LeastSquaresModel,
         McmcModel,
+        MixedEffectsModel,
         RidgeModel,
         VariationalModel,
         load,
         save,
     )
     from bandstand.core.model.history import History, Songs
+    from bandstand.core.model.named_items import NamedItems
     from bandstand.core.model.priors import ListenerPrior, paper_prior, people_prior, radio_prior
     from bandstand.core.recommender import Answer, PlannedSong, Recommender
     from bandstand.core.registry import ALGORITHMS
@@ -44,6 +47,8 @@ _HOMES: Final = {
     "LeastSquaresModel": "bandstand.core.estimators",
     "ListenerPrior": "bandstand.core.model.priors",
     "McmcModel": "bandstand.core.estimators",
+    "MixedEffectsModel": "bandstand.core.estimators",
+    "NamedItems": "bandstand.core.model.named_items",
     "NotFittedError": "bandstand.errors",
     "PlannedSong": "bandstand.core.recommender",
     "Recommender": "bandstand.core.recommender",
@@ -67,6 +72,8 @@ __all__ = [
     "LeastSquaresModel",
     "ListenerPrior",
     "McmcModel",
+    "MixedEffectsModel",
+    "NamedItems",
     "NotFittedError",
     "PlannedSong",
     "Recommender",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,10 +10,14 @@ from bandstand import (
     InvalidInputError,
     LeastSquaresModel,
     McmcModel,
+    MixedEffectsModel,
+    NamedItems,
     NotFittedError,
+    Recommender,
     RidgeModel,
     VariationalModel,
     load,
+    people_prior,
     radio_prior,
     save,
 )
@@ -24,10 +28,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bandstand.core.estimators import RatingModel
+    from bandstand.core.model.named_items import Names
 
+HISTORY = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
 MODELS: list[RatingModel] = [
     ExactModel(),
     ExactModel(prior=radio_prior(3)),
+    MixedEffectsModel(items=NamedItems.fit(HISTORY.features, [["slow"]] * 25)),
+    MixedEffectsModel(items=NamedItems.fit(HISTORY.features), prior=people_prior(68, curved=64)),
     McmcModel(effective_draws=400, seed=3),
     VariationalModel(),
     LeastSquaresModel(),
@@ -36,7 +44,6 @@ MODELS: list[RatingModel] = [
     RidgeModel(use_elapsed=True),
 ]
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-HISTORY = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
 SONGS = np.random.default_rng(2).normal(size=(6, 3))
 
 
@@ -102,7 +109,7 @@ def test_it_feels_like_scikit_learn(model: RatingModel) -> None:
         type(model)(1.0)  # type: ignore[call-arg]  # settings are keywords only
     with pytest.raises(InvalidInputError, match="a setting must be one of"):
         fresh.set_params(loudness=11)
-    with pytest.raises(InvalidInputError, match="3 features as in `fit`, got 2"):
+    with pytest.raises(InvalidInputError, match=r"3 features as .*, got 2"):
         fresh.predict(SONGS[:, :2], elapsed=1.0)
     with pytest.raises(InvalidInputError, match="3 features as before, got 2"):
         fresh.partial_fit(SONGS[:, :2], elapsed=1.0, ratings=np.ones(6))
@@ -147,7 +154,7 @@ def test_a_broken_file_is_refused_and_nothing_is_unpickled(tmp_path: Path) -> No
     with pytest.raises(InvalidInputError, match="must be a saved model"):
         load(path)
     numbers.write_bytes(whole)
-    for wrong in ("{", "[]", words.replace('"format": 1', '"format": 9')):
+    for wrong in ("{", "[]", words.replace('"format": 2', '"format": 9')):
         text.write_text(wrong)
         with pytest.raises(InvalidInputError, match="must"):
             load(path)
@@ -163,3 +170,116 @@ def test_changed_settings_take_effect_at_the_next_fit() -> None:
     assert model.predict(SONGS, elapsed=60.0) == pytest.approx(before, rel=1e-15)
     again = model.fit_history(model.fitted_history()).predict(SONGS, elapsed=60.0)
     assert again != pytest.approx(before, rel=1e-3)
+
+
+# ── Names ────────────────────────────────────────────────────────────────────────────────
+
+CATALOGUE = np.random.default_rng(4).normal(size=(30, 3)) * [1, 50, 1e-3]
+ARTISTS = [f"artist {row % 7}" if row % 5 else None for row in range(30)]
+ALBUMS = [row % 11 for row in range(30)]
+TAGS = [["jazz", "live"][: row % 3] for row in range(30)]
+ITEMS = NamedItems.fit(CATALOGUE, TAGS)
+
+
+def names_of(rows: list[int]) -> Names:
+    """Return the names of these items; every kind is another way to write a sequence."""
+    return {
+        "songs": np.array(rows),  # type: ignore[typeddict-item]
+        "artists": [ARTISTS[row] for row in rows],
+        "albums": tuple(ALBUMS[row] for row in rows),
+        "tags": [TAGS[row] for row in rows],
+    }
+
+
+def listened() -> tuple[Recommender, list[int]]:
+    """Return a radio that has learned 40 answers, some of them about one song, and their rows."""
+    rng = np.random.default_rng(5)
+    radio = Recommender(
+        features=CATALOGUE, artists=ARTISTS, albums=ALBUMS, tags=TAGS, algorithm="mixed-effects"
+    )
+    rows = rng.integers(20, size=40).tolist()
+    for hour, row in enumerate(rows):
+        radio.update(row, float(rng.integers(1, 6)), time=3_600.0 * hour, weight=1 + hour % 2)
+    return radio, rows
+
+
+def learned(rows: list[int], radio: Recommender, *, parts: int = 1) -> MixedEffectsModel:
+    """Return a model that has learned the same answers, in some parts."""
+    model = MixedEffectsModel(items=ITEMS)
+    for some in np.array_split(np.arange(len(rows)), parts):
+        model.partial_fit(
+            CATALOGUE[[rows[place] for place in some]],
+            elapsed=radio.history.elapsed[some],
+            ratings=radio.history.ratings[some],
+            weights=radio.history.weights[some],
+            **names_of([rows[place] for place in some]),
+        )
+    return model
+
+
+def test_names_are_learned_exactly_as_by_the_recommender(tmp_path: Path) -> None:
+    radio, rows = listened()
+    at = 3_600.0 * 60
+    expected = radio.predict(at=at)
+    asked: dict[str, Any] = {"elapsed": radio.elapsed(at=at), **names_of(list(range(30)))}
+    whole = learned(rows, radio)
+    save(whole, tmp_path / "names")
+    for model in (whole, learned(rows, radio, parts=4), load(tmp_path / "names")):
+        mean, deviation = model.predict(CATALOGUE, return_std=True, **asked)  # type: ignore[misc]
+        assert mean == pytest.approx(expected.mean(), rel=1e-9)
+        assert deviation == pytest.approx(expected.standard_deviation(), rel=1e-9)
+        quantile = model.quantile(CATALOGUE, level=0.7, **asked)
+        assert quantile == pytest.approx(expected.quantile(0.7), rel=1e-9)
+    other = dict(asked, artists=None)
+    assert whole.predict(CATALOGUE, **other) != pytest.approx(expected.mean(), rel=1e-3)
+
+
+def test_new_names_and_tags_are_like_none() -> None:
+    radio, rows = listened()
+    model, some = learned(rows, radio), CATALOGUE[25:]
+    plain = model.predict(some, elapsed=np.inf)
+    new = model.predict(some, elapsed=np.inf, artists=list("abcde"), tags=[["polka"]] * 5)
+    assert new == pytest.approx(plain, rel=1e-12)
+    draws = model.sample(
+        some[[0, 0]], elapsed=np.inf, artists=["new"] * 2, rng=np.random.default_rng(0), size=400
+    )
+    assert draws is not None
+    assert np.corrcoef(draws.T).min() > 0.3  # two songs of one artist, though a new one
+
+
+def test_items_need_no_features_and_fit_begins_again() -> None:
+    model = MixedEffectsModel()
+    for tags in ([["a"], ["b"]], [["c"], []]):
+        model.fit(np.empty((2, 0)), elapsed=np.inf, ratings=[5, 1], tags=tags)
+        mean = model.predict(np.empty((2, 0)), elapsed=np.inf, tags=tags)
+        assert np.sign(np.subtract(mean, 3)).tolist() == [1, -1]  # type: ignore[arg-type]
+    assert model.items_ is not None
+    assert model.items_.tags == ("c",)
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "message"),
+    [
+        (ExactModel(), {"artists": ["a", "b"]}, "only MixedEffectsModel learns from names, got a"),
+        (MixedEffectsModel(), {"artists": ["a"]}, r"one entry per song \(2\), got 1"),
+        (MixedEffectsModel(), {"albums": [["a"], ["b"]]}, "names must be hashable"),
+        (MixedEffectsModel(), {"tags": ["a", "b"]}, "must be a list of texts, got 'a' in row 0"),
+        (MixedEffectsModel(prior=radio_prior(3)), {}, "must have 3 features"),
+    ],
+)
+def test_names_that_cannot_be_used_change_nothing(
+    model: RatingModel, names: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        model.fit([[1.0], [2.0]], elapsed=60, ratings=[1, 5], **names)
+    with pytest.raises(NotFittedError):
+        model.summary()
+    with pytest.raises(InvalidInputError, match="with the items that its columns are of"):
+        MixedEffectsModel().fit_history(HISTORY)
+
+
+@pytest.mark.parametrize("name", [("a", 1), np.inf, frozenset("a")])
+def test_only_names_that_a_file_can_hold_are_saved(name: Any, tmp_path: Path) -> None:
+    model = MixedEffectsModel().fit([[1.0]], elapsed=60, ratings=[1], artists=[name])
+    with pytest.raises(InvalidInputError, match="only names that are text or finite numbers"):
+        save(model, tmp_path / "names")

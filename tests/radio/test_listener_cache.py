@@ -97,7 +97,11 @@ def cached_with(log: Log) -> tuple[CachedListener, RadioListener, RadioListener]
     """Return a listener in the cache, and the same rebuilt on a grid of its own."""
     one, twin = model(CATALOGUE, log), model(CATALOGUE, log)
     assert grid(one) is not grid(twin)
-    return CachedListener("ann", settings=SOUND, seed=7, listener=one, rebuilt=(one, twin)), one, twin
+    return (
+        CachedListener("ann", settings=SOUND, seed=7, listener=one, rebuilt=(one, twin)),
+        one,
+        twin,
+    )
 
 
 @pytest.fixture

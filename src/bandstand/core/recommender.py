@@ -15,12 +15,9 @@ import numpy as np
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.curved_columns import curved_columns
 from bandstand.core.model.history import SongFeatures, checked_table
-from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior, people_prior, radio_prior
-from bandstand.core.model.scaling import Standardiser
-from bandstand.core.model.song_groups import SongGroups, identities
-from bandstand.core.model.tag_columns import frequent_tags, tag_columns
+from bandstand.core.model.named_items import NamedItems, Names, groups_of
+from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior
 from bandstand.core.registry import DEFAULT, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes
@@ -90,7 +87,8 @@ class Recommender:
     ) -> None:
         named = algorithm_named(algorithm)
         table, start = _design(features, tags, raw=raw, has_effects=named.has_effects)
-        groups = _groups(len(table), artists, albums)
+        names = Names(songs=range(len(table)), artists=artists, albums=albums)
+        groups = groups_of(len(table), names, {})
         songs = SongFeatures.of(table, groups=groups if named.has_effects else None)
         count = len(songs)
         self.ids: Sequence[Song] = range(count) if ids is None else list(ids)
@@ -253,48 +251,15 @@ def _design(
     features: ArrayLike, tags: Sequence[Iterable[str]] | None, *, raw: bool, has_effects: bool
 ) -> tuple[Features, ListenerPrior]:
     """Return the features of songs as the model sees them, and the prior that goes with them."""
-    if raw:
-        if tags is not None:
-            msg = "raw features must hold all columns themselves, got tags beside them"
-            raise InvalidInputError(msg)
-        table = checked_table(features)
-        start = paper_prior(table.shape[1])
-        return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
-    scales = Standardiser.fit(features)
-    table = scales.apply(features)
-    sound, names, curves = table[:, :-1], table[:, :0], table[:, :0]
-    if has_effects:
-        sound /= max(scales.varying, 1) ** 0.5
-        curves = curved_columns(sound)
+    if not raw:
+        items = NamedItems.fit(features, tags, is_curved=has_effects)
+        return items.table(features, tags), items.prior()
     if tags is not None:
-        _check_entries("tags", tags, len(table))
-        each = [frozenset(names) for names in tags]
-        names = tag_columns(each, frequent_tags(each))
-    table = np.concatenate([curves, names, sound, table[:, -1:]], axis=1, dtype=table.dtype)
-    if has_effects:
-        return table, people_prior(table.shape[1], curved=curves.shape[1], tags=names.shape[1])
-    return table, radio_prior(table.shape[1])
-
-
-def _groups(
-    count: int,
-    artists: Sequence[Hashable | None] | None,
-    albums: Sequence[Hashable | None] | None,
-) -> SongGroups:
-    """Return what songs have in common; each is a song of its own."""
-    _check_entries("artists", artists, count)
-    _check_entries("albums", albums, count)
-    return SongGroups.of(
-        song=np.arange(count),
-        album=None if albums is None else identities(albums),
-        artist=None if artists is None else identities(artists),
-    )
-
-
-def _check_entries(name: str, entries: Sequence[Any] | None, count: int) -> None:
-    if entries is not None and len(entries) != count:
-        msg = f"{name} must have one entry per song ({count}), got {len(entries)}"
+        msg = "raw features must hold all columns themselves, got tags beside them"
         raise InvalidInputError(msg)
+    table = checked_table(features)
+    start = paper_prior(table.shape[1])
+    return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
 
 
 class _Numbered:

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from bandstand.core.policies.policy import ScorePolicy
 
 DEFAULT: Final = "bayes-ucb-cn-x"
-DEFAULT_WITH_NAMES: Final = "mixed-effects"
 RANDOM: Final = "random"
+# Learns from names of artists and albums too.
+WITH_NAMES: Final = "mixed-effects"
 # The quantile of the mixed-effects algorithm: a little more than the middle.
 _MIXED_LEVEL: Final = 0.7
 
@@ -101,7 +102,9 @@ _ALL: Final = (
         is_quick=False,  # every rating is a pass over all of them
     ),
     # Ours.
-    Algorithm(DEFAULT, "Bayes-UCB by exact quadrature, on sound alone", _exact, BayesUcb()),
+    Algorithm(
+        DEFAULT, "Bayes-UCB by exact quadrature; the default without names", _exact, BayesUcb()
+    ),
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
     Algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
@@ -112,8 +115,8 @@ _ALL: Final = (
         EpsilonGreedy(),
     ),
     Algorithm(
-        DEFAULT_WITH_NAMES,
-        "exact, with artists, albums, songs and tags; the default",
+        WITH_NAMES,
+        "exact, with artists, albums, songs and tags; the default where there are names",
         _exact,
         BayesUcb(level=_MIXED_LEVEL),
         has_effects=True,
@@ -129,7 +132,7 @@ _ALL: Final = (
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
 # Names of earlier versions that a store may still hold: they go on with the default.
 RETIRED: Final = frozenset({"bayes-ucb-cnd-v"})
-# Those that need no names of artists and albums.
+# Those that need no names of artists and albums, which the radio's library does not hand on.
 SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
 
 

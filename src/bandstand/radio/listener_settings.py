@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.core.registry import ALGORITHMS, DEFAULT_WITH_NAMES
+from bandstand.core.registry import ALGORITHMS, WITH_NAMES
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ListenerSettings:
     """One listener's choices."""
 
-    algorithm: str = DEFAULT_WITH_NAMES
+    algorithm: str = WITH_NAMES
     dial: float = 0.0  # from -1, what is known to please, to 1, discover; 0 is the algorithm's own
     intercept: bool = True  # whether generosity with stars is learned beside the features
     private: bool = False  # nothing is learned, and no play is stored
