@@ -30,8 +30,9 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with the page's two files, as the current one."""
-    for name, content in zip(("books.csv", "read.csv"), blocks("csv"), strict=True):
+    """Return a folder with the page's files, as the current one."""
+    names = ("books.csv", "read.csv", "library.csv")
+    for name, content in zip(names, blocks("csv"), strict=True):
         (tmp_path / name).write_text(content, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -81,3 +81,14 @@ def test_ids_are_kept_letter_by_letter(
 def test_ids_that_look_like_numbers_stay_text(files: Files) -> None:
     files.write(items="id,a\n007,1\n7,2\n7.0,3\n a b ,4\n")
     assert read_items(files.items, limit=10).ids == ("007", "7", "7.0", " a b ")
+
+
+def test_columns_of_text_are_kept_as_they_are(files: Files) -> None:
+    files.write(items="writer,a,id,tags\nAnn,1,x,\n7,2,y,a;b\n")
+    items = read_items(files.items, limit=10, texts={"artist": "writer", "tags": None})
+    assert items.texts == {"artist": ("Ann", "7"), "tags": ("", "a;b")}
+    assert items.features.tolist() == [[1], [2]]
+    files.write(items="writer,id\nAnn,x\n")
+    alone = read_items(files.items, limit=10, texts={"artist": "writer", "tags": "id"})
+    assert alone.texts == {"artist": ("Ann",), "tags": ("x",)}
+    assert alone.features.shape == (1, 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -207,13 +208,13 @@ def test_a_recommender_without_names_counts_its_songs_and_sums_up() -> None:
 
 def named_radio(**changes: Any) -> Recommender:
     """Return a radio of 40 songs of 10 artists with two albums each; sound tells nothing."""
-    features = np.random.default_rng(0).normal(size=(40, 3))
     names: dict[str, Any] = {
+        "features": np.random.default_rng(0).normal(size=(40, 3)),
         "artists": [f"artist {row // 4}" for row in range(40)],
         "albums": [f"album {row // 2 % 2}" for row in range(40)],
         "algorithm": "mixed-effects",
     }
-    return Recommender(features=features, **(names | changes))
+    return Recommender(**(names | changes))
 
 
 def mean_of(radio: Recommender) -> Any:
@@ -275,8 +276,66 @@ def test_only_the_most_frequent_tags_have_a_column() -> None:
         ({"artists": ["one"]}, r"artists must have one entry per song \(40\), got 1"),
         ({"tags": [[]]}, r"tags must have one entry per song \(40\), got 1"),
         ({"tags": [[]] * 40, "raw": True}, "raw features must hold all columns themselves"),
+        ({"artists": 7}, "artists must have one entry per song"),
+        ({"albums": (str(row) for row in range(40))}, "albums must have one entry per song"),
+        ({"artists": [["a", "b"]] * 40}, "names must be hashable, .* got <class 'list'> in row 0"),
+        ({"tags": ["rock; pop"] * 40}, "must be a list of texts, got 'rock; pop' in row 0"),
+        ({"tags": [["rock"], [1]] * 20}, r"must be a list of texts, got \[1\] in row 1"),
+        ({"tags": [[["rock"]]] * 40}, "must be a list of texts"),
+        ({"tags": [5] * 40}, "must be a list of texts, got 5"),
     ],
 )
 def test_names_that_do_not_fit_the_songs_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         named_radio(**changes)
+
+
+names = st.one_of(
+    st.none(), st.text(max_size=5), st.integers(-3, 3), st.floats(), st.tuples(st.booleans())
+)
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_any_hashable_names_and_any_texts_as_tags_will_do(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 12))
+    entries = [st.lists(each, min_size=count, max_size=count) for each in (names, names)]
+    tags = st.one_of(st.none(), st.just(np.nan), st.sets(st.text(max_size=6)))
+    radio = named_radio(
+        features=np.zeros((count, data.draw(st.integers(0, 2)))),
+        artists=data.draw(entries[0]),
+        albums=data.draw(entries[1]),
+        tags=data.draw(st.lists(tags, min_size=count, max_size=count)),
+    )
+    radio.update(0, rating=5, time=0)
+    assert len(radio.recommend(count, at=600)) == count
+    assert np.isfinite(radio.scores(at=600)).all()
+
+
+def test_what_is_no_name_is_shared_with_no_other_song() -> None:
+    plain = named_radio(artists=None)
+    plain.update(0, rating=5, time="2026-01-01")
+    for nothing in (None, np.nan, float("nan"), np.float32("nan"), "", "  "):
+        radio = named_radio(artists=[nothing] * 40)
+        radio.update(0, rating=5, time="2026-01-01")
+        assert (mean_of(radio) == mean_of(plain)).all()
+
+
+def test_names_alone_are_enough() -> None:
+    tags = [["jazz"] if row % 2 else [] for row in range(40)]
+    radio = named_radio(features=np.empty((40, 0)), tags=tags)
+    radio.update(1, rating=5, time="2026-01-01")
+    assert set(radio.recommend(2, exclude=[1], at="2026-01-01")) == {0, 3}  # its album, its tag
+    mean = mean_of(radio)
+    assert mean[5::2].min() > mean[4::2].max()
+
+
+def test_very_long_and_very_many_names_take_no_time() -> None:
+    count = 100_000
+    started = process_time()
+    for artists in (range(count), ["one"] * count):
+        tags = [["x" * 10_000] if row < 100 else ["y"] for row in range(count)]
+        radio = named_radio(features=np.empty((count, 0)), artists=artists, albums=None, tags=tags)
+        radio.update(7, rating=5, time=0)
+        assert len(radio.recommend(10, exclude=[7], at=600)) == 10
+    assert process_time() - started < 20  # most of it is the catalogue

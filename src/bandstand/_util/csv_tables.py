@@ -1,8 +1,8 @@
 """CSV files: read whole, and refused in one sentence that names the file and the line.
 
 `read_table` gives the rows of any file with a header; `read_items` the items that can be
-recommended, each with its features. A file may have a byte order mark, any line ends, blank
-lines and quoted values that go over several lines.
+recommended, each with its features and texts. A file may have a byte order mark, any line ends,
+blank lines and quoted values that go over several lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import NoReturn
 
@@ -31,10 +31,11 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """Items that can be recommended: an id and a row of features for each."""
+    """Items that can be recommended: an id, a row of features and texts for each."""
 
     ids: tuple[str, ...]
     features: Matrix
+    texts: Mapping[str, tuple[str, ...]]  # by kind, such as "artist"
 
 
 class Row(NamedTuple):
@@ -44,31 +45,54 @@ class Row(NamedTuple):
     fields: list[str]
 
 
-def read_items(path: Path, *, limit: float, id_columns: Sequence[str] = ("id",)) -> Items:
+def read_items(
+    path: Path,
+    *,
+    limit: float,
+    id_columns: Sequence[str] = ("id",),
+    texts: Mapping[str, str | None] | None = None,
+) -> Items:
     """Return the items of a file with a column `id` and otherwise numbers up to `limit` in size.
 
-    The first of `id_columns` that the file has takes the place of `id`.
+    The first of `id_columns` that the file has takes the place of `id`. `texts` says which
+    column has each kind of text; None stands for one called like the kind, if there is one.
     """
     top, header, rows = read_table(path, f"{' or '.join(id_columns)} and at least one feature")
     id_column = next((name for name in id_columns if name in header), id_columns[0])
-    check_columns(path, top, header, required=(id_column,))
-    if len(header) < 2:
+    text_columns = _text_columns(path, top, header, id_column, texts or {})
+    others = {id_column, *text_columns.values()}
+    number_places = [place for place, name in enumerate(header) if name not in others]
+    if not number_places and not text_columns:
         refuse(path, top, f"there must be at least one feature beside {id_column}, got none")
-    place = header.index(id_column)
-    names = header[:place] + header[place + 1 :]
+    names = [header[place] for place in number_places]
     lines_by_id: dict[str, int] = {}
-    table: list[list[float]] = []
+    numbers, kept = [], []
     for line, fields in rows:
-        item = checked_id(path, line, id_column, fields.pop(place))
+        item = checked_id(path, line, id_column, fields[header.index(id_column)])
         if lines_by_id.setdefault(item, line) != line:
             earlier = lines_by_id[item]
             refuse(path, line, f"ids must differ, got {shown(item)} as in line {earlier}")
-        table.append(_numbers(path, line, names, fields))
-    if not table:
+        numbers.append(_numbers(path, line, names, [fields[place] for place in number_places]))
+        kept.append([fields[header.index(name)] for name in text_columns.values()])
+    if not numbers:
         refuse(path, None, "there must be at least one item, got none")
-    features = np.array(table)
+    features = np.array(numbers)
     _check_features(path, names, list(lines_by_id.values()), features, limit)
-    return Items(ids=tuple(lines_by_id), features=frozen(features))
+    return Items(
+        ids=tuple(lines_by_id),
+        features=frozen(features),
+        texts=dict(zip(text_columns, zip(*kept, strict=True), strict=True)),
+    )
+
+
+def _text_columns(
+    path: Path, line: int, header: list[str], id_column: str, texts: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Return the column of each kind of text that there is."""
+    asked = [name for name in texts.values() if name is not None]
+    check_columns(path, line, header, required=(id_column, *asked))
+    columns = {kind: name or kind for kind, name in texts.items()}
+    return {kind: name for kind, name in columns.items() if name in header}
 
 
 def read_table(path: Path, expected: str) -> tuple[int, list[str], Iterator[Row]]:
@@ -79,7 +103,7 @@ def read_table(path: Path, expected: str) -> tuple[int, list[str], Iterator[Row]
     rows = _rows(path, text)
     line, fields = next(rows)
     header = [name.strip() for name in fields]
-    return line, header, _of_length(path, rows, len(header))
+    return line, header, rows
 
 
 def check_columns(
@@ -180,25 +204,21 @@ def _text(path: Path) -> str:
 
 
 def _rows(path: Path, text: str) -> Iterator[Row]:
-    """Yield the rows that are not blank, each with the line on which it begins."""
+    """Yield the rows that are not blank, as long as the first, with the line each begins on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begins = 1
+    begins, length = 1, 0
     try:
         for fields in reader:
+            length = length or len(fields)
+            if fields and len(fields) != length:
+                refuse(
+                    path, begins, f"expected {length} fields as in the header, got {len(fields)}"
+                )
             if fields:
                 yield Row(begins, fields)
             begins = reader.line_num + 1
     except csv.Error as problem:
         refuse(path, begins, f"expected comma-separated values, got: {problem}")
-
-
-def _of_length(path: Path, rows: Iterator[Row], length: int) -> Iterator[Row]:
-    for row in rows:
-        if len(row.fields) != length:
-            refuse(
-                path, row.line, f"expected {length} fields as in the header, got {len(row.fields)}"
-            )
-        yield row
 
 
 def _check_features(

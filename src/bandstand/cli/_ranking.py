@@ -41,14 +41,17 @@ from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
     from bandstand.core.policies import ScorePolicy
     from bandstand.types import Indices, Vector
 
-__all__ = ["HistoryRow", "Items", "read_history", "read_items"]
+__all__ = ["NAMES", "HistoryRow", "Items", "read_history", "read_items"]
+
+# The kinds of names, each with the argument of the recommender that takes it.
+NAMES: Final = {"artist": "artists", "album": "albums", "tags": "tags"}
 
 _REQUIRED: Final = ("item_id", "time", "rating")
 _OPTIONAL: Final = ("weight",)
@@ -110,14 +113,24 @@ def rank(
     `level` is that of the quantile, by default the algorithm's own or 1 − 1/step.
     """
     recommender = Recommender(
-        features=items.features, ids=items.ids, algorithm=algorithm, raw=raw, seed=seed
+        features=items.features,
+        ids=items.ids,
+        algorithm=algorithm,
+        raw=raw,
+        seed=seed,
+        **_clean(items.texts),
     )
     recommender.replay(
         Answer(song=row.item_id, rating=row.rating, time=row.time, weight=row.weight)
         for row in history
     )
     now = history[-1].time if at is None and history else at
-    elapsed = {row.item_id: _elapsed(row.time, now) for row in history}
+    never = recommender.model.play_times.longest
+    elapsed = {
+        row.item_id: min(minutes_between(row.time, now), never)
+        for row in history
+        if now is not None
+    }
     posterior = recommender.summary()
     return {
         "algorithm": algorithm,
@@ -132,9 +145,18 @@ def rank(
     }
 
 
-def _elapsed(before: Decimal, now: Decimal | None) -> float:
-    """Return the minutes since an item was heard, exact to the last digit."""
-    return MONTH if now is None else min(minutes_between(before, now), MONTH)
+def _clean(texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the names of items as arguments of a recommender.
+
+    Items of all kinds are cleaned as songs are: spellings that differ in case, accents, signs or
+    a leading "The" are one name, and "unknown" is none.
+    """
+    if not texts:
+        return {}
+    from bandstand.music.catalogue.tags import album_name, artist_name, tags_of
+
+    cleaners: dict[str, Any] = {"artist": artist_name, "album": album_name, "tags": tags_of}
+    return {NAMES[kind]: list(map(cleaners[kind], each)) for kind, each in texts.items()}
 
 
 def _ranked(
@@ -149,6 +171,8 @@ def _ranked(
     rows = _candidates(recommender, now, level, count)
     names = [str(recommender.ids[row]) for row in rows.tolist()]
     prediction = recommender.predict(only=names, at=now)
+    longest = recommender.model.play_times.longest
+    never = longest if math.isfinite(longest) else None
     first = recommender.step == 1  # no rating yet: no quantile, and any order
     quantile = None if level is None or first else prediction.quantile(level)
     if _by_quantile(recommender) and quantile is not None:
@@ -168,7 +192,7 @@ def _ranked(
     return [
         {
             "id": names[place],
-            "elapsed_minutes": elapsed.get(names[place], MONTH),
+            "elapsed_minutes": elapsed.get(names[place], never),
             **{name: values[place] for name, values in plain.items()},
         }
         for place in best_rows(score, count, np.arange(len(rows))).tolist()
@@ -211,14 +235,26 @@ def _finite(length: int, values: Vector | None) -> Sequence[float | None]:
     return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
-_HEADER: Final = ("id", "last heard", "mean", "sd", "quantile", "score")
+_NUMBERS: Final = ("mean", "sd", "quantile", "score")
 
 
-def show(ranking: dict[str, Any], *, heard: Container[str], level: float | None) -> None:
-    """Print the ranking, then how it was made, and the posterior of the listener."""
+def show(
+    ranking: dict[str, Any],
+    *,
+    heard: Container[str],
+    level: float | None,
+    names: Iterable[str] = (),
+) -> None:
+    """Print the ranking, then how it was made, and the posterior of the listener.
+
+    What `names` add to the rating has a column each, if the algorithm has learned it.
+    """
     items = ranking["items"]
+    columns = (*_NUMBERS, *(name for name in names if name in items[0]))
     print_table(
-        _HEADER, [_cells(item, is_heard=item["id"] in heard) for item in items], framed=True
+        ("id", "last heard", *columns),
+        [_cells(item, columns, is_heard=item["id"] in heard) for item in items],
+        framed=True,
     )
     made = f"{ranking['algorithm']}, step {ranking['step']}, seed {ranking['seed']}"
     if any(item["quantile"] is not None for item in items):
@@ -238,10 +274,9 @@ def elapsed_in_words(minutes: float) -> str:
     return duration(minutes) if round(minutes * 60) else "now"
 
 
-def _cells(item: dict[str, Any], *, is_heard: bool) -> tuple[str, ...]:
+def _cells(item: dict[str, Any], columns: Iterable[str], *, is_heard: bool) -> tuple[str, ...]:
     when = elapsed_in_words(item["elapsed_minutes"]) if is_heard else "never"
-    numbers = (_number(item[name]) for name in ("mean", "sd", "quantile", "score"))
-    return printable(item["id"]), when, *numbers
+    return printable(item["id"]), when, *(_number(item[name]) for name in columns)
 
 
 def _posterior_line(

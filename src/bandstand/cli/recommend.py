@@ -15,7 +15,7 @@ from bandstand._util.timestamps import minutes_between, seconds_of
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
     from bandstand.cli._ranking import HistoryRow
@@ -25,7 +25,7 @@ _FILE = click.Path(path_type=Path)
 
 @click.command(short_help="Rank the items of a CSV file for one listener.")
 @click.option(
-    "--items", "items_path", type=_FILE, required=True, help="CSV: id and numeric features."
+    "--items", "items_path", type=_FILE, required=True, help="CSV: id, names and numeric features."
 )
 @click.option(
     "--history",
@@ -37,11 +37,13 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--algorithm",
-    default="bayes-ucb-cn-x",
     metavar="NAME",
-    show_default=True,
-    help="How to choose; docs/recommend.md lists the names.",
+    help="How to choose; docs/recommend.md lists the names.  [default: bayes-ucb-cn-x, with names "
+    "mixed-effects]",
 )
+@click.option("--artist", metavar="COLUMN", help="The artist of each item.  [default: artist]")
+@click.option("--album", metavar="COLUMN", help="The album of each item.  [default: album]")
+@click.option("--tags", metavar="COLUMN", help="The tags of each item.  [default: tags]")
 @click.option(
     "--quantile",
     "level",
@@ -67,7 +69,10 @@ def recommend(
     *,
     items_path: Path,
     history_path: Path,
-    algorithm: str,
+    algorithm: str | None,
+    artist: str | None,
+    album: str | None,
+    tags: str | None,
     level: float | None,
     moment: str | None,
     raw: bool,
@@ -77,33 +82,48 @@ def recommend(
 ) -> None:
     """Rank items for one listener, best first.
 
-    ITEMS has a column "id" and otherwise numbers, one row per item of any kind. HISTORY says
+    ITEMS has a column "id", one row per item of any kind, and numbers. Artists, albums and tags
+    are names: every item may have an author, a series and keywords in their place. HISTORY says
     which item was rated when. The minutes since an item's previous rating are derived from it.
     """
     from bandstand.cli._ranking import rank, read_history, read_items, show
     from bandstand.core.model.history import FEATURE_LIMIT
     from bandstand.core.model.scaling import LARGEST_FEATURE
-    from bandstand.core.registry import algorithm_named
+    from bandstand.core.registry import DEFAULT, WITH_NAMES, algorithm_named
 
-    algorithm_named(algorithm)  # refused before anything is read
+    if algorithm is not None:
+        algorithm_named(algorithm)  # refused before anything is read
     _check_level(level)
     at = _moment(moment)
-    items = read_items(items_path, limit=FEATURE_LIMIT if raw else LARGEST_FEATURE)
+    texts = {"artist": artist, "album": album, "tags": tags}
+    items = read_items(items_path, limit=FEATURE_LIMIT if raw else LARGEST_FEATURE, texts=texts)
     history = read_history(history_path, ids=frozenset(items.ids))
     _check_order(history, at, moment)
+    chosen = algorithm or (WITH_NAMES if items.texts else DEFAULT)
+    _warn_of_unused(items.texts, chosen)
     ranking = rank(
-        items, history, algorithm=algorithm, raw=raw, seed=seed, level=level, at=at, top=top
+        items, history, algorithm=chosen, raw=raw, seed=seed, level=level, at=at, top=top
     )
     if as_json:
         click.echo(json.dumps(ranking, allow_nan=False, indent=2))
     else:
-        show(ranking, heard={row.item_id for row in history}, level=level)
+        show(ranking, heard={row.item_id for row in history}, level=level, names=items.texts)
 
 
 def _check_level(level: float | None) -> None:
     if level is not None and not 0 < level < 1:
         msg = f"--quantile must be between 0 and 1, both excluded, got {level}"
         raise InvalidInputError(msg)
+
+
+def _warn_of_unused(kinds: Iterable[str], algorithm: str) -> None:
+    """Say which names the algorithm cannot learn from."""
+    from bandstand.core.registry import WITH_NAMES, algorithm_named
+
+    unused = " and ".join(f"{kind}s" for kind in kinds if kind != "tags")
+    if unused and not algorithm_named(algorithm).has_effects:
+        said = f"{algorithm} does not learn from {unused}; {WITH_NAMES} does."
+        click.echo(said, err=True)
 
 
 def _moment(text: str | None) -> Decimal | None:

@@ -291,8 +291,11 @@ def _groups(
 
 
 def _check_entries(name: str, entries: Sequence[Any] | None, count: int) -> None:
-    if entries is not None and len(entries) != count:
-        msg = f"{name} must have one entry per song ({count}), got {len(entries)}"
+    if entries is None:
+        return
+    got = str(len(entries)) if hasattr(entries, "__len__") else repr(entries)
+    if got != str(count):
+        msg = f"{name} must have one entry per song ({count}), got {got}"
         raise InvalidInputError(msg)
 
 

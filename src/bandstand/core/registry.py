@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DEFAULT: Final = "bayes-ucb-cn-x"
 RANDOM: Final = "random"
+# Learns from names of artists and albums too.
+WITH_NAMES: Final = "mixed-effects"
 # The quantile of the mixed-effects algorithm: a little more than the middle.
 _MIXED_LEVEL: Final = 0.7
 
@@ -96,7 +98,7 @@ _ALL: Final = (
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
     Algorithm(
-        "mixed-effects",
+        WITH_NAMES,
         "exact, with artists, albums, songs and tags; a fixed quantile",
         _exact,
         BayesUcb(level=_MIXED_LEVEL),

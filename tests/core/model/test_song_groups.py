@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,9 @@ from hypothesis import strategies as st
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups, codes, identities
 from bandstand.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 ids = st.lists(st.integers(-1, 3), min_size=0, max_size=12)
 
@@ -53,6 +58,9 @@ def test_codes_count_what_is_unknown_one_by_one() -> None:
 
 def test_names_become_numbers() -> None:
     assert identities(["x", ("y", 1), None, "x"]).tolist() == [0, 1, UNKNOWN, 0]
+    known: dict[Hashable, int] = {"y": 0}
+    assert identities(["x", np.float64(2.5), "y", 2.5], known).tolist() == [1, 2, 0, 2]
+    assert known == {"y": 0, "x": 1, 2.5: 2}
 
 
 def test_groups_go_with_their_songs() -> None:

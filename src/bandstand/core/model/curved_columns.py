@@ -31,12 +31,15 @@ _SEED: Final = 2_013
 def curved_columns(sound: Features, count: int = COLUMNS) -> Features:
     """Return a row of length 1 for each song: (S, count), in single precision.
 
-    `sound` has a mean square of 1 over its columns together, and `count` is even.
+    `sound` has a mean square of 1 over its columns together, and `count` is even. Without sound
+    there are no columns.
 
     >>> columns = curved_columns(np.array([[0.6, 0.8], [0.6, 0.8], [-5.0, 4.0]]), 32)
     >>> (columns @ columns.T).round(1).tolist()[0][:2]
     [1.0, 1.0]
     """
+    if not sound.shape[1]:
+        return np.empty((len(sound), 0), dtype=np.float32)
     waves = _frequencies(sound.shape[1], count // 2)
     columns: Features = np.empty((len(sound), count), dtype=np.float32)
     for rows in blocks(len(sound), SONGS_PER_BLOCK):

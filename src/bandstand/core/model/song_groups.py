@@ -111,15 +111,37 @@ def codes(ids: Identities) -> tuple[int, Indices]:
     return len(different), which
 
 
-def identities(names: Sequence[Hashable | None]) -> Identities:
-    """Return a number for each name, the same for the same name; `UNKNOWN` for None.
+def identities(
+    names: Sequence[Hashable | None], known: dict[Hashable, int] | None = None
+) -> Identities:
+    """Return a number for each name, the same for the same name; `UNKNOWN` for none.
 
-    >>> identities(["a", None, "b", "a"]).tolist()
-    [0, -1, 1, 0]
+    None, NaN and blank text are no names. `known` has the numbers of names and gets those of new
+    ones.
+
+    >>> identities(["a", None, "b", "a", " "]).tolist()
+    [0, -1, 1, 0, -1]
     """
-    known: dict[Hashable, int] = {}
-    numbers = (UNKNOWN if name is None else known.setdefault(name, len(known)) for name in names)
-    return np.fromiter(numbers, dtype=np.int64)
+    numbers_by_name = {} if known is None else known
+    numbers = []
+    for row, name in enumerate(names):
+        try:
+            number = numbers_by_name.get(name)
+        except TypeError as problem:
+            msg = f"names must be hashable, such as text or numbers, got {type(name)} in row {row}"
+            raise InvalidInputError(msg) from problem
+        if number is None and not _is_missing(name):
+            number = numbers_by_name[name] = len(numbers_by_name)
+        numbers.append(UNKNOWN if number is None else number)
+    return np.array(numbers, dtype=np.int64)
+
+
+def _is_missing(name: Hashable) -> bool:
+    """Return whether that stands for no name: NaN and its kind do not equal themselves."""
+    if isinstance(name, str):
+        return not name.strip()
+    same = name == name  # noqa: PLR0124
+    return name is None or not (isinstance(same, bool | np.bool_) and same)
 
 
 def _checked(name: str, ids: ArrayLike, count: int | None) -> Identities:

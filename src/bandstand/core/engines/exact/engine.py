@@ -26,6 +26,7 @@ from bandstand.core.engines.exact.posterior.general_solver import GridSolver, mo
 from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
 from bandstand.core.engines.exact.prediction import ExactPrediction
 from bandstand.core.engines.exact.search.candidate_list import SearchCache
+from bandstand.core.engines.exact.search.equal_songs import kinds_of
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
@@ -145,7 +146,9 @@ class Exact(Engine[ExactBelief]):
         """Return an empty cache for searches of one catalogue; None if it is too small for any."""
         if len(features) <= _COMPUTED_UP_TO:
             return None
-        return SearchCache(table or SongTable.of(features))
+        if table is not None:
+            return SearchCache(table)
+        return SearchCache(SongTable.of(features), kinds=kinds_of(features))
 
     @_tiny_is_zero
     def summary(self, belief: ExactBelief) -> Summary:

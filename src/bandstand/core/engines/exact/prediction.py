@@ -13,6 +13,7 @@ from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, 
 from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.answered_songs import best_answered
+from bandstand.core.engines.exact.search.equal_songs import first_of_each
 from bandstand.core.engines.exact.search.top_k import search
 from bandstand.core.model import interpolation, student_mixture
 from bandstand.core.model.candidates import allowed_of, best_of
@@ -145,6 +146,7 @@ class ExactPrediction:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
         if self.memory is not None:
+            some = first_of_each(self.belief, self.songs, self.memory.kinds, some, count)
             found = self._searched(self.memory, level, count, some)
             if found is not None:
                 return found
@@ -162,6 +164,9 @@ class ExactPrediction:
         Songs of artists without answers are searched as those without effects are.
         """
         answered = self._answered_rows
+        if len(answered) == len(self):  # one artist has all songs
+            rows = allowed.rows()
+            return best_answered(self.belief, self.songs, memory, rows, level, count, rows[:0])
         others = allowed.without(answered)
         found = search(self.belief, self.songs, memory, level, count, others)
         if found is None or not len(answered):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search import answered_songs
+from bandstand.core.engines.exact.search.equal_songs import first_of_each, kinds_of
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import Songs
 from bandstand.core.model.song_groups import SongGroups
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 class Walk:
     """Questions and answers over a catalogue of artists, some with answers and some without."""
 
-    def __init__(self, seed: int, *, songs: int = 300) -> None:
+    def __init__(self, seed: int, *, songs: int = 300, different: int | None = None) -> None:
         self.rng = rng = np.random.default_rng(seed)
         artists, columns = int(rng.integers(2, 100)), int(rng.integers(1, 8))
         self.world = World.drawn(
             rng, songs=songs, albums=2 * artists, artists=artists, columns=columns
         )
+        if different is not None:
+            same = rng.integers(different, size=songs)
+            self.world = replace(self.world, features=self.world.features[same])
         artist, album, song = rng.choice([0.0, 0.1, 1.0, 5.0], size=3)
         prior = effect_prior(rng, columns, artist=artist, album=album, song=song + 0.01)
         rows = rng.integers(songs, size=int(rng.integers(1, 80)))
@@ -55,6 +60,8 @@ class Walk:
         self.found = searched.best_by_quantile(level, count, allowed)
         values: Any = self.engine.predict(self.belief, self.songs).quantile(level)
         best = np.sort(values[allowed.rows()])[-count:]
+        every = self.engine.predict(self.belief, self.songs).best_by_quantile(level, count, allowed)
+        self.is_in_order = self.found.tolist() == every.tolist()
         return np.allclose(np.sort(values[self.found]), best, rtol=1e-9, atol=1e-12)
 
     def go_on(self) -> None:
@@ -82,6 +89,26 @@ def test_the_best_songs_are_those_of_every_songs_quantile(seed: int) -> None:
         for level, count in ((0.3, 1), (0.6, 5), (0.95, 1)):
             assert walk.is_right(level, count)
         walk.go_on()
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 100_000), different=st.integers(1, 30))
+def test_equal_songs_come_in_the_order_of_the_catalogue(seed: int, different: int) -> None:
+    walk = Walk(seed, different=different)
+    for _ in range(3):
+        for level, count in ((0.3, 1), (0.6, 5), (0.95, 40)):
+            assert walk.is_right(level, count)
+            assert walk.is_in_order
+        walk.go_on()
+
+
+def test_few_of_many_equal_songs_are_looked_at() -> None:
+    walk = Walk(3, songs=2_000, different=2)
+    kinds = kinds_of(walk.world.features)
+    everything = CandidateSet.everything(2_000)
+    left = first_of_each(walk.belief, walk.songs, kinds, everything, 5)
+    assert 10 <= left.upper_count < 1_000
+    assert kinds_of(np.arange(2_000.0)[:, np.newaxis]) is None
 
 
 def test_few_songs_of_answered_artists_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:

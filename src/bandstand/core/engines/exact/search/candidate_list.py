@@ -231,9 +231,11 @@ _MAX_SHARE: Final = 1 / 2
 class SearchCache:
     """The songs, and at most one list of candidates; used by one thread at a time."""
 
-    def __init__(self, table: SongTable, *, list_size: int = _LIST_SIZE) -> None:
-        """Make lists of about `list_size` songs."""
-        self.table, self.list_size = table, list_size
+    def __init__(
+        self, table: SongTable, *, kinds: Indices | None = None, list_size: int = _LIST_SIZE
+    ) -> None:
+        """Make lists of about `list_size` songs; songs of one of `kinds` have the same features."""
+        self.table, self.kinds, self.list_size = table, kinds, list_size
         self.candidates: CandidateList | None = None  # can be dropped at any time
         self.shortlist: Shortlist | None = None  # of the last belief
         self.best: int | None = None  # the row of the song that was best last
