@@ -40,13 +40,6 @@ def test_every_number_is_in_the_json_and_nothing_else_is_printed(folder: Path) -
     assert json.loads((folder / "out.json").read_text(encoding="utf-8")) == document
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_a_figure_is_drawn_for_any_history(folder: Path, ending: str) -> None:
-    assert run("history", "plays.csv", "--plot", f"a.{ending}").code == 0
-    beginnings = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-    assert (folder / f"a.{ending}").read_bytes().startswith(beginnings[ending])
-
-
 def test_left_out_duplicates_and_passed_over_are_all_told(folder: Path) -> None:
     with zipfile.ZipFile(folder / "my_spotify_data.zip", "w") as archive:
         archive.writestr("MyData/StreamingHistory_music_0.json", exports.SPOTIFY_ACCOUNT)

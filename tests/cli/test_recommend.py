@@ -13,7 +13,7 @@ from tests.fixtures.cli.files import HISTORY, ITEMS, Files
 from tests.fixtures.cli.run_command import run_apart
 
 KEYS = ["id", "elapsed_minutes", "mean", "sd", "quantile", "score"]
-DRAWS = ("random", "thompson-cn-x", "optimistic-cn-x")
+DRAWS = ("random", "thompson-cn-x")
 EMPTY = "item_id,time,rating\n"
 
 

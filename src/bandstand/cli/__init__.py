@@ -72,12 +72,7 @@ class LazyGroup(click.Group):
 
 COMMANDS: Final = {
     "backup": Command("bandstand.cli.backup:backup", "Write a safety copy of the store."),
-    "bench": Command(
-        "bandstand_lab.cli.bench:bench", "Measure training times and one online step, as ratios."
-    ),
-    "content": Command(
-        "bandstand_lab.cli.content:content", "Measure how well the sound of songs explains ratings."
-    ),
+    "bench": Command("bandstand_lab.cli.bench:bench", "Measure speed, as ratios to references."),
     "demo": Command("bandstand.cli.demo:demo", "Try the radio with music that it composes itself."),
     "export": Command("bandstand.cli.export:export", "Write the store as lines of JSON."),
     "features": Command(

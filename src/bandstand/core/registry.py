@@ -18,15 +18,7 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis
-from bandstand.core.policies import (
-    BayesUcb,
-    EpsilonGreedy,
-    Greedy,
-    LinUcb,
-    Optimistic,
-    Thompson,
-    Uniform,
-)
+from bandstand.core.policies import BayesUcb, Greedy, LinUcb, Thompson, Uniform
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
 
@@ -106,14 +98,7 @@ _ALL: Final = (
         DEFAULT, "Bayes-UCB by exact quadrature; the default without names", _exact, BayesUcb()
     ),
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
-    Algorithm("optimistic-cn-x", "optimistic Bayesian sampling, exact", _exact, Optimistic()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
-    Algorithm(
-        "epsilon-greedy-cn-x",
-        "highest exact posterior mean, now and then any song",
-        _exact,
-        EpsilonGreedy(),
-    ),
     Algorithm(
         WITH_NAMES,
         "exact, with artists, albums, songs and tags; the default where there are names",
@@ -131,7 +116,7 @@ _ALL: Final = (
 )
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
 # Names of earlier versions that a store may still hold: they go on with the default.
-RETIRED: Final = frozenset({"bayes-ucb-cnd-v"})
+RETIRED: Final = frozenset({"bayes-ucb-cnd-v", "epsilon-greedy-cn-x", "optimistic-cn-x"})
 # Those that need no names of artists and albums, which the radio's library does not hand on.
 SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
 

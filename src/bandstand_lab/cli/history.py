@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from bandstand.cli._output_files import check_outputs, json_option, plot_option, replace_file
+from bandstand.cli._output_files import check_output, json_option, replace_file
 from bandstand.cli._progress import counting
 from bandstand.cli._tables import print_table
 
@@ -27,17 +27,14 @@ _MAX_ROWS: Final = 20  # of a table
 )
 @click.option("--each-file", is_flag=True, help="Every FILE is the history of another listener.")
 @json_option
-@plot_option
-def history(
-    *, files: tuple[Path, ...], each_file: bool, json_file: str | None, plot_file: Path | None
-) -> None:
+def history(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) -> None:
     """Measure how often songs come back in listening histories.
 
     FILE is an export of Spotify (both kinds), Last.fm or ListenBrainz, or a CSV file with a
     column for the song and one for the time; also compressed (.gz), or an archive (.zip). The
     format is found by its content. Nothing leaves this computer.
     """
-    check_outputs(files, json_file=json_file, plot_file=plot_file)
+    check_output(files, json_file)
     from bandstand_lab import histories
 
     with counting("reading", lasting=False) as progress:
@@ -51,10 +48,6 @@ def history(
         found = histories.read(files, apart=each_file, on_file=on_file)
     with counting("examining", lasting=False, of="listeners") as progress:
         findings = histories.examine(found, on_listener=progress)
-    if plot_file is not None:
-        from bandstand_lab.histories.plot import picture
-
-        replace_file(str(plot_file), picture(findings, plot_file.suffix[1:].lower()))
     if json_file is not None:
         from bandstand_lab.histories.words import document
 
@@ -73,7 +66,7 @@ def _print(found: Histories, findings: AllFindings) -> None:
     rows = [words.listener_row(each) for each in findings.listeners]
     last = [words.listener_row(findings.together)] if len(rows) > 1 else []
     _print_table(words.LISTENER_COLUMNS, rows, last)
-    click.echo("\n".join(["", *words.summary(findings), words.LEGEND]))
+    click.echo(f"\n{words.LEGEND}")
 
 
 def _print_table(

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from bandstand.cli._options import opened_store, require_store, store_option
-from bandstand.cli._output_files import check_outputs, json_option, plot_option
+from bandstand.cli._output_files import json_option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bandstand.types import Matrix
     from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
     from bandstand_lab.simulation.report import ExperimentReport
@@ -85,7 +83,6 @@ _ALGORITHMS: Final = (
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
 @json_option
-@plot_option
 @click.pass_context
 def simulate(
     ctx: click.Context,
@@ -94,7 +91,6 @@ def simulate(
     workers: int | None,
     scheduler: str | None,
     json_file: str | None,
-    plot_file: Path | None,
     **settings: Any,
 ) -> None:
     """Let algorithms play to simulated listeners, and compare how much they disappoint.
@@ -102,7 +98,6 @@ def simulate(
     Regret is what a listener would have enjoyed more in the best songs of each moment. Every
     algorithm meets the same listeners, songs and moods; the seed fixes all of them.
     """
-    check_outputs((), json_file=json_file, plot_file=plot_file)
     # Here, so that --help does not wait for numpy and scipy.
     from bandstand_lab.report.tasks import check_one_place
     from bandstand_lab.simulation.report import ExperimentReport
@@ -112,7 +107,7 @@ def simulate(
         settings["library"] = True  # a given store means its library
     experiment = _experiment(**settings)
     outcome = _run(experiment, workers, scheduler)
-    _write(ExperimentReport(experiment=experiment, outcome=outcome), json_file, plot_file)
+    _write(ExperimentReport(experiment=experiment, outcome=outcome), json_file)
 
 
 def _experiment(
@@ -151,18 +146,14 @@ def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> 
         return run_experiment(experiment, workers=workers, scheduler=scheduler, on_done=progress)
 
 
-def _write(report: ExperimentReport, json_file: str | None, plot_file: Path | None) -> None:
+def _write(report: ExperimentReport, json_file: str | None) -> None:
     from bandstand.cli._output_files import replace_file
     from bandstand_lab.simulation.report import print_report
 
     if json_file is not None:
         text = json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n"
         replace_file(json_file, text.encode())
-    if plot_file is not None:
-        from bandstand_lab.simulation.plot import picture
-
-        replace_file(str(plot_file), picture(report, plot_file.suffix.lower().lstrip(".")))
-    # Last, so that the files are there whatever becomes of the screen.
+    # Last, so that the file is there whatever becomes of the screen.
     if json_file != "-":
         print_report(report)
 

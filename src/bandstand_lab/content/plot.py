@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand_lab.content.validation import LABELS
-from bandstand_lab.report.figures import CYCLE, INK, file_of, new_figure, style
+from bandstand_lab.report.figures import CYCLE, INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 _COLOURS: Final = dict(zip(LABELS, (CYCLE[6], CYCLE[1], CYCLE[3], CYCLE[0], CYCLE[4]), strict=True))
 # Dots of one predictor are spread over this part of the distance to the next.
 _SPREAD: Final = 0.5
-
-
-def content_picture(comparison: RaterComparison, kind: str) -> bytes:
-    """Return the figure as a file of that kind: png, svg or pdf."""
-    with style():
-        figure = new_figure(8.0, 4.2)
-        draw_content(figure, comparison)
-        return file_of(figure, kind)
 
 
 def draw_content(figure: Figure, comparison: RaterComparison) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _REQUIRED: Final = ("item_id", "rating")
 _OPTIONAL: Final = ("rater", "time")  # the time is not used
-Scale: TypeAlias = tuple[float, float]  # the lowest and the highest rating
+_LOWEST, _HIGHEST = 1.0, 5.0  # stars
 # Minutes since an item was met: so long that 1 − exp(−t/s) is 1 for every recovery time.
 UNHEARD: Final = 1e30
 # The rater of a file without names.
@@ -64,27 +64,20 @@ class RatedItems:
             msg = "there must be at least one rater, got none"
             raise InvalidInputError(msg)
 
-    @property
-    def columns(self) -> int:
-        """How many features an item has, without the constant."""
-        return self.features.shape[1] - 1
-
 
 class _Said(NamedTuple):
     line: int
     rating: float
 
 
-def read_rated_items(
-    items_path: Path, ratings_path: Path, *, folds: int, scale: Scale = (1.0, 5.0)
-) -> RatedItems:
+def read_rated_items(items_path: Path, ratings_path: Path, *, folds: int) -> RatedItems:
     """Return the items of one file, standardised, and their ratings of another.
 
     Every rater must have rated at least as many items as there are folds.
     """
     items = read_items(items_path, limit=LARGEST_FEATURE)
     row_of = {item: row for row, item in enumerate(items.ids)}
-    said = _read_ratings(ratings_path, row_of, scale)
+    said = _read_ratings(ratings_path, row_of)
     _check_counts(ratings_path, said, folds)
     return RatedItems(
         features=frozen(Standardiser.fit(items.features).apply(items.features)),
@@ -92,9 +85,7 @@ def read_rated_items(
     )
 
 
-def _read_ratings(
-    path: Path, row_of: Mapping[str, int], scale: Scale
-) -> dict[str, dict[int, _Said]]:
+def _read_ratings(path: Path, row_of: Mapping[str, int]) -> dict[str, dict[int, _Said]]:
     """Return each rater's ratings by item, with their lines."""
     top, header, rows = read_table(path, "item_id,rating and perhaps rater")
     check_columns(path, top, header, required=_REQUIRED, optional=_OPTIONAL)
@@ -104,7 +95,7 @@ def _read_ratings(
     for line, fields in rows:
         name = ONLY_RATER if rater_place is None else fields[rater_place]
         row = row_of[known_id(path, line, fields[item_place], row_of)]
-        rating = _on_scale(path, line, fields[rating_place], scale)
+        rating = _on_scale(path, line, fields[rating_place])
         by_row = said.setdefault(checked_id(path, line, "rater", name), {})
         if row in by_row:
             who = "" if rater_place is None else f" by {shown(name)}"
@@ -120,11 +111,10 @@ def _read_ratings(
     return said
 
 
-def _on_scale(path: Path, line: int, field: str, scale: Scale) -> float:
-    lowest, highest = scale
+def _on_scale(path: Path, line: int, field: str) -> float:
     rating = number(path, line, "rating", field, float("inf"))
-    if not lowest <= rating <= highest:
-        expected = f"rating must be on the scale from {lowest:g} to {highest:g}"
+    if not _LOWEST <= rating <= _HIGHEST:
+        expected = f"rating must be on the scale from {_LOWEST:g} to {_HIGHEST:g}"
         refuse(path, line, f"{expected}, got {shown(field)}")
     return rating
 

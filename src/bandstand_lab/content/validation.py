@@ -219,24 +219,7 @@ class RaterErrors:
     ratings: int
     mean: float  # of the ratings
     standard_deviation: float  # of the ratings, around their mean
-    # What a draw of the same distribution is off by: √2 standard deviations, since the variance
-    # of a difference of two independent ratings is the sum of their variances.
-    expected_random_rmse: float
     rmse: Mapping[str, float]
-
-
-class Task(NamedTuple):
-    """One rater to be cross-validated, as it travels to a process."""
-
-    own: Matrix  # the features of the rated items, row by row
-    rater: Rater
-    parts: int
-    seed: int
-
-
-def rater_errors(task: Task) -> RaterErrors:
-    """Return the errors of all predictors for one rater."""
-    return cross_validate(task.own, task.rater, parts=task.parts, seed=task.seed)
 
 
 def cross_validate(
@@ -262,13 +245,11 @@ def cross_validate(
                 own[fold.training], rater.ratings[fold.training], own[fold.test], rng=draws
             )
             squares[name][fold.test] = np.square(predicted - rater.ratings[fold.test])
-    spread = float(rater.ratings.std())
     return RaterErrors(
         rater=rater.name,
         ratings=len(rater),
         mean=float(rater.ratings.mean()),
-        standard_deviation=spread,
-        expected_random_rmse=math.sqrt(2) * spread,
+        standard_deviation=float(rater.ratings.std()),
         rmse={name: math.sqrt(float(each.mean())) for name, each in squares.items()},
     )
 

@@ -1,9 +1,8 @@
-"""The figure of `bandstand history`: repeats, ranks, gaps, and novelty's recovery."""
+"""Figures of listening histories: repeats, ranks, and novelty's recovery."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from matplotlib.ticker import (
@@ -15,19 +14,18 @@ from matplotlib.ticker import (
 )
 
 from bandstand._util.words import counted
-from bandstand_lab.histories.words import duration, percent, rank_points, recovery_cell
-from bandstand_lab.report.figures import CYCLE, GRID, INK, MUTED, new_figure, plain, style
+from bandstand_lab.histories.words import percent, rank_points, recovery_cell
+from bandstand_lab.report.figures import CYCLE, GRID, INK, MUTED, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories.findings import AllFindings, GapSummary, Recovery
+    from bandstand_lab.histories.findings import Recovery
 
 _PAPER_SHARE: Final = 0.683  # of repeats among the paper's thousand listeners
 _BLUE, _ORANGE = CYCLE[:2]
@@ -45,28 +43,6 @@ _TICKS: Final = {
     2_592_000.0: "month",
     31_536_000.0: "year",
 }
-
-
-def picture(found: AllFindings, ending: str) -> bytes:
-    """Return the figure as a file of the kind that `ending` names: png, svg or pdf."""
-    with style():
-        figure = new_figure(12.4, 7.6)
-        _draw(figure, found)
-        who = counted(len(found.listeners), "listener")
-        figure.suptitle(f"{found.together.plays:,} plays of {who}", x=0.01, ha="left", fontsize=13)
-        content = io.BytesIO()
-        figure.savefig(content, format=ending, dpi=150)
-    return content.getvalue()
-
-
-def _draw(figure: Figure, found: AllFindings) -> None:
-    rows: Any = figure.subfigures(2, 1)  # two, which its type does not know
-    repeats, ranks = rows[0].subplots(1, 2, width_ratios=(0.8, 2.3))
-    gaps, rests = rows[1].subplots(1, 2)
-    draw_repeats(repeats, found.repeat_shares)
-    draw_ranks(ranks, [each.plays_by_rank for each in found.listeners], found.together.zipf)
-    _draw_gaps(gaps, found.together.gaps)
-    draw_recovery(rests, found.together.recovery)
 
 
 def draw_repeats(axes: Axes, shares: Vector) -> None:
@@ -112,26 +88,6 @@ def draw_ranks(axes: Axes, listeners: Sequence[Vector], law: Zipf | None) -> Non
     _count_axis(axes.yaxis)
     axes.legend(loc="upper right", fontsize=8.5)
     axes.grid(color=GRID)
-
-
-def _draw_gaps(axes: Axes, gaps: GapSummary | None) -> None:
-    """Draw how long it took until songs came back."""
-    axes.set_title("Time until a song is played again")
-    if gaps is None:
-        _say(axes, "no song was played twice")
-        return
-    widths = gaps.edges[1:] - gaps.edges[:-1]
-    axes.set_xscale("log")
-    heights = gaps.counts / gaps.count
-    axes.bar(gaps.edges[:-1], heights, widths, align="edge", color=_BLUE, edgecolor="white")
-    axes.axvline(gaps.median, color=INK, linewidth=1.3)
-    top = axes.get_ylim()[1]
-    axes.set_ylim(0, 1.12 * top)
-    axes.text(gaps.median * 1.12, 1.1 * top, f"median {duration(gaps.median)}", va="top")
-    _time_axis(axes, 1.0, "gap (shorter ones in the first bar)")
-    axes.set_ylabel("share of repeats")
-    axes.yaxis.set_major_formatter(_PERCENT)
-    axes.grid(axis="y", color=GRID)
 
 
 def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:

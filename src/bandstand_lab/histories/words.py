@@ -172,45 +172,6 @@ def listener_row(each: Findings) -> tuple[str, ...]:
     )
 
 
-def summary(found: AllFindings) -> list[str]:
-    """Return the findings of all listeners together, in lines."""
-    lines = [_repeats(found), _ranks(found.together), _gaps(found.together)]
-    if (skips := found.together.skips) is not None:
-        rates = [
-            f"{each.after} {percent(each.share)}" for each in skips.by_gap if each.share is not None
-        ]
-        lines.append(f"Skips by the song's last play: {', '.join(rates)}.")
-    rests = [each.recovery for each in found.listeners if each.recovery is not None]
-    seen = sum(each.recovery_time is not None for each in rests)
-    return [*lines, f"Listeners with enough repeats who show a rest: {seen} of {len(rests)}."]
-
-
-def _repeats(found: AllFindings) -> str:
-    low, middle, high = map(percent, np.quantile(found.repeat_shares, [0.25, 0.5, 0.75]))
-    counted = f"listeners counted: {len(found.repeat_shares)} of {len(found.listeners)}"
-    quartiles = f"quartiles {low} and {high}"
-    return f"Repeats: {middle} of a listener's plays (median; {quartiles}; {counted})."
-
-
-def _ranks(together: Findings) -> str:
-    """Return the fitted line: its slope holds for the ranks of the fit, not from the first song."""
-    law, ranked = together.zipf, together.plays_by_rank
-    if law is None:
-        return "Plays by rank: no line, for too few songs or all played equally often."
-    return (
-        f"Plays by rank: slope {_signed(-law.exponent)} of log plays over log rank, fitted to "
-        f"ranks 1 to {len(ranked):,} (R² {law.r_squared:.2f}; Zipf's law: −1); at rank 1 the line "
-        f"has {law.first:,.1f} plays, the song {ranked[0]:,.0f}."
-    )
-
-
-def _gaps(together: Findings) -> str:
-    if together.gaps is None:
-        return "No song was played twice."
-    low, middle, high = (duration(float(together.gaps.quantiles[place])) for place in (1, 2, 3))
-    return f"Until a song comes back: {middle} (median; quartiles {low} and {high})."
-
-
 def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 

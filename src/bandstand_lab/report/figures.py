@@ -86,11 +86,7 @@ ALGORITHM_LOOKS: Final[dict[str, Look]] = {
     "greedy-cn": Look(label="Greedy-CN", colour="#8e1b66", marker="s"),
     "greedy-cn-map": Look(label="Greedy-CN, MAP", colour="#b65aa0", dashes="--", marker="D"),
     "greedy-cn-x": Look(label="Greedy-CN, exact", colour="#8e1b66", dashes=":", marker="p"),
-    "epsilon-greedy-cn-x": Look(
-        label="ε-greedy-CN, exact", colour="#7d5fb0", dashes="-.", marker="h"
-    ),
     "thompson-cn-x": Look(label="Thompson-CN, exact", colour="#20242c", dashes="-.", marker="P"),
-    "optimistic-cn-x": Look(label="Optimistic-CN, exact", colour="#7a5c3e", dashes=":", marker="X"),
     "mixed-effects": Look(label="mixed effects", colour="#2f7d32", dashes="--", marker="*"),
     "bayes-ucb-cn": Look(label="Bayes-UCB-CN, MCMC", colour="#3a9ad9", marker="d"),
     "bayes-ucb-cn-v": Look(label="Bayes-UCB-CN, variational", colour="#00876a", marker=">"),

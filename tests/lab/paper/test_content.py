@@ -39,7 +39,6 @@ def raters(content: float, *, mean: float = 1.14, count: int = 13) -> list[dict[
             "ratings": 400,
             "mean": 3.0,
             "standard_deviation": 1.14,
-            "expected_random_rmse": 1.61,
             "rmse": {
                 "random": 1.61 + rng.normal(0, 0.01),
                 "mean": mean + rng.normal(0, 0.01),

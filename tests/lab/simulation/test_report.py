@@ -13,7 +13,6 @@ from scipy import stats
 
 from bandstand.types import frozen
 from bandstand_lab.simulation.experiment import Experiment, ExperimentResult, run_experiment
-from bandstand_lab.simulation.plot import draw, headline, picture
 from bandstand_lab.simulation.report import ExperimentReport, print_report
 from bandstand_lab.simulation.session import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
@@ -117,7 +116,6 @@ def test_one_listener_has_no_standard_error_and_no_difference() -> None:
     assert document["differences"] == []
     assert document["curves"]["random"]["standard_error"] is None
     assert "±" not in printed(report).split("\n", 1)[1]
-    assert picture(report, "png").startswith(b"\x89PNG")
 
 
 def test_a_listener_who_misses_nothing_has_no_slope() -> None:
@@ -131,7 +129,6 @@ def test_a_listener_who_misses_nothing_has_no_slope() -> None:
 def test_too_few_songs_have_no_slope(steps: int) -> None:
     report = report_of({name: [run[:steps] for run in runs] for name, runs in HAND.items()})
     assert report.slopes("random") is None
-    assert picture(report, "png").startswith(b"\x89PNG")
 
 
 def test_equal_algorithms_do_not_differ() -> None:
@@ -140,7 +137,7 @@ def test_equal_algorithms_do_not_differ() -> None:
     assert {each.corrected_p_value for each in report.differences()} == {1.0}
 
 
-# ── Words and pictures ───────────────────────────────────────────────────────────────────
+# ── Words ───────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_least_regret_is_at_the_top() -> None:
@@ -149,18 +146,6 @@ def test_the_least_regret_is_at_the_top() -> None:
     assert first < second
     assert "3 listeners, 4 songs each, seed 0." in text
     assert "World: kind gaussian, songs 9, features 2, scale entries" in text
-
-
-def test_the_headline_has_the_least_regret() -> None:
-    clear = report_of({"random": [[5.0], [6.0], [7.5]], "bayes-ucb-cn-x": [[1.0], [2.0], [3.0]]})
-    assert headline(clear) == (
-        "Least regret after 1 song: Bayes-UCB-CN, exact, 2.00 ± 0.58, 3 listeners"
-    )
-
-
-def test_the_figure_has_a_second_panel_where_there_is_another_to_compare_with() -> None:
-    assert len(draw(report_of(HAND)).axes) == 2
-    assert len(draw(report_of({"random": HAND["random"]})).axes) == 1
 
 
 def test_the_json_holds_every_run() -> None:

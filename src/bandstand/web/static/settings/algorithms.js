@@ -23,17 +23,9 @@ const KNOWN = {
     "Plays each song about as often as it believes it to be the best for you. More varied " +
       "from hour to hour.",
   ],
-  "optimistic-cn-x": [
-    "Optimistic sampling",
-    "Like Thompson sampling, but luck only ever speaks for a song, never against it.",
-  ],
   "greedy-cn-x": [
     "Always the favourite",
     "Plays what it expects you to like best at the moment, and never tries anything out.",
-  ],
-  "epsilon-greedy-cn-x": [
-    "The favourite, with surprises",
-    "Plays what it expects you to like best; now and then, any song at all.",
   ],
   "greedy-cn-map": [
     "Least squares, cautious",
