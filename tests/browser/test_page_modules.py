@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DAY: Final = 86_400  # seconds
 SEED: Final = 7
 CASES: Final = 500
-GROUPS: Final = ("tempo", "brightness", "harmony", "timbre", "movement", "other")
+GROUPS: Final = ("tempo", "brightness", "timbre", "other", "alike", "tags", "artist", "song")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import pytest
 
 from bandstand.cli import scan as command
 from bandstand.music.audio.descriptors.definition import VERSION
-from bandstand.music.audio.feature_maps import NAMES as FEATURE_MAPS
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
@@ -209,10 +208,6 @@ def test_the_store_is_in_the_data_folder_unless_named(
     assert len(home.records()) == 1
 
 
-def test_the_feature_maps_are_those_that_there_are() -> None:
-    assert command._FEATURE_MAPS == FEATURE_MAPS
-
-
 # ── Input that cannot be used ────────────────────────────────────────────────────────────
 
 
@@ -270,8 +265,6 @@ def test_a_folder_that_may_not_be_listed_is_refused(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--feature-map", "fourier"], ("--feature-map goes with --refit",)),
-        (["--refit", "--feature-map", "square"], ("--feature-map", "square", "fourier")),
         (["--workers", "0"], ("--workers",)),
         (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], ("--workers", "cluster")),
         (["--scheduler", "nonsense://x"], ("a Dask scheduler was expected at nonsense://x",)),

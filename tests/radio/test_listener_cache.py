@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bandstand.core.registry import DEFAULT
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.listener_cache import CachedListener, ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings
@@ -88,11 +90,18 @@ def grid(one: RadioListener) -> object:
     return belief.grid
 
 
+SOUND = ListenerSettings(algorithm=DEFAULT)
+
+
 def cached_with(log: Log) -> tuple[CachedListener, RadioListener, RadioListener]:
     """Return a listener in the cache, and the same rebuilt on a grid of its own."""
     one, twin = model(CATALOGUE, log), model(CATALOGUE, log)
     assert grid(one) is not grid(twin)
-    return CachedListener("ann", seed=7, listener=one, rebuilt=(one, twin)), one, twin
+    return (
+        CachedListener("ann", settings=SOUND, seed=7, listener=one, rebuilt=(one, twin)),
+        one,
+        twin,
+    )
 
 
 @pytest.fixture
@@ -130,7 +139,7 @@ def test_nothing_is_kept_that_was_rebuilt_from_another_listener(log: Log) -> Non
 
 def test_a_listener_is_rebuilt_once_and_only_if_still_there(log: Log) -> None:
     one = model(CATALOGUE, log)
-    cached = CachedListener("ann", listener=one)
+    cached = CachedListener("ann", settings=SOUND, listener=one)
     cached.rebuild()
     assert cached.rebuilt == (one, one)  # fresh from a fit, it needs none
     cached.rebuild()
@@ -143,7 +152,7 @@ def test_other_songs_and_other_settings_are_taken_notice_of(log: Log) -> None:
     more = catalogue_of([record(row) for row in range(30)], matrix(features(30)))
     moved = cached.follow(one.ledger, more)
     assert (moved.catalogue, moved.engine) == (more, one.engine)
-    for settings in (ListenerSettings(algorithm="linucb-cn"), ListenerSettings(intercept=False)):
+    for settings in (replace(SOUND, algorithm="linucb-cn"), replace(SOUND, intercept=False)):
         cached.settings = settings
         other = cached.follow(one.ledger, more)
         assert (other.algorithm, other.reader.intercept) == (settings.algorithm, settings.intercept)

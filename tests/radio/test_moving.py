@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.music.catalogue.columns import SongColumns
+from bandstand.music.catalogue.design_view import known_songs
+from bandstand.store.songs.songs import facts_of
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, Log
 from tests.radio.selection.test_training_data import assert_same
@@ -17,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.music.catalogue.design_view import KnownSong
     from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import AnyArray, Vector
+    from bandstand.types import AnyArray
 
 SOUNDS = features(80)
 ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]
@@ -30,20 +34,22 @@ def shelf_with(numbers: Sequence[int], sounds: AnyArray = SOUNDS) -> Catalogue:
     return catalogue_of([record(number) for number in numbers], matrix(sounds[list(numbers)], ids))
 
 
-def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
-    return {song: SOUNDS[int(song, 16)].astype(np.float64) for song in ids}
+def songs_of(ids: Sequence[str]) -> Mapping[str, KnownSong]:
+    numbers = [int(song, 16) for song in sorted(ids)]
+    columns = SongColumns.of(facts_of(record(number)) for number in numbers)
+    return known_songs(columns, SOUNDS[numbers].astype(np.float64))
 
 
 def listener(numbers: Sequence[int], log: Log, **options: Any) -> RadioListener:
-    return model(shelf_with(numbers), log, features_of=features_of, **options)
+    return model(shelf_with(numbers), log, songs_of=songs_of, **options)
 
 
 def moved(one: RadioListener, to: Catalogue, log: Log) -> RadioListener | None:
-    return one.migrated(to, model(to, log).ledger, features_of)
+    return one.migrated(to, model(to, log).ledger, songs_of)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn"}))
 def test_a_listener_moves_to_another_shelf_and_nothing_is_learnt_anew(
     algorithm: str, *, intercept: bool
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bandstand.core.registry import DEFAULT
+from bandstand.core.registry import WITH_NAMES
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
@@ -126,7 +126,7 @@ def test_a_listener_of_a_retired_algorithm_has_the_default(ann: Listener, store:
         stored = {"algorithm": "bayes-ucb-cnd-v", "dial": 0.5}
         accounts.change_settings(connection, ann.account, stored)
     found = ann.radio.settings(ann.account)
-    assert (found.algorithm, found.dial) == (DEFAULT, 0.5)
+    assert (found.algorithm, found.dial) == (WITH_NAMES, 0.5)
     assert (ann.next().seq, ann.next().step) == (3, 4)
 
 

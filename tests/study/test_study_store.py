@@ -37,8 +37,8 @@ def test_the_songs_are_frozen_as_the_radio_has_them(full: Store) -> None:
     row = open_study(full, shelf, short_design(), clock=Clock())
     songs = from_bytes(row.catalogue)
     assert songs.ids == shelf.ids
-    assert shelf.song_features is not None
-    assert np.array_equal(songs.features, shelf.song_features.features.astype(np.float32))
+    assert shelf.sound is not None
+    assert np.array_equal(songs.features, shelf.sound.song_features.features.astype(np.float32))
     assert (songs.features[:, -1] == 1).all()
     assert design_of(row) == short_design()
 

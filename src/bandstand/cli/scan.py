@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.scans import ScanCounts
 
-# As in music.audio.feature_maps.
-_FEATURE_MAPS: Final = ("identity", "fourier")
 _NEWS: Final = ("added", "changed", "moved", "missing")
 
 
@@ -29,11 +27,6 @@ _NEWS: Final = ("added", "changed", "moved", "missing")
 @store_option
 @click.option("--retry", is_flag=True, help="Also read again the files that failed before.")
 @click.option("--refit", is_flag=True, help="Fit the projection again, on all songs.")
-@click.option(
-    "--feature-map",
-    type=click.Choice(_FEATURE_MAPS),
-    help="With --refit: what the model sees of a song.",
-)
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
 )
@@ -46,7 +39,6 @@ def scan(
     store: str | None,
     retry: bool,
     refit: bool,
-    feature_map: str | None,
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
@@ -60,7 +52,9 @@ def scan(
     from bandstand.music.catalogue.refresh import check_projection, refreshed
     from bandstand.music.library.walk import library_roots
 
-    _check_options(refit=refit, feature_map=feature_map, workers=workers, scheduler=scheduler)
+    if workers is not None and scheduler is not None:
+        msg = "--workers is for this machine; a cluster has the workers that it has"
+        raise click.UsageError(msg)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
     totals = _music_below(roots)
     empty = [root for root in roots if not totals[root]]
@@ -73,21 +67,10 @@ def scan(
             _check_known(opened, root)
         began = time.monotonic()
         counts = _scanned(opened, roots, analyser, retry=retry, total=sum(totals.values()))
-        catalogue = refreshed(opened, now=system_clock(), refit=refit, feature_map=feature_map)
+        catalogue = refreshed(opened, now=system_clock(), refit=refit)
         report = _report(opened, roots, counts, catalogue, time.monotonic() - began)
         report["isolation"] = analyser.isolation()
     click.echo(json.dumps(report, indent=2) if as_json else _in_words(report))
-
-
-def _check_options(
-    *, refit: bool, feature_map: str | None, workers: int | None, scheduler: str | None
-) -> None:
-    if feature_map is not None and not refit:
-        msg = "--feature-map goes with --refit, which fits the projection again"
-        raise click.UsageError(msg)
-    if workers is not None and scheduler is not None:
-        msg = "--workers is for this machine; a cluster has the workers that it has"
-        raise click.UsageError(msg)
 
 
 def _demo_folder() -> str:

@@ -94,12 +94,14 @@ _ALL: Final = (
         is_quick=False,  # every rating is a pass over all of them
     ),
     # Ours.
-    Algorithm(DEFAULT, "Bayes-UCB by exact quadrature; the default", _exact, BayesUcb()),
+    Algorithm(
+        DEFAULT, "Bayes-UCB by exact quadrature; the default without names", _exact, BayesUcb()
+    ),
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
     Algorithm(
         WITH_NAMES,
-        "exact, with artists, albums, songs and tags; a fixed quantile",
+        "exact, with artists, albums, songs and tags; the default where there are names",
         _exact,
         BayesUcb(level=_MIXED_LEVEL),
         has_effects=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bandstand.core.registry import DEFAULT, SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS, WITH_NAMES
 from bandstand.errors import InvalidInputError
 from bandstand.store import accounts
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ListenerSettings:
     """One listener's choices."""
 
-    algorithm: str = DEFAULT
-    dial: float = 0.0  # from -1, what is known to please, to 1, discover; 0 is the paper's
+    algorithm: str = WITH_NAMES
+    dial: float = 0.0  # from -1, what is known to please, to 1, discover; 0 is the algorithm's own
     intercept: bool = True  # whether generosity with stars is learned beside the features
     private: bool = False  # nothing is learned, and no play is stored
 
@@ -62,7 +62,7 @@ def _fits(name: str, value: Any) -> bool:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and -1 <= value <= 1
     if name == "algorithm":
-        return isinstance(value, str) and value in SOUND_ALGORITHMS
+        return isinstance(value, str) and value in ALGORITHMS
     return isinstance(value, _KINDS[name])
 
 
@@ -71,6 +71,6 @@ def _expected(name: str) -> str:
         case "dial":
             return "a number from -1 to 1"
         case "algorithm":
-            return f"one of {', '.join(SOUND_ALGORITHMS)}"
+            return f"one of {', '.join(ALGORITHMS)}"
         case _:
             return "true or false"

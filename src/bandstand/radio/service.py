@@ -257,7 +257,7 @@ class Radio:
         with self._cache.locked(account) as cached:
             listener = self._current(cached)
         # Without the lock: it takes a while, and all of it is values.
-        taste = taste_of(listener, listener.catalogue.projection, known=cached.known)
+        taste = taste_of(listener, known=cached.known)
         self._cache.recount(cached)
         return taste
 
@@ -292,7 +292,7 @@ class Radio:
             offers = [
                 Offer(
                     song=records[each.song],
-                    why=explained(each, preference, listener.catalogue.projection, answers=answers),
+                    why=explained(each, preference, listener.reader.columns, answers=answers),
                     how=each.how,
                     note=each.note or None,
                     step=each.step,

@@ -81,13 +81,13 @@ def check_design(before: StudyRow, design: Design) -> None:
 def _songs(shelf: Catalogue, design: Design) -> SongSnapshot:
     """Return the analysed songs of a catalogue, if they are enough."""
     analysed = [song for song, has in zip(shelf.ids, shelf.has_features, strict=True) if has]
-    if shelf.song_features is None or len(analysed) < design.least_songs:
+    if shelf.sound is None or len(analysed) < design.least_songs:
         msg = (
             f"the study {design.title!r} must have at least {design.least_songs} analysed songs, "
             f"got {len(analysed)}"
         )
         raise InvalidInputError(msg)
-    return SongSnapshot.of(analysed, shelf.song_features.features[shelf.has_features])
+    return SongSnapshot.of(analysed, shelf.sound.song_features.features[shelf.has_features])
 
 
 def study_data(store: Store, study: str) -> StudyData:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bandstand.music.audio import loadings
 from bandstand.music.audio.descriptors.definition import NAMES
-from bandstand.music.audio.feature_maps import Identity
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.types import frozen
 from tests.fixtures.music.descriptor_tables import WIDTH, library, real_library, seeds
@@ -39,7 +38,6 @@ def made_by_hand() -> Projection:
         variances=frozen([4.0, 9.0]),
         songs=10,
         descriptor_version=1,
-        feature_map=Identity(),
     )
 
 
@@ -102,14 +100,6 @@ def test_a_library_of_one_song_has_parts_but_no_characters() -> None:
     assert list(loadings.parts(projection, np.ones(len(features)), features)) == GROUP_NAMES
     assert loadings.character(projection, features) == {}
     assert loadings.towards(projection) == {}
-
-
-def test_waves_of_many_descriptors_cannot_be_distinguished() -> None:
-    table = library(1, 30)
-    projection = fit(table, feature_map="fourier")
-    features = projection.apply(table)[0]
-    assert loadings.parts(projection, np.ones(len(features)), features) == {}
-    assert loadings.character(projection, features) == {}
 
 
 def z_scores(projection: Projection, table: Matrix) -> Matrix:

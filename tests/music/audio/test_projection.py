@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand._util.array_archive import packed, unpacked
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import Projection, fit
@@ -132,12 +129,11 @@ def test_other_units_give_the_same_features(seed: int, songs: int) -> None:
 @given(seed=seeds, songs=sizes)
 def test_one_by_one_equals_all_at_once(seed: int, songs: int) -> None:
     table = library(seed, songs)
-    for name in ("identity", "fourier"):
-        projection = fit(table, feature_map=name)
-        singly = np.vstack([projection.apply(row[None]) for row in table])
-        np.testing.assert_allclose(singly, projection.apply(table), atol=1e-9)
-        assert singly.shape == (songs, projection.columns)
-        assert projection.apply(table[:0]).shape == (0, projection.columns)
+    projection = fit(table)
+    singly = np.vstack([projection.apply(row[None]) for row in table])
+    np.testing.assert_allclose(singly, projection.apply(table), atol=1e-9)
+    assert singly.shape == (songs, projection.columns)
+    assert projection.apply(table[:0]).shape == (0, projection.columns)
 
 
 @given(correlation=st.floats(-0.99, 0.99), seed=seeds)
@@ -177,15 +173,11 @@ def test_real_tracks_need_as_many_components_as_other_collections(shared_data: P
 # ── At the edge ──────────────────────────────────────────────────────────────────────────
 
 
-MAPS = ("identity", "fourier")
-
-
-@pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("songs", [1, 2, 7])
-def test_equal_songs_have_one_column_that_says_nothing(songs: int, name: str) -> None:
+def test_equal_songs_have_one_column_that_says_nothing(songs: int) -> None:
     table = np.tile(library(3, 1), (songs, 1))
     with np.errstate(all="raise"):
-        projection = fit(table, feature_map=name)
+        projection = fit(table)
         features = projection.apply(np.vstack([table, library(4, 3) * 1e9]))
     assert len(projection.components) == 1
     assert not features.any()
@@ -212,10 +204,9 @@ def test_any_numbers_give_finite_features(seed: int, songs: int, scales: list[fl
         table[:, : len(scales)] *= scales
     table[rng.integers(songs)] *= 1e6 if max(scales) < 1e290 else 1.0
     with np.errstate(all="raise"):
-        for name in MAPS:
-            features = fit(table, feature_map=name).apply(np.vstack([table, -table]))
-            assert np.isfinite(features).all()
-            assert np.abs(features).max() < 1e4
+        features = fit(table).apply(np.vstack([table, -table]))
+        assert np.isfinite(features).all()
+        assert np.abs(features).max() < 1e4
 
 
 @given(seed=seeds, songs=st.integers(2, 300))
@@ -280,118 +271,3 @@ def test_no_songs_cannot_be_fitted_on() -> None:
 def test_a_share_that_is_none_is_refused(share: float) -> None:
     with pytest.raises(InvalidInputError, match=f"above 0 and at most 1, got {share}"):
         fit(library(1, 3), share=share)
-
-
-# ── Stored ───────────────────────────────────────────────────────────────────────────────
-
-
-STORED = {name: fit(library(1, 12), feature_map=name).to_bytes() for name in MAPS}
-REFUSED = "expected a stored projection of format 1, got "
-
-
-@given(seed=seeds, songs=st.integers(1, 30), name=st.sampled_from(MAPS))
-def test_what_was_stored_comes_back(seed: int, songs: int, name: str) -> None:
-    table = library(seed, songs)
-    projection = fit(table, feature_map=name, version=3)
-    data = projection.to_bytes()
-    back = Projection.from_bytes(data)
-    assert back.to_bytes() == data
-    assert (back.songs, back.descriptor_version) == (songs, 3)
-    assert back.columns == projection.columns
-    assert (back.apply(table, version=3) == projection.apply(table, version=3)).all()
-    assert not back.components.flags.writeable
-
-
-@given(cut=st.integers(0, len(STORED["identity"]) - 1))
-def test_truncated_bytes_are_refused(cut: int) -> None:
-    with pytest.raises(InvalidInputError, match=REFUSED):
-        Projection.from_bytes(STORED["identity"][:cut])
-
-
-@given(
-    data=st.binary(max_size=200), prefix=st.sampled_from([b"", b"PK\x03\x04", b"\x93NUMPY\x01\0"])
-)
-def test_alien_bytes_are_refused(data: bytes, prefix: bytes) -> None:
-    with pytest.raises(InvalidInputError, match=REFUSED):
-        Projection.from_bytes(prefix + data)
-
-
-@given(place=st.integers(0, len(STORED["fourier"]) - 1), value=st.integers(1, 255))
-def test_a_changed_byte_is_refused_or_without_effect(place: int, value: int) -> None:
-    data = bytearray(STORED["fourier"])
-    data[place] ^= value
-    try:
-        back = Projection.from_bytes(bytes(data))
-    except InvalidInputError:
-        return
-    # Zip files have bytes that mean nothing, such as the date of a member.
-    assert back.to_bytes() == STORED["fourier"]
-
-
-MISFITS: dict[str, list[Any]] = {
-    "format": [2, "1", [1]],
-    "songs": [0, 2.5],
-    "descriptor_version": [-1],
-    "feature_map": ["magic"],
-    "mean": [np.zeros(158), np.zeros(159, dtype=np.int64), np.full(159, np.nan)],
-    "standard_deviation": [np.full(159, -1.0)],
-    "components": [np.zeros(159), np.zeros((0, 159))],
-    "variances": [np.zeros(1000), 1.0],
-    "limit": [np.full((159, 1), 10.0)],
-    "map_frequencies": [np.zeros((7, 99)), np.zeros(4), np.full((11, 4), np.inf)],
-    "map_amplitude": [np.nan, np.zeros(3)],
-}
-
-
-@pytest.mark.parametrize("name", MISFITS)
-def test_parts_that_do_not_fit_together_are_refused(name: str) -> None:
-    arrays = unpacked(STORED["fourier"])
-    for value in MISFITS[name]:
-        with pytest.raises(InvalidInputError, match=REFUSED):
-            Projection.from_bytes(packed(arrays | {name: np.asarray(value)}))
-
-
-@pytest.mark.parametrize("name", [*unpacked(STORED["fourier"])])
-def test_a_missing_part_is_refused(name: str) -> None:
-    arrays = unpacked(STORED["fourier"])
-    del arrays[name]
-    with pytest.raises(InvalidInputError, match=f"{REFUSED}KeyError"):
-        Projection.from_bytes(packed(arrays))
-
-
-def zipped(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return file.getvalue()
-
-
-def npy(description: str) -> bytes:
-    text = description.ljust(117).encode() + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-
-
-@pytest.mark.parametrize(
-    "member",
-    [
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"),
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }"),
-        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + b"\x80\x04K\x01.",
-        npy("{'descr': '<f8', 'fortran_order': True, 'shape': (0, 2), }"),
-        npy("{'descr': '<f8'"),
-        npy("((((((("),
-        npy("'''"),
-        b"\x93NUMPY\x02\x00",
-        b"",
-    ],
-)
-def test_an_array_that_lies_about_itself_is_refused(member: bytes) -> None:
-    with pytest.raises(InvalidInputError, match=REFUSED):
-        Projection.from_bytes(zipped({"format.npy": member}))
-
-
-def test_members_that_grow_when_they_are_read_are_refused() -> None:
-    bomb = zipped({"format.npy": bytes(10**7)}, zipfile.ZIP_DEFLATED)
-    with pytest.raises(InvalidInputError, match="without compression"):
-        Projection.from_bytes(bomb)

@@ -61,9 +61,8 @@ def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
 def test_an_empty_library_is_an_empty_catalogue(music: Store) -> None:
     empty = load_catalogue(music)
     assert len(empty) == 0
-    assert empty.song_features is None
-    assert empty.table is None
-    assert empty.bare is None
+    assert empty.named is None
+    assert empty.sound is None
     assert empty.rows_of("artist", "The Band").tolist() == []
 
 
@@ -72,10 +71,10 @@ def test_a_catalogue_has_the_projected_features_and_a_column_of_ones(music: Stor
     stored = refreshed(music, now=1)
     found = load_catalogue(music)
     assert stored is not None
-    assert found.song_features is not None
+    assert found.named is not None
     assert found.ids == tuple(sorted(found.ids))
-    assert found.song_features.features[:, :-1] == pytest.approx(stored.features)
-    assert (found.song_features.features[:, -1] == 1).all()
+    assert found.named.song_features.features[:, :-1] == pytest.approx(stored.features)
+    assert (found.named.song_features.features[:, -1] == 1).all()
     assert found.has_features.all()
     assert found.stamp["projection"] == 1
     assert found.minutes == pytest.approx([record.duration / 60 for record in _records(music)])
@@ -88,20 +87,24 @@ def test_songs_of_other_descriptors_are_playable_without_features(music: Store) 
     found = load_catalogue(music)
     assert len(found) == 25
     assert found.has_features.sum() == 20
-    assert found.song_features is not None
-    assert (found.song_features.features[~found.has_features] == 0).all()
+    assert found.named is not None
+    assert (found.named.song_features.features[~found.has_features] == 0).all()
 
 
 def test_features_of_songs_that_are_gone_are_those_they_had_on_the_catalogue(music: Store) -> None:
     add(music, 0, 20)
     refreshed(music, now=1)
     found = load_catalogue(music)
-    assert found.song_features is not None
-    vectors = found.features_of(found.ids)
-    assert tuple(vectors) == tuple(found.ids)
-    assert (np.stack([*vectors.values()]) == found.song_features.features[:, :-1]).all()
-    assert found.features_of(["no such song"]) == {}
-    assert catalogue_of([record(0)]).features_of([song_id(0)]) == {}
+    assert found.named is not None
+    known, groups = found.songs_of(found.ids), found.named.song_features.groups
+    assert groups is not None
+    assert tuple(known) == tuple(found.ids)
+    rows = np.stack([song.features for song in known.values()])
+    assert (rows == found.named.song_features.features[:, :-1]).all()
+    each = np.hstack([song.groups.stacked() for song in known.values()])
+    assert (each == groups.stacked()).all()
+    assert found.songs_of(["no such song"]) == {}
+    assert catalogue_of([record(0)]).songs_of([song_id(0)]) == {}
 
 
 def test_bans_mean_songs_by_folded_names() -> None:
@@ -135,9 +138,9 @@ def test_a_damaged_row_of_features_is_as_good_as_none() -> None:
     with np.errstate(all="raise"):
         found = catalogue_of([record(row) for row in range(4)], matrix(rows))
     assert found.has_features.tolist() == [True, False, True, False]
-    assert catalogue_of([record(8)], matrix(rows)).song_features is None
-    assert found.song_features is not None
-    assert np.isfinite(found.song_features.features).all()
+    assert catalogue_of([record(8)], matrix(rows)).named is None
+    assert found.named is not None
+    assert np.isfinite(found.named.song_features.features).all()
 
 
 def _records(store: Store) -> list[SongRecord]:
@@ -167,15 +170,15 @@ def test_features_and_ids_are_the_mapped_files_themselves(music: Store) -> None:
     add(music, 0, 30)
     refreshed(music, now=1)
     found = load_catalogue(music)
-    assert found.song_features is not None
-    assert found.table is not None
-    assert found.bare is not None
-    stored = found.song_features.features
+    assert found.named is not None
+    assert found.sound is not None
+    stored = found.named.song_features.features
     assert stored.dtype == np.float32
     assert isinstance(_owner(stored), np.memmap)
     assert isinstance(_owner(found.columns.ids), np.memmap)
-    for array in (found.table.single, found.bare[0].features, found.bare[1].single):
-        assert np.shares_memory(array, stored)
+    for view in (found.named, found.sound, found.sound.without_constant):
+        assert np.shares_memory(view.song_features.features, stored)
+        assert np.shares_memory(view.table.single, stored)
 
 
 def _owner(array: AnyArray) -> object:
@@ -205,7 +208,7 @@ def state(found: Catalogue) -> list[object]:
     spelt = found.columns.names.artists
     artists = [spelt[code] for code in found.columns.artist.tolist()]
     names = sorted({str(name) for name in artists} | {"A song", "Artist 2"})
-    features = None if found.song_features is None else found.song_features.features.tobytes()
+    features = None if found.named is None else found.named.song_features.features.tobytes()
     return [
         tuple(found.ids),
         features,

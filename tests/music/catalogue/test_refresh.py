@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstand._util.array_archive import packed
+from bandstand.core.model.curved_columns import COLUMNS
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue import refresh as catalogue
-from bandstand.music.catalogue.refresh import check_projection, refreshed
+from bandstand.music.catalogue.design import Design
+from bandstand.music.catalogue.refresh import check_projection, current, refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import projections, songs
 from bandstand.store.songs import save_analysis as recording
@@ -45,12 +48,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def add(store: Store, first: int, last: int, *, version: int = VERSION) -> None:
+def add(
+    store: Store, first: int, last: int, *, version: int = VERSION, genre: str | None = "Ambient"
+) -> None:
     """Put songs into the store, with the descriptors of these rows."""
     found = [
         (
             b"/music/%d.mp3" % row,
-            analysis(row, descriptors=DESCRIPTORS[row], version=version),
+            analysis(row, descriptors=DESCRIPTORS[row], version=version, genre=genre),
         )
         for row in range(first, last)
     ]
@@ -74,16 +79,18 @@ def stored(store: Store) -> ProjectionRecord:
 def raw(store: Store) -> tuple[list[str], Matrix]:
     """Return the ids and descriptors of all songs that are present."""
     with store.reading() as connection:
-        rows = list(songs.descriptors(connection, VERSION))
-    return [song for song, _ in rows], np.array([vector for _, vector in rows])
+        rows = list(songs.described(connection, VERSION))
+    return [song.id for song in rows], np.array([song.descriptors for song in rows])
 
 
 def assert_projected(store: Store, found: FeatureMatrix) -> None:
     """Check that a catalogue holds the present songs, projected by what is stored."""
-    ids, descriptors = raw(store)
-    assert [found.id_of(row) for row in range(len(found))] == ids
-    expected = Projection.from_bytes(stored(store).content).apply(descriptors)
-    assert found.features.tobytes() == expected.astype("<f4").tobytes()
+    design = Design.from_bytes(stored(store).content)
+    with store.reading() as connection:
+        rows = list(songs.described(connection, VERSION))
+    assert [found.id_of(row) for row in range(len(found))] == [song.id for song in rows]
+    assert found.first_sound == design.meaning.first_sound
+    assert found.features.tobytes() == design.rows(rows).astype("<f4").tobytes()
 
 
 # ── Made when it is stale ────────────────────────────────────────────────────────────────
@@ -116,7 +123,8 @@ def test_of_very_many_songs_each_kth_is_used(store: Store, monkeypatch: pytest.M
     assert len(found) == 150
     assert_projected(store, found)
     _, descriptors = raw(store)
-    assert stored(store).content == fit(descriptors[::4]).to_bytes()
+    fitted = Design.from_bytes(stored(store).content).projection
+    assert (fitted.components == fit(descriptors[::4]).components).all()
 
 
 @pytest.mark.parametrize("name", ["features.npy", "ids.npy", "stamp.json", ""])
@@ -157,31 +165,44 @@ def test_few_songs_fit_for_the_time_being_only(store: Store) -> None:
     assert (stored(store).version, stored(store).songs) == (3, 160)
     add(store, 160, 1_000)
     assert_projected(store, made(store))
-    assert (stored(store).version, stored(store).songs) == (3, 160)
+    assert (stored(store).version, stored(store).songs) == (4, 160)  # for the tags alone
 
 
-def test_a_refit_keeps_the_feature_map_unless_told_otherwise(store: Store) -> None:
-    def map_name() -> str:
-        return Projection.from_bytes(stored(store).content).feature_map.name
-
-    add(store, 0, 150)
+def test_tags_have_columns_that_are_chosen_again_when_the_library_has_doubled(store: Store) -> None:
+    add(store, 0, 150, genre="Rock")
     made(store)
-    assert map_name() == "identity"
-    wider = made(store, refit=True, feature_map="fourier")
-    assert wider.features.shape[1] == stored(store).columns
-    assert_projected(store, wider)
-    made(store, refit=True)
-    assert map_name() == "fourier"
-    made(store, refit=True, feature_map="identity")
-    assert map_name() == "identity"
+    assert tags(store) == ("rock",)
+    add(store, 150, 299, genre="Jazz")
+    assert_projected(store, made(store))
+    assert tags(store) == ("rock",)
+    add(store, 299, 300, genre="Jazz")
+    assert_projected(store, made(store))
+    assert tags(store) == ("jazz", "rock")
+    assert (stored(store).version, stored(store).songs) == (2, 150)
 
 
-def test_an_unknown_feature_map_is_refused_and_changes_nothing(store: Store) -> None:
-    add(store, 0, 150)
-    before = made(store).stamp
-    with pytest.raises(InvalidInputError, match="one of identity, fourier, got 'square'"):
-        made(store, refit=True, feature_map="square")
-    assert made(store).stamp == before
+def tags(store: Store) -> tuple[str, ...]:
+    return Design.from_bytes(stored(store).content).tags
+
+
+def test_a_projection_without_tags_gets_them_at_the_end_of_the_next_scan(store: Store) -> None:
+    add(store, 0, 150, genre="Rock")
+    made(store)
+    projection = Design.from_bytes(stored(store).content).projection
+    with store.writing() as connection:
+        projections.save(
+            connection,
+            descriptor_version=VERSION,
+            songs=150,
+            columns=projection.columns,
+            content=packed(projection.arrays()),
+            now=3,
+        )
+    before = current(store)
+    assert before is not None
+    assert before.first_sound == COLUMNS
+    assert_projected(store, made(store))
+    assert tags(store) == ("rock",)
 
 
 def test_the_same_songs_give_the_same_catalogue_bit_by_bit(store: Store, tmp_path: Path) -> None:
@@ -216,8 +237,8 @@ def _applied_whatever_the_version(version: int, apply: Any) -> Any:
     return lambda projection, rows: apply(projection, rows, version=version)
 
 
-DAMAGED = [b"", b"rubbish", fit(DESCRIPTORS[:150]).to_bytes()[:-50]]
-FOREIGN = [fit(DESCRIPTORS[:150], version=VERSION + 5).to_bytes()]
+DAMAGED = [b"", b"rubbish", Design(projection=fit(DESCRIPTORS[:150])).to_bytes()[:-50]]
+FOREIGN = [Design(projection=fit(DESCRIPTORS[:150], version=VERSION + 5)).to_bytes()]
 
 
 @pytest.mark.parametrize("content", [*DAMAGED, *FOREIGN])

@@ -15,8 +15,9 @@ from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import LogNormalRecovery, radio_prior
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.audio.loadings import GROUPS
+from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain.taste import (
     CURVE_MINUTES,
     novelty_curve,
@@ -32,6 +33,7 @@ from tests.radio.explain.test_why import one_node
 
 if TYPE_CHECKING:
     from bandstand.radio.log.fold import Ledger
+    from bandstand.types import Matrix
 
 TIMES = np.array([1.0, 100 * math.log(2), 1e5])
 WITHOUT_NOVELTY = {"random", "linucb-c", "linucb-cn"}
@@ -47,8 +49,9 @@ def test_one_recovery_time_has_one_curve_without_doubt() -> None:
 
 
 def test_the_preferences_of_one_node() -> None:
-    assert preferences(*one_node(), 3, None) == preferences(*one_node(), 3, projected()[0]) == ()
-    fast, dark = preferences(*one_node(), 3, made_by_hand())
+    assert preferences(*one_node(), 3, Columns()) == ()
+    assert preferences(*one_node(), 3, Columns(projected()[0])) == ()
+    fast, dark = preferences(*one_node(), 3, Columns(made_by_hand()))
     # A song that is one sd faster has 2 more of the first feature, which gets half a star each;
     # six degrees of freedom widen a scale of √(4/3) by √(6/4).
     assert (fast.group, fast.likes, fast.dislikes) == ("tempo", "fast", "slow")
@@ -85,13 +88,13 @@ def test_a_curve_is_reached_once_or_never() -> None:
     assert found.reaches(1.1) is None
 
 
-@pytest.mark.parametrize("name", SOUND_ALGORITHMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_engine_can_be_asked(name: str) -> None:
     one = model(listened(3 if name == "bayes-ucb-cn" else 12), algorithm=name)
     engine, belief, columns = one.engine, one.belief, one.history.columns
     with np.errstate(all="raise"):
         curve = novelty_curve(engine, belief, columns, CURVE_MINUTES)
-        found = preferences(engine, belief, columns, projected()[0])
+        found = preferences(engine, belief, columns, Columns(projected()[0]))
         preference = preference_of(engine, belief, columns)
     assert (curve is None) == (name in WITHOUT_NOVELTY)
     assert (preference is None) == (name == "random")
@@ -119,7 +122,7 @@ def test_the_engine_with_a_piecewise_curve_agrees_with_the_exact_one(plays: int)
 def by_group(ledger: Ledger, algorithm: str) -> dict[str, tuple[float, float]]:
     """Return how much more of each group is liked, and how sure that is."""
     one = model(ledger, algorithm=algorithm)
-    found = preferences(one.engine, one.belief, one.history.columns, projected()[0])
+    found = preferences(one.engine, one.belief, one.history.columns, Columns(projected()[0]))
     more = {group.more for group in GROUPS}
     return {
         each.group: (
@@ -130,14 +133,21 @@ def by_group(ledger: Ledger, algorithm: str) -> dict[str, tuple[float, float]]:
     }
 
 
+def new(features: Matrix) -> Songs:
+    return Songs.of(features=features, elapsed=LONGEST)
+
+
 def test_uncertainty_is_that_of_the_first_answers_fitted_anew() -> None:
     history = simulated_history(np.random.default_rng(2), count=40, columns=3)
     engine = Exact(prior=radio_prior(3))
     features = np.random.default_rng(3).normal(size=(20, 3))
-    found = uncertainty_over_time(engine.prior, history, features)
+    songs = new(features)
+    found = uncertainty_over_time(engine.prior, history, songs)
     assert [point.answers for point in found] == [1, 3, 10, 32, 40]
     assert found[0].stars > found[2].stars > found[-1].stars
-    with_belief = uncertainty_over_time(engine.prior, history, features, belief=engine.fit(history))
+    with_belief = uncertainty_over_time(
+        engine.prior, history, new(features), belief=engine.fit(history)
+    )
     assert [point.stars for point in with_belief] == pytest.approx(
         [point.stars for point in found], rel=1e-6
     )
@@ -148,7 +158,7 @@ def test_uncertainty_of_one_song_has_a_closed_form() -> None:
     history = History.of(features=[[1.0]], elapsed=LONGEST, ratings=[3.0])
     # Whoever needs a day at most is sure to find it new.
     prior = replace(radio_prior(1), recovery=LogNormalRecovery(log_standard_deviation=0.1))
-    (found,) = uncertainty_over_time(prior, history, np.array([[1.0]]))
+    (found,) = uncertainty_over_time(prior, history, new(np.array([[1.0]])))
     # A = 2 + ½, m = 3/1.1, B = 1 + ½((3 − m)² + m²/10); a Student t of 2A degrees of freedom.
     mean = 3 / 1.1
     rate = 1 + 0.5 * ((3 - mean) ** 2 + mean**2 / 10)
@@ -158,17 +168,17 @@ def test_uncertainty_of_one_song_has_a_closed_form() -> None:
 def test_what_was_found_once_is_not_looked_for_again() -> None:
     history = simulated_history(np.random.default_rng(2), count=12, columns=2)
     prior, features, known = radio_prior(2), np.ones((3, 2)), dict[bytes, float]()
-    first = uncertainty_over_time(prior, history, features, known=known)
+    first = uncertainty_over_time(prior, history, new(features), known=known)
     assert len(known) == len(first)
     known.update(dict.fromkeys(known, 7.0))
-    again = uncertainty_over_time(prior, history, features, known=known)
+    again = uncertainty_over_time(prior, history, new(features), known=known)
     assert {point.stars for point in again} == {7.0}
-    others = uncertainty_over_time(prior, history, 2 * features, known=known)
+    others = uncertainty_over_time(prior, history, new(2 * features), known=known)
     assert 7.0 not in {point.stars for point in others}
 
 
 def test_without_answers_or_songs_there_is_no_uncertainty_to_tell() -> None:
     prior = radio_prior(2)
-    assert uncertainty_over_time(prior, History.empty(2), np.ones((3, 2))) == ()
+    assert uncertainty_over_time(prior, History.empty(2), new(np.ones((3, 2)))) == ()
     history = simulated_history(np.random.default_rng(2), count=12, columns=2)
-    assert uncertainty_over_time(prior, history, np.ones((0, 2))) == ()
+    assert uncertainty_over_time(prior, history, new(np.ones((0, 2)))) == ()

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
 from bandstand._util.power_laws import zipf
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
+from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain.profile import (
     Favourites,
     Named,
@@ -39,7 +40,7 @@ FAILURE_RATE = 1e-3
 
 def taste(plays: int, *, algorithm: str = "bayes-ucb-cn-x", seed: int = 1) -> Taste:
     with np.errstate(all="raise"):
-        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm), projected()[0])
+        return taste_of(model(listened(plays, seed=seed), algorithm=algorithm))
 
 
 def log_by_hand() -> Log:
@@ -117,7 +118,7 @@ def test_of_somebody_new_there_is_nothing_to_tell() -> None:
 
 
 def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
-    found = taste_of(model(listened(20), analysed=False), None)
+    found = taste_of(model(listened(20), analysed=False))
     assert found.counts.plays == len(listened(20).plays)
     assert found.recovery is None
     assert found.noise is None
@@ -126,7 +127,7 @@ def test_while_nothing_is_analysed_plays_are_all_there_is() -> None:
     assert found.sentences[-1].startswith("Nothing has been learned yet")
 
 
-@pytest.mark.parametrize("algorithm", SOUND_ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_tells_what_it_has_and_all_of_it_is_json(algorithm: str) -> None:
     found = taste(25, algorithm=algorithm)
     json.loads(json.dumps(as_json(found), allow_nan=False))
@@ -168,7 +169,7 @@ def test_it_says_in_words_what_it_shows() -> None:
 
 def test_a_guess_is_called_a_guess() -> None:
     few = taste(2).sentences
-    assert "You have heard no song twice, so when songs are fresh again is only a guess." in few
+    assert not any("fresh again" in sentence for sentence in few)
     assert "I hardly know yet what a new song is worth to you." in few
     assert not any("artists" in sentence for sentence in few)
 
@@ -265,7 +266,9 @@ def certainties_about_nothing() -> list[tuple[float, float]]:
         for number in rng.integers(SONGS, size=60).tolist():
             log.add("rating", song_id(number), after=DAY, stars=int(rng.integers(1, 6)))
         one = model(fold(log.events))
-        for each in preferences(one.engine, one.belief, one.history.columns, projected()[0]):
+        for each in preferences(
+            one.engine, one.belief, one.history.columns, Columns(projected()[0])
+        ):
             assert each.standard_deviation is not None
             assert each.certainty == pytest.approx(ndtr(each.stars / each.standard_deviation))
             found.append((each.stars, each.standard_deviation))

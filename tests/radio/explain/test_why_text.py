@@ -44,22 +44,22 @@ def said(
         (
             {"timbre": 1.0, "tempo": 0.4, "movement": 0.1},
             {"timbre": 0.6, "tempo": 2.0, "movement": 3.0},
-            ", but its fast, rough sound is just what you rate highly.",
+            ", but its fast, rough sound is just what you like.",
         ),
         # Not marked: praised for what it is made of.
         (
             {"harmony": 0.3, "timbre": 0.25, "movement": 0.06},
             {"harmony": 0.1},
-            ", but its harmony and timbre are like what you rate highly.",
+            ", but its harmony and timbre are close to what you like.",
         ),
-        ({"tempo": 2.0}, {"tempo": -2.0}, ", but its slow sound is just what you rate highly."),
-        ({"tempo": 0.5}, {"tempo": -2.0}, ", but its slow sound is like what you rate highly."),
+        ({"tempo": 2.0}, {"tempo": -2.0}, ", but its slow sound is just what you like."),
+        ({"tempo": 0.5}, {"tempo": -2.0}, ", but its slow sound is close to what you like."),
         ({"tempo": 0.1}, {"tempo": -2.0}, "; its slow sound speaks for it a little."),
         ({"tempo": -0.1}, {"tempo": -2.0}, "; its slow sound speaks against it a little."),
-        ({"tempo": -0.5}, {"tempo": -2.0}, "; its slow sound is not quite what you rate highly."),
-        ({"tempo": -2.0}, {"tempo": -2.0}, "; its slow sound is far from what you rate highly."),
-        ({"sound": 0.5}, {}, ", but its sound is like what you rate highly."),
-        ({"other": 0.5}, {}, ", but its sound is like what you rate highly."),
+        ({"tempo": -0.5}, {"tempo": -2.0}, "; its slow sound is not quite what you like."),
+        ({"tempo": -2.0}, {"tempo": -2.0}, "; its slow sound is far from what you like."),
+        ({"sound": 0.5}, {}, ", but its sound is close to what you like."),
+        ({"other": 0.5}, {}, ", but its sound is close to what you like."),
         (
             {"tempo": 0.01, "timbre": -0.02},
             {},
@@ -80,7 +80,7 @@ def test_how_much_the_sound_counts_is_said(
         (4, 2.0, "; it is a guess so far, from four answers, that its fast sound suits you."),
         (5, 2.0, ", but its fast sound seems to be what you like."),
         (19, 2.0, ", but its fast sound seems to be what you like."),
-        (20, 2.0, ", but its fast sound is just what you rate highly."),
+        (20, 2.0, ", but its fast sound is just what you like."),
         (
             2,
             -1.0,
@@ -106,7 +106,7 @@ def test_no_more_is_claimed_than_is_known(answers: int, tempo: float, words: str
 )
 def test_how_fresh_a_song_is(minutes: float, novelty: float | None, beginning: str) -> None:
     found = said(why(minutes=minutes, novelty=novelty, groups={"tempo": 0.5}))
-    assert found == f"{beginning}its tempo is like what you rate highly."
+    assert found == f"{beginning}its tempo is close to what you like."
 
 
 LEARNS = {"groups": {"tempo": 1.0}, "exploration": 2.0, "learns": True}
@@ -125,23 +125,23 @@ BEST = {"groups": {"tempo": 0.5}, "exploration": 2.0, "expected": 4.6}
             {"tempo": -0.9, "brightness": -1.5},
             ", and I chose it mainly to learn what you think of dark, slow songs.",
         ),
-        (BEST, {}, "highly, so it may become a favourite."),
-        (BEST | {"minutes": 9_000.0}, {}, "highly, so it should please you again."),
+        (BEST, {}, "you like, so it may become a favourite."),
+        (BEST | {"minutes": 9_000.0}, {}, "you like, so it should please you again."),
         (BEST | {"answers": 10}, {}, "seems to be what you like."),
         # Doubt is named where the sound is not reason enough.
-        (BEST | {"expected": 3.0, "exploration": 0.4}, {}, "highly."),
+        (BEST | {"expected": 3.0, "exploration": 0.4}, {}, "you like."),
         (
             BEST | {"expected": 3.0, "exploration": 0.5},
             {},
-            "highly, and it would teach me something about you.",
+            "you like, and it would teach me something about you.",
         ),
         (
             BEST | {"expected": 3.0, "exploration": 1.5},
             {},
-            "highly, and it would teach me a lot about you.",
+            "you like, and it would teach me a lot about you.",
         ),
-        (BEST | {"expected": 3.0, "exploration": 1.5, "groups": {"tempo": 1.0}}, {}, "highly."),
-        (BEST | {"expected": 3.0, "exploration": None}, {}, "highly."),
+        (BEST | {"expected": 3.0, "exploration": 1.5, "groups": {"tempo": 1.0}}, {}, "you like."),
+        (BEST | {"expected": 3.0, "exploration": None}, {}, "you like."),
     ],
 )
 def test_what_it_is_good_for_beside_its_sound(
@@ -172,7 +172,7 @@ def test_whatever_the_facts_are_it_is_one_sentence_that_names_no_stars(
     assert "star" not in found
     assert ("mainly to learn" in found) == facts["learns"]
     assert ("a guess so far" in found) <= (facts["answers"] < 5)
-    assert ("rate highly" in found) <= (facts["answers"] >= 20)
+    assert ("what you like" in found and "seem" not in found) <= (facts["answers"] >= 20)
 
 
 def test_a_choice_at_random_and_a_wish_say_so() -> None:
@@ -185,5 +185,5 @@ def test_a_choice_at_random_and_a_wish_say_so() -> None:
     )
     assert said(near, note="nothing near it may be played") == (
         "Nothing near it may be played; you have not heard it, but "
-        "its tempo is like what you rate highly."
+        "its tempo is close to what you like."
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
 
 from bandstand.core.policies import BayesUcb, Greedy
 from bandstand.core.registry import SOUND_ALGORITHMS
@@ -52,10 +53,18 @@ def test_a_dial_has_ends(dial: float) -> None:
 
 def test_policies_without_a_quantile_have_no_dial() -> None:
     assert policy_with(Greedy(), step=9, dial=0.5) == Greedy()
-    assert policy_with(BayesUcb(level=0.5), step=9, dial=0.5) == BayesUcb(level=0.5)
     assert policy_with(BayesUcb(), step=1, dial=0.5) == BayesUcb()
     assert policy_with(BayesUcb(), step=9, dial=0.0) == BayesUcb()
     assert policy_with(BayesUcb(), step=9, dial=-1.0) == BayesUcb(level=level(9, -1.0))
+
+
+def test_the_dial_moves_around_a_fixed_level() -> None:
+    fixed = BayesUcb(level=0.7)
+    assert level(1, 0.0, fixed) == level(900, 0.0, fixed) == 0.7
+    assert level(9, -1.0, fixed) == pytest.approx(0.5)
+    assert level(9, 1.0, fixed) == pytest.approx(ndtr(ndtri(0.7) + 2))
+    assert policy_with(fixed, step=9, dial=0.0) is fixed
+    assert policy_with(fixed, step=9, dial=1.0) == BayesUcb(level=level(9, 1.0, fixed))
 
 
 @pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
@@ -77,8 +86,8 @@ class Listener:
     def __init__(self, seed: int) -> None:
         self.on = shelf(SONGS, COLUMNS, seed=seed)
         self.rng = np.random.default_rng(seed)
-        assert self.on.song_features is not None
-        taste = self.on.song_features.features[:, :-1] @ self.rng.normal(size=COLUMNS)
+        assert self.on.sound is not None
+        taste = self.on.sound.song_features.features[:, :-1] @ self.rng.normal(size=COLUMNS)
         self.liking = 3.5 + taste / np.sqrt(COLUMNS)
 
     def stars(self, row: int, minutes_since_heard: float) -> int:

@@ -20,8 +20,10 @@ NOW = 1_800_000_000_000
 
 def near(row: int, count: int) -> set[int]:
     """Return the nearest songs, by brute force."""
-    assert SHELF.song_features is not None
-    away = np.linalg.norm(SHELF.song_features.features - SHELF.song_features.features[row], axis=1)
+    assert SHELF.sound is not None
+    away = np.linalg.norm(
+        SHELF.sound.song_features.features - SHELF.sound.song_features.features[row], axis=1
+    )
     return set(np.argsort(away, kind="stable")[:count].tolist())
 
 
@@ -125,12 +127,12 @@ def test_a_station_plays_its_start_and_what_is_nearest_to_it(
     rows[:size] = spread * rows[:size] + 3
     records = [record(row, genre="Jazz" if row < size else "Rock") for row in range(songs)]
     on = catalogue_of(records, matrix(rows))
-    assert on.song_features is not None
+    assert on.sound is not None
     playlist = model(on, rated([0])).playlist(
         min(songs, 12), now=NOW, station=Station(genre="jazz")
     )
-    centre = on.song_features.features[:size].mean(axis=0)
-    away = on.song_features.distances(centre)
+    centre = on.sound.song_features.features[:size].mean(axis=0)
+    away = on.sound.song_features.distances(centre)
     allowed = neighbourhood(songs, size) + len(playlist) + songs // 4
     farthest = np.sort(away[size:])[: allowed + 1]
     assert playlist[0].row < size

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.model.song_groups import SongGroups
+from bandstand.core.registry import ALGORITHMS
 from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.music.catalogue.design_view import KnownSong
 from bandstand.radio.log.fold import extend, fold
 from bandstand.radio.selection.select import RadioListener, minutes_at
 from bandstand.radio.selection.training_data import LONGEST
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bandstand.store.events.events import Event
-    from bandstand.types import Vector
 
 SHELF = shelf(8)
 ONLINE = ["bayes-ucb-cn-x", "linucb-cn", "random"]
@@ -68,7 +69,7 @@ def test_following_a_log_is_beginning_with_it(
     assert_same(one, model(SHELF, log, intercept=intercept))
 
 
-@pytest.mark.parametrize("algorithm", sorted(set(SOUND_ALGORITHMS) - {"bayes-ucb-cn"}))
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {"bayes-ucb-cn"}))
 def test_following_is_beginning_whatever_the_algorithm(algorithm: str) -> None:
     log = rated([0, 1, 2, 3, 1, 4, 0, 2, 5, 1, 0], apart=7 * HOUR)
     one = followed(log, list(range(1, 11)), algorithm=algorithm)
@@ -129,18 +130,19 @@ def test_songs_that_are_gone_still_count_if_their_sound_is_known() -> None:
     vectors = dict(zip((song_id(row) for row in range(12)), features(12), strict=True))
     asked = []
 
-    def features_of(ids: Sequence[str]) -> Mapping[str, Vector]:
+    def songs_of(ids: Sequence[str]) -> Mapping[str, KnownSong]:
         asked.append(list(ids))
-        return {song: vectors[song].astype(np.float64) for song in ids if song in vectors}
+        found = {song: vectors[song].astype(np.float64) for song in ids if song in vectors}
+        return {song: KnownSong(sound, SongGroups.unknown(1)) for song, sound in found.items()}
 
     log = rated([0, 9, 3, 77])
     gone = catalogue_of([record(row) for row in range(8)], matrix(features(12)[:8]))
-    one = model(gone, log, features_of=features_of)
+    one = model(gone, log, songs_of=songs_of)
     whole = catalogue_of([record(row) for row in range(12)], matrix(features(12)))
     assert one.belief.history.features == pytest.approx(model(whole, log).belief.history.features)
     assert asked == [[song_id(9), song_id(77)]]
     assert one.next(now=log.clock).row < 8
-    bare = model(gone, log, features_of=features_of, intercept=False)
+    bare = model(gone, log, songs_of=songs_of, intercept=False)
     assert (bare.belief.history.features == one.belief.history.features[:, :-1]).all()
 
 
@@ -168,5 +170,9 @@ def test_the_prediction_of_one_song_is_what_the_model_believes_of_it() -> None:
 
 def test_features_of_another_projection_are_left_out() -> None:
     log = rated([0, 99])
-    one = model(SHELF, log, features_of=lambda ids: {song: np.ones(9) for song in ids})
+    one = model(
+        SHELF,
+        log,
+        songs_of=lambda ids: {song: KnownSong(np.ones(9), SongGroups.unknown(1)) for song in ids},
+    )
     assert len(one.belief.history) == 1

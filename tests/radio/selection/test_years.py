@@ -123,9 +123,9 @@ def test_a_genre_of_some_years_begins_with_itself() -> None:
 
 def test_a_song_of_another_year_leads_to_what_is_near_it_in_these() -> None:
     years = Years(first=1980, last=1999)
-    assert CATALOGUE.song_features is not None
+    assert CATALOGUE.sound is not None
     rows = np.array(sorted(within(years)))
-    away = CATALOGUE.song_features.distances(CATALOGUE.song_features.features[50], rows)
+    away = CATALOGUE.sound.song_features.distances(CATALOGUE.sound.song_features.features[50], rows)
     near = set(rows[np.argsort(away)[: len(rows) // 6]].tolist())
     found = model(CATALOGUE, rated([1, 2])).playlist(
         5, now=NOW, station=Station(song=song_id(50), years=years)

@@ -130,7 +130,7 @@ def test_more_files_than_a_page_come_in_one_order(store: Store) -> None:
         ids = [song.id for song in songs.present(connection)]
         assert len(ids) == 1_200
         assert ids == sorted(ids)
-        assert [song for song, _ in songs.descriptors(connection, 1)] == ids
+        assert [song.id for song in songs.described(connection, 1)] == ids
 
 
 @pytest.mark.parametrize(

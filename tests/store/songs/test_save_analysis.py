@@ -51,7 +51,7 @@ def test_an_analysis_comes_back_as_it_was(shared: Store, path: bytes, found: Ana
         assert record.duration == found.duration
         assert record.fingerprint == found.fingerprint
         assert (record.path, record.size, record.added_at) == (path, found.size, 5)
-        ((id_, descriptors),) = songs.descriptors(connection, found.version)
+        ((id_, descriptors, *_),) = songs.described(connection, found.version)
         assert id_ == song
         assert descriptors.tobytes() == found.descriptors.tobytes()
         assert not descriptors.flags.writeable

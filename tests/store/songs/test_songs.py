@@ -93,7 +93,7 @@ def test_only_present_songs_are_found_by_name(connection: Connection) -> None:
     record_problem(connection, b"/m/broken", size=1, modified_ns=1, reason="why", version=1, scan=2)
     assert titles(connection, "Song") == []
     assert list(songs.present(connection)) == []
-    assert list(songs.descriptors(connection, 1)) == []
+    assert list(songs.described(connection, 1)) == []
     found = [songs.find(connection, wanted, limit=1)[0] for wanted in (gone, "/m/broken")]
     assert [song.id for song in found] == [gone, broken]
     assert [song.is_present for song in found] == [False, False]

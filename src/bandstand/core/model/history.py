@@ -44,7 +44,9 @@ def checked_features(features: ArrayLike) -> Matrix:
 def checked_table(features: ArrayLike) -> Features:
     """Return `features` checked in the same way, but left in single precision if they are."""
     if isinstance(features, np.ndarray) and features.dtype == np.float32:
-        table: Features = np.ascontiguousarray(features)
+        # Rows may be parts of longer ones: a copy of them would double the catalogue.
+        is_by_rows = features.ndim == 2 and features.strides[1] == features.itemsize
+        table: Features = features if is_by_rows else np.ascontiguousarray(features)
         _check_table(table)
         return table
     return checked_features(features)
@@ -242,8 +244,7 @@ class _Rows:
         self.elapsed[rows] = songs.elapsed
         self.ratings[rows] = ratings
         self.weights[rows] = weights
-        groups = songs.groups_of(slice(None))
-        self.groups[:, rows] = groups.song, groups.album, groups.artist
+        self.groups[:, rows] = songs.groups_of(slice(None)).stacked()
         self.used = rows.stop
 
 
@@ -378,8 +379,7 @@ class History:
     @property
     def groups(self) -> SongGroups:
         """The song, album and artist of each answer; a song has the same features in all of its."""
-        song, album, artist = read_only(self._rows.groups[:, : self._length])
-        return SongGroups(song=song, album=album, artist=artist)
+        return SongGroups.unstacked(self._rows.groups[:, : self._length])
 
     @property
     def songs(self) -> Songs:

@@ -238,15 +238,20 @@ def paper_prior(columns: int) -> ListenerPrior:
     )
 
 
-def radio_prior(columns: int, *, intercept: bool = True) -> ListenerPrior:
-    """Return the prior for real listeners, features standardised, the last column constant.
+def radio_prior(
+    columns: int, *, sound_square: float | None = None, intercept: bool = True
+) -> ListenerPrior:
+    """Return the prior for real listeners: features of sound, the last column constant.
 
-    The intercept and all other features together have the same prior variance, so that the
-    prior does not grow with the number of features; the noise prior is proper. Without an
-    intercept all columns are features.
+    The features have a mean square of `sound_square` in all: their number, if they are
+    standardised. They have the prior variance of the intercept together, so that the prior does
+    not grow with their number; the noise prior is proper. Without an intercept all columns are
+    features.
     """
     _check_columns(columns)
-    variances = np.full(columns, 10.0 / max(columns - intercept, 1))
+    square = max(columns - intercept, 1) if sound_square is None else sound_square
+    require_positive(sound_square=square)
+    variances = np.full(columns, 10.0 / square)
     if intercept:
         variances[-1] = 10.0
     return ListenerPrior(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Indices, Rows
 
 Identities: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
+Stacked: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 
 UNKNOWN: Final = -1
 _OF_ALBUM, _OF_SONG = 1, 2  # what an identity was made of
@@ -55,10 +56,10 @@ class SongGroups:
             np.full_like(songs, UNKNOWN) if ids is None else _checked(name, ids, len(songs))
             for name, ids in (("album", album), ("artist", artist))
         )
-        own = _mixed(songs, np.full_like(songs, _OF_SONG))
+        own = mixed(songs, np.full_like(songs, _OF_SONG))
         own[songs == UNKNOWN] = UNKNOWN
         artists = np.where(artists == UNKNOWN, own, artists)
-        of_album = _mixed(_mixed(artists, albums), np.full_like(songs, _OF_ALBUM))
+        of_album = mixed(mixed(artists, albums), np.full_like(songs, _OF_ALBUM))
         return cls(
             song=read_only(songs),
             album=read_only(np.where(albums == UNKNOWN, own, of_album)),
@@ -70,6 +71,16 @@ class SongGroups:
         """Return `count` songs that have nothing in common with any other."""
         each = read_only(np.full(count, UNKNOWN, dtype=np.int64))
         return cls(song=each, album=each, artist=each)
+
+    @classmethod
+    def unstacked(cls, rows: Stacked) -> SongGroups:
+        """Return the groups of `stacked` rows."""
+        song, album, artist = read_only(rows)
+        return cls(song=song, album=album, artist=artist)
+
+    def stacked(self) -> Stacked:
+        """Return songs, albums and artists as rows: (3, n)."""
+        return np.stack([self.song, self.album, self.artist])
 
     def __len__(self) -> int:
         return len(self.song)
@@ -156,7 +167,7 @@ def _checked(name: str, ids: ArrayLike, count: int | None) -> Identities:
     return np.array(array, dtype=np.int64)
 
 
-def _mixed(first: Identities, second: Identities) -> Identities:
+def mixed(first: Identities, second: Identities) -> Identities:
     """Return one number for each pair: equal for other pairs by a chance of 2⁻⁶³ (splitmix64)."""
     bits = first.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + second.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -16,8 +16,6 @@ code           maths       shape   meaning
 `towards`      diag(λ)Ca/√v  (p,)  mean features of the songs that stand at 1
 
 v = (Ca)'diag(λ)(Ca) is the variance of a'ẑ over the library, λ the variances of its features.
-
-Only under the identity map: a wave of many descriptors (feature_maps.py) belongs to no group.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from bandstand.music.audio.descriptors.definition import NAMES
-from bandstand.music.audio.feature_maps import Identity
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
@@ -88,12 +85,11 @@ GROUPS: Final = (
 def parts(projection: Projection, preference: Vector, features: Vector) -> dict[str, float]:
     """Return what each group of descriptors adds to θ'x; together they are θ'x, to rounding.
 
-    An intercept behind the projection's own features is left out. Empty where features are not
-    sums over its descriptors.
+    An intercept behind the projection's own features is left out. Empty where the features are
+    not of this projection.
     """
     components = projection.components
-    is_own = len(preference) - len(components) in {0, 1}
-    if not is_own or not isinstance(projection.feature_map, Identity):
+    if len(preference) - len(components) not in {0, 1}:
         return {}
     with np.errstate(under="ignore"):
         theta, x = preference[: len(components)], features[: len(components)]
@@ -126,8 +122,6 @@ def towards(projection: Projection) -> dict[str, Vector]:
 
 def _scales(projection: Projection) -> dict[str, Vector]:
     """Return Ca/√v of each group that varies: (p,) each."""
-    if not isinstance(projection.feature_map, Identity):
-        return {}
     found = {}
     with np.errstate(under="ignore"):
         for group in GROUPS:

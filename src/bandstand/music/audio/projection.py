@@ -1,6 +1,6 @@
 """From 159 raw descriptors to the few columns that the model sees: z-scores, then PCA.
 
-    z = (d − m)/σ,   x = C z,   φ(x)
+    z = (d − m)/σ,   x = C z
 
 code                  maths  shape     meaning
 `descriptors`         d      (S, 159)  raw, one row per song
@@ -10,7 +10,6 @@ code                  maths  shape     meaning
 `limit`                      (159,)    a song's z-score is cut at ± this
 `components`          C      (p, 159)  orthonormal rows, by falling variance: R = C' diag(λ) C
 `variances`           λ      (p,)      of x over the songs it was fitted on, population form
-`feature_map`         φ                see feature_maps.py
 
 p is the smallest number of components that keeps `share` of the variance, never a fixed one.
 
@@ -32,14 +31,12 @@ chirp then lies at 3.5 times the average, the furthest track at 5.1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from bandstand._util.array_archive import packed, unpacked
 from bandstand.errors import InvalidInputError
-from bandstand.music.audio import feature_maps
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
 from bandstand.types import blocks, frozen
 
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from bandstand.music.audio.feature_maps import FeatureMap
     from bandstand.types import AnyArray, Matrix, Vector
 
 
@@ -158,7 +154,6 @@ SHARE: Final = 0.9
 _FORMAT: Final = 1
 _MIN_LIMIT: Final = 10.0
 _ARRAYS: Final = ("mean", "standard_deviation", "limit", "components", "variances")
-_MAP: Final = "map_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,12 +167,11 @@ class Projection:
     variances: Vector
     songs: int  # that it was fitted on
     descriptor_version: int
-    feature_map: FeatureMap
 
     @property
     def columns(self) -> int:
         """Return how many features a song has after `apply`."""
-        return self.feature_map.columns(len(self.components))
+        return len(self.components)
 
     def check_fits(self, *, columns: int = len(NAMES), version: int = VERSION) -> None:
         """Refuse descriptors of another kind than those it was fitted on."""
@@ -196,7 +190,7 @@ class Projection:
             extremes(matrix)
         features = np.empty((len(matrix), self.columns))
         for rows in blocks(len(matrix), _BLOCK_ROWS):
-            features[rows] = self.feature_map.apply(self._projected(matrix[rows]))
+            features[rows] = self._projected(matrix[rows])
         return features
 
     def _projected(self, matrix: Matrix) -> Matrix:
@@ -207,48 +201,42 @@ class Projection:
             projected: Matrix = np.clip(scores, -self.limit, self.limit) @ self.components.T
         return projected
 
-    def to_bytes(self) -> bytes:
-        """Return the projection as the bytes of an .npz file without pickle."""
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return all that has to be stored, by name."""
         about = {
             "format": np.asarray(_FORMAT),
             "songs": np.asarray(self.songs),
             "descriptor_version": np.asarray(self.descriptor_version),
-            "feature_map": np.asarray(self.feature_map.name),
         }
-        numbers = {name: getattr(self, name) for name in _ARRAYS}
-        of_map = {f"{_MAP}{name}": array for name, array in self.feature_map.arrays().items()}
-        return packed(about | numbers | of_map)
+        return about | {name: getattr(self, name) for name in _ARRAYS}
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Projection:
-        """Return the projection that `to_bytes` made bytes of."""
-        try:
-            return _restored(unpacked(data))
-        except Exception as problem:
-            # Alien bytes make the parsers of zip and .npy raise anything; it means one thing.
-            reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
-            msg = f"expected a stored projection of format {_FORMAT}, got {reason}"
-            raise InvalidInputError(msg) from problem
+    def of(cls, arrays: Mapping[str, AnyArray]) -> Projection:
+        """Return the projection of these `arrays`; what does not fit together raises."""
+        if _whole(arrays["format"]) != _FORMAT:
+            msg = f"format {arrays['format']}"
+            raise InvalidInputError(msg)
+        dimensions, columns = arrays["components"].shape
+        for name in _ARRAYS:
+            shapes = {"components": (dimensions, columns), "variances": (dimensions,)}
+            _check_array(name, arrays[name], shapes.get(name, (columns,)))
+        return cls(
+            **{name: frozen(arrays[name]) for name in _ARRAYS},
+            songs=_whole(arrays["songs"]),
+            descriptor_version=_whole(arrays["descriptor_version"]),
+        )
 
 
-def fit(
-    descriptors: ArrayLike,
-    *,
-    version: int = VERSION,
-    share: float = SHARE,
-    feature_map: str = feature_maps.Identity.name,
-    seed: int = 1,
-) -> Projection:
+def fit(descriptors: ArrayLike, *, version: int = VERSION, share: float = SHARE) -> Projection:
     """Return the projection of a library of at least one song.
 
-    It keeps at least `share` of the variance and maps by the `feature_map` of that name, which
-    may draw from `seed`. The order of the songs does not matter.
+    It keeps at least `share` of the variance. The order of the songs does not matter.
     """
     matrix = _table(descriptors)
-    _check_asked(matrix, share, feature_map)
+    _check_asked(matrix, share)
     found = moments(matrix)
     components, variances = principal_components(found.correlation, share)
-    linear = Projection(
+    return Projection(
         mean=frozen(found.mean),
         standard_deviation=frozen(found.standard_deviation),
         limit=frozen(np.maximum(found.furthest, _MIN_LIMIT)),
@@ -256,16 +244,10 @@ def fit(
         variances=frozen(variances),
         songs=len(matrix),
         descriptor_version=version,
-        feature_map=feature_maps.Identity(),
     )
-    if feature_map == linear.feature_map.name:
-        return linear
-    projected = linear.apply(matrix, version=version)
-    rng = np.random.default_rng(seed)
-    return replace(linear, feature_map=feature_maps.fitted(feature_map, projected, rng=rng))
 
 
-def _check_asked(matrix: Matrix, share: float, feature_map: str) -> None:
+def _check_asked(matrix: Matrix, share: float) -> None:
     if matrix.shape[1] != len(NAMES):
         msg = f"a song must have {len(NAMES)} descriptors, got {matrix.shape[1]}"
         raise InvalidInputError(msg)
@@ -275,7 +257,6 @@ def _check_asked(matrix: Matrix, share: float, feature_map: str) -> None:
     if not 0 < share <= 1:
         msg = f"the share of the variance must be above 0 and at most 1, got {share}"
         raise InvalidInputError(msg)
-    feature_maps.check_name(feature_map)
 
 
 def _table(descriptors: ArrayLike) -> Matrix:
@@ -288,27 +269,6 @@ def _table(descriptors: ArrayLike) -> Matrix:
         msg = f"descriptors must be a table with one row per song, got {matrix.ndim} dimension(s)"
         raise InvalidInputError(msg)
     return matrix
-
-
-def _restored(arrays: Mapping[str, AnyArray]) -> Projection:
-    """Return the projection in `arrays`; what does not fit together raises."""
-    if _whole(arrays["format"]) != _FORMAT:
-        msg = f"format {arrays['format']}"
-        raise InvalidInputError(msg)
-    dimensions, columns = arrays["components"].shape
-    for name in _ARRAYS:
-        shapes = {"components": (dimensions, columns), "variances": (dimensions,)}
-        _check_array(name, arrays[name], shapes.get(name, (columns,)))
-    of_map = {
-        name.removeprefix(_MAP): array for name, array in arrays.items() if name.startswith(_MAP)
-    }
-    name = str(arrays["feature_map"])
-    return Projection(
-        **{name: frozen(arrays[name]) for name in _ARRAYS},
-        songs=_whole(arrays["songs"]),
-        descriptor_version=_whole(arrays["descriptor_version"]),
-        feature_map=feature_maps.restored(name, of_map, dimensions=dimensions),
-    )
 
 
 def _check_array(name: str, array: AnyArray, shape: tuple[int, ...]) -> None:

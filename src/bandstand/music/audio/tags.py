@@ -290,14 +290,14 @@ def peak_of(text: str | None) -> float | None:
 
 
 def genre_of(text: str | None) -> str | None:
-    """Return the first of one or several genres, by name.
+    """Return all genres that a tag names, one after the other; numbers by their names.
 
-    >>> genre_of("(17)"), genre_of("R&B/Soul; Funk"), genre_of(" ; Pop")
-    ('Rock', 'R&B/Soul', 'Pop')
+    >>> genre_of("(17)"), genre_of("R&B/Soul; Funk"), genre_of(" ; Pop; Pop")
+    ('Rock', 'R&B/Soul; Funk', 'Pop')
     """
-    names = (clean(part) for part in re.split("[;\0]", text or ""))
-    first = next((name for name in names if name), None)
-    return None if first is None else clean(genre_named(first))
+    parts = (clean(part) for part in re.split("[;\0]", text or ""))
+    names = (clean(genre_named(part)) for part in parts if part)
+    return "; ".join(dict.fromkeys(name for name in names if name)) or None
 
 
 def _number(text: str | None) -> float | None:

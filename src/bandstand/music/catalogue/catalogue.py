@@ -2,7 +2,8 @@
 
 code                  shape     meaning
 `ids`                 (S,)      the songs, rising
-`song_features`       (S, p+1)  features and a last column of ones; None while there are none
+`named`, `sound`      (S, …)    the songs as models with and without names see them; None while
+                                no song has features
 `has_features`        (S,)      songs without are playable, but nothing can be predicted of them
 `minutes`             (S,)      length of each song
 `artist_codes`        (S,)      equal for songs by the same lead artist; −1 if unknown
@@ -21,20 +22,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bandstand.core.engines.song_table import SongTable
-from bandstand.core.model.history import FEATURE_LIMIT, SongFeatures
+from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue import columns as columns_file
 from bandstand.music.catalogue import refresh
 from bandstand.music.catalogue.columns import MAX_SECONDS, SongColumns
+from bandstand.music.catalogue.design_view import DesignView, groups_of, known_songs
 from bandstand.music.catalogue.matrix import SongIds, release_pages
 from bandstand.music.catalogue.names import NOTHING
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.pages import genre_names, name_key
-from bandstand.types import blocks, frozen, read_only
+from bandstand.types import blocks, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from bandstand.music.audio.projection import Projection
+    from bandstand.music.catalogue.design import Design
+    from bandstand.music.catalogue.design_view import KnownSong
     from bandstand.music.catalogue.matrix import FeatureMatrix, Features
     from bandstand.music.catalogue.names import Spellings
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
+    from bandstand.types import AnyArray, Indices
 
 NO_ROWS: Final[Indices] = read_only(np.empty(0, dtype=np.intp))
 # The length of a song of unknown or impossible length; longer ones are cut for planning.
@@ -64,41 +67,47 @@ class Catalogue:
     """All songs that can be played now."""
 
     columns: SongColumns
-    song_features: SongFeatures | None
+    named: DesignView | None
     has_features: AnyArray
     stamp: Mapping[str, Any]  # versions that the features depend on; empty while there are none
-    projection: Projection | None = None  # of descriptors to these features
+    design: Design | None = None  # of the features, from descriptors and tags
     store: Store | None = None
 
     @classmethod
-    def of(cls, columns: SongColumns, matrix: FeatureMatrix | None) -> Catalogue:
+    def of(
+        cls,
+        columns: SongColumns,
+        matrix: FeatureMatrix | None,
+        *,
+        design: Design | None = None,
+        store: Store | None = None,
+    ) -> Catalogue:
         """Return the catalogue of songs with these columns, with features where `matrix` has any.
 
         Songs without features have zeros. If the matrix has exactly these songs, ids and features
         are those that are mapped, and nothing is copied.
         """
         none = read_only(np.zeros(len(columns), dtype=np.bool_))
-        bare = cls(columns=columns, song_features=None, has_features=none, stamp={})
+        bare = cls(columns=columns, named=None, has_features=none, stamp={})
         if matrix is None or not len(columns) or not len(matrix):
             return bare
         # The song of a damaged row can be played, but not predicted.
-        valid = _valid_rows(matrix.table)
+        valid, table = _valid_rows(matrix.table), matrix.table
         if valid.all() and np.array_equal(columns.ids, matrix.ids):
-            return cls(
-                columns=replace(columns, ids=matrix.ids),
-                song_features=SongFeatures.of(matrix.table),
-                has_features=read_only(valid),
-                stamp=dict(matrix.stamp),
-            )
-        places = np.minimum(np.searchsorted(matrix.ids, columns.ids), len(matrix) - 1)
-        known = (matrix.ids[places] == columns.ids) & valid[places]
+            columns, known = replace(columns, ids=matrix.ids), valid
+        else:
+            places = np.minimum(np.searchsorted(matrix.ids, columns.ids), len(matrix) - 1)
+            known = (matrix.ids[places] == columns.ids) & valid[places]
+            table = _copied(matrix.table, places, known)
         if not known.any():
             return bare
-        return replace(
-            bare,
-            song_features=_copied(matrix.table, places, known),
+        return cls(
+            columns=columns,
+            named=DesignView.of(table, groups_of(columns), design),
             has_features=read_only(known),
             stamp=dict(matrix.stamp),
+            design=design,
+            store=store,
         )
 
     def __len__(self) -> int:
@@ -143,20 +152,14 @@ class Catalogue:
         return Tally.of(self.columns)
 
     @cached_property
-    def table(self) -> SongTable | None:
-        """The features as the exact engine streams through them: once for all listeners."""
-        return None if self.song_features is None else SongTable.of(self.song_features.features)
+    def sound(self) -> DesignView | None:
+        """The songs as models without names see them."""
+        return None if self.named is None else self.named.sound_alone()
 
-    @cached_property
-    def bare(self) -> tuple[SongFeatures, SongTable] | None:
-        """Features and table without the column of ones, for models without an intercept."""
-        if self.song_features is None or self.table is None:
-            return None
-        # The ones are the last term of every squared norm, except for songs without features.
-        norms = self.song_features.squared_norms - self.has_features
-        features = read_only(self.song_features.features[:, :-1])
-        bare = replace(self.song_features, features=features, squared_norms=frozen(norms))
-        return bare, self.table.without_last_column()
+    @property
+    def projection(self) -> Projection | None:
+        """The projection of descriptors to sound."""
+        return None if self.design is None else self.design.projection
 
     @cached_property
     def _index(self) -> NameIndex:
@@ -173,25 +176,26 @@ class Catalogue:
         """Return the genres of a song, as its tag writes them."""
         return genre_names(self.columns.names.genres[int(self.columns.genre[row])])
 
-    def features_of(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the features of those of the songs that have any, present or not.
+    def songs_of(self, ids: Sequence[str]) -> dict[str, KnownSong]:
+        """Return the features and the names of those of the songs that have any, present or not.
 
         A listener may have rated songs whose files are gone: those ratings still count.
         """
-        if self.projection is None or self.store is None:
+        if self.design is None or self.store is None:
             return {}
         with self.store.reading() as connection:
-            found = dict(songs.descriptors_of(connection, ids, VERSION))
-        if not found:
-            return {}
-        projected: Matrix = self.projection.apply(np.stack(list(found.values())))
+            found = list(songs.described_of(connection, ids, VERSION))
+            records = songs.many(connection, [song.id for song in found])
         # Rounded as in the matrix, so that a song counts the same when it is back.
-        rounded = projected.astype(np.float32).astype(np.float64)
-        return dict(zip(found, rounded, strict=True))
+        rounded = self.design.rows(found).astype(np.float32).astype(np.float64)
+        columns = SongColumns.of(map(songs.facts_of, records))
+        return known_songs(columns, rounded)
 
     def warmed(self) -> Catalogue:
         """Return this catalogue after computing what its first listener would wait for."""
-        _ = self.recording_codes, self.minutes, self.table, self._index
+        _ = self.recording_codes, self.minutes, self._index
+        if self.named is not None:
+            _ = self.named.table
         return self
 
 
@@ -204,12 +208,12 @@ def _valid_rows(table: Features) -> AnyArray:
     return valid
 
 
-def _copied(rows: Features, places: Indices, known: AnyArray) -> SongFeatures:
+def _copied(rows: Features, places: Indices, known: AnyArray) -> Features:
     """Return the features in `places`, zeros for songs that are not `known`."""
     table: Features = np.zeros((len(places), rows.shape[1]), dtype=np.float32)
     for some in blocks(len(places), _BLOCK_SONGS):
         table[some][known[some]] = rows[places[some][known[some]]]
-    return SongFeatures.of(table)
+    return table
 
 
 # ── Loading ─────────────────────────────────────────────────────────────────────────────
@@ -228,17 +232,14 @@ def load_catalogue(store: Store, before: Catalogue | None = None) -> Catalogue:
         except InvalidInputError:
             found = None  # no usable projection yet: the radio plays at random and says so
         columns = _columns(connection, store, None if before is None else before.columns)
-    matrix, projection = (None, None) if found is None else found
+    matrix, design = (None, None) if found is None else found
     stamp = {} if matrix is None else dict(matrix.stamp)
     if before is not None and columns is before.columns and stamp == before.stamp:
         return before  # so that listeners keep their shortlists
-    if before is not None and before.song_features is not None:
+    if before is not None and before.named is not None:
         # Requests for the former catalogue find its pages again; both need not be in memory.
-        release_pages(before.song_features.features)
-    catalogue = Catalogue.of(columns, matrix)
-    if catalogue.song_features is not None:
-        catalogue = replace(catalogue, projection=projection, store=store)
-    return catalogue.warmed()
+        release_pages(before.named.song_features.features)
+    return Catalogue.of(columns, matrix, design=design, store=store).warmed()
 
 
 def catalogue_of(records: Iterable[SongRecord], matrix: FeatureMatrix | None = None) -> Catalogue:

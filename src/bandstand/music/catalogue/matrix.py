@@ -2,7 +2,7 @@
 
     FOLDER/000000000007/features.npy   (S, p + 1) float32, one row per song; the last column is 1
     FOLDER/000000000007/ids.npy        (S,) 16 bytes each, rising: the song of each row
-    FOLDER/000000000007/stamp.json     S, p, and what the caller wants to remember
+    FOLDER/000000000007/stamp.json     S, p, where the sound begins, and what the caller wants
     FOLDER/.lock                       held by the one process that writes
 
 A new catalogue is written beside the old one, brought to the disk, and then given its number by
@@ -47,7 +47,7 @@ Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]
 Chunks: TypeAlias = "Iterable[tuple[Sequence[str] | Ids, AnyArray]]"
 
 ID_LENGTH: Final = 16
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _DIGITS: Final = 12
 _UNFINISHED: Final = ".new"
 _FEATURES, _IDS, _STAMP = "features.npy", "ids.npy", "stamp.json"
@@ -113,6 +113,7 @@ class FeatureMatrix:
     ids: Ids
     table: Features  # (S, p + 1): the features, then a column of ones
     stamp: Mapping[str, Any]
+    first_sound: int = 0  # columns before those of the sound
 
     @property
     def features(self) -> Features:
@@ -135,39 +136,44 @@ class FeatureMatrix:
         return row
 
     def nearest(self, row: int, count: int) -> tuple[Indices, Vector]:
-        """Return the rows of the `count` songs nearest to a song, and their Euclidean distances.
+        """Return the rows of the `count` songs that sound most like a song, and their distances.
 
-        Equally near songs come by row; fewer come if there are fewer.
+        Distances are Euclidean. Equally near songs come by row; fewer come if there are fewer.
         """
-        song = self.features[row].astype(np.float64)
+        sound = self.features[:, self.first_sound :]
+        song = sound[row].astype(np.float64)
         distances = np.empty(len(self))
         with np.errstate(under="ignore"):
             for some in blocks(len(self), _BLOCK_ROWS):
-                squares = np.square(self.features[some] - song)
+                squares = np.square(sound[some] - song)
                 distances[some] = np.sqrt(squares.sum(axis=1))
         others = np.delete(np.arange(len(self)), row)
         rows = others[np.argsort(distances[others], kind="stable")[:count]]
         return rows, distances[rows]
 
 
-def write(folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any]) -> FeatureMatrix:
+def write(
+    folder: Path, chunks: Chunks, *, columns: int, stamp: Mapping[str, Any], first_sound: int = 0
+) -> FeatureMatrix:
     """Write a catalogue, put it in the place of the one before, and return it.
 
     Each chunk is some ids and their features (n, `columns`); ids rise from the first chunk to
     the last. Only one chunk is in memory at a time. Processes that write at the same time do so
     one after the other, and the last one's stays. After an exception the old one is in place.
     """
-    if columns < 1:
-        msg = f"a catalogue must have at least one column, got {columns}"
+    if not 0 <= first_sound < columns:
+        msg = f"a catalogue must have at least one column of sound, got {columns - first_sound}"
         raise InvalidInputError(msg)
-    _stamp_text(0, columns, stamp)  # refused before the work, not after it
+    about: dict[str, Any] = {"format": _FORMAT, "columns": columns, "first_sound": first_sound}
+    about["stamp"] = dict(stamp)
+    _as_text(about)  # refused before the work, not after it
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         unfinished = folder / _UNFINISHED
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir()
         try:
-            _fill(unfinished, chunks, columns, stamp)
+            _fill(unfinished, chunks, about)
             return _put_in_place(unfinished, folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -206,9 +212,9 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -> None:
+def _fill(place: Path, chunks: Chunks, about: Mapping[str, Any]) -> None:
     """Write all files of a catalogue and bring them to the disk, the stamp last."""
-    songs, last = 0, b""
+    songs, last, columns = 0, b"", about["columns"]
     with (place / _FEATURES).open("xb") as features, (place / _IDS).open("xb") as ids:
         for file in (features, ids):
             file.write(bytes(_HEADER_BYTES))
@@ -220,7 +226,7 @@ def _fill(place: Path, chunks: Chunks, columns: int, stamp: Mapping[str, Any]) -
         _finish(features, _FLOAT, (songs, columns + 1))
         _finish(ids, _ID, (songs,))
     with (place / _STAMP).open("xb") as file:
-        file.write(_stamp_text(songs, columns, stamp).encode())
+        file.write(_as_text({**about, "songs": songs}).encode())
         sync(file)
     sync_folder(place)
 
@@ -253,19 +259,20 @@ def _opened(place: Path) -> FeatureMatrix | None:
     try:
         about = json.loads((place / _STAMP).read_bytes())
         songs, columns, stamp = about["songs"], about["columns"], about["stamp"]
-        if about["format"] != _FORMAT or not isinstance(stamp, dict):
+        first = about["first_sound"]
+        if about["format"] != _FORMAT or not isinstance(stamp, dict) or not 0 <= first < columns:
             return None
         return FeatureMatrix(
             ids=_mapped(place / _IDS, _ID, (songs,)),
             table=_mapped(place / _FEATURES, _FLOAT, (songs, columns + 1)),
             stamp=stamp,
+            first_sound=first,
         )
     except (OSError, KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
-def _stamp_text(songs: int, columns: int, stamp: Mapping[str, Any]) -> str:
-    about = {"format": _FORMAT, "songs": songs, "columns": columns, "stamp": dict(stamp)}
+def _as_text(about: Mapping[str, Any]) -> str:
     try:
         return json.dumps(about, indent=2, allow_nan=False) + "\n"
     except (TypeError, ValueError, RecursionError) as problem:

@@ -1,11 +1,12 @@
 """The catalogue of a store: its songs as one projected matrix, made again when it is stale.
 
-    store: raw descriptors ─ projection (stored, versioned) ─ matrix file (can always be made again)
+    store: descriptors, tags ─ design (stored, versioned) ─ matrix file (can always be made again)
 
 The projection is fitted once, on the library as it is then; new songs are projected with it, so
 that a listener's belief about a direction stays true. Fitting it again is explicit (`refit`), with
 one exception: as long as it stands on fewer than 100 songs it is provisional, and is fitted again
-when there are twice as many as it knows.
+when there are twice as many as it knows. Which tags have a column is chosen again whenever the
+library has doubled.
 
 If few songs have changed, the rows of all others are taken as they are: to project a million
 songs takes half a minute, to copy their rows less than a second.
@@ -22,8 +23,8 @@ import numpy as np
 
 from bandstand.errors import InvalidInputError, StoreError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
-from bandstand.music.audio.feature_maps import Identity
-from bandstand.music.audio.projection import Projection, fit
+from bandstand.music.audio.projection import fit
+from bandstand.music.catalogue.design import COLUMNS_VERSION, Design
 from bandstand.music.catalogue.matrix import (
     ID_LENGTH,
     Chunks,
@@ -111,30 +112,25 @@ _CHUNK_SONGS: Final = 256
 _MAX_CHANGED_SONGS: Final = 50_000  # with more, reading all songs again costs little more
 
 
-def refreshed(
-    store: Store, *, now: int, refit: bool = False, feature_map: str | None = None
-) -> FeatureMatrix | None:
+def refreshed(store: Store, *, now: int, refit: bool = False) -> FeatureMatrix | None:
     """Return the catalogue of all songs that are present, made again if it is stale.
 
-    For the end of a scan: a projection is fitted where there is none, or none that can serve. A
-    refit keeps the feature map it had, unless another is named. A stored projection that cannot
-    be used is refused, unless by a refit. None where there is no song.
+    For the end of a scan: a design is fitted where there is none, or none that can serve. A stored
+    design that cannot be used is refused, unless by a refit. None where there is no song.
     """
     # Fitting takes a while and listeners must be able to write meanwhile: so it only reads.
     with store.reading(limit=None) as connection:
         stored = projections.latest(connection)
         if not songs.count_present(connection, VERSION, enough=1):
             return None
-        fitted = None
-        if refit or stored is None or _must_be_fitted_again(connection, stored):
-            fitted = fit(_sample(connection), feature_map=feature_map or _map_of(stored))
+        fitted = _fitted(connection, stored, refit=refit)
     if fitted is not None:
         _save(store, fitted, instead_of=stored, now=now)
     return current(store)
 
 
 def current(store: Store) -> FeatureMatrix | None:
-    """Return the catalogue as the stored projection makes it, made again if it is stale.
+    """Return the catalogue as the stored design makes it, made again if it is stale.
 
     None where there is no song. The matrix follows from the store's content alone, so two
     processes that make it at once make the same.
@@ -144,25 +140,24 @@ def current(store: Store) -> FeatureMatrix | None:
     return None if found is None else found[0]
 
 
-def current_at(connection: Connection, folder: Path) -> tuple[FeatureMatrix, Projection] | None:
-    """Return the matrix of the moment that a connection sees, and its projection; see `current`."""
+def current_at(connection: Connection, folder: Path) -> tuple[FeatureMatrix, Design] | None:
+    """Return the matrix of the moment that a connection sees, and its design; see `current`."""
     stored = projections.latest(connection)
     if not songs.count_present(connection, VERSION, enough=1):
         return None
     if stored is None or stored.descriptor_version != VERSION:
         msg = "a projection must be fitted first, found none; `bandstand scan` ends with that"
         raise InvalidInputError(msg)
-    projection = _restored(stored)
+    design = _restored(stored)
     wanted = _stamp(connection, stored.version)
     latest = open_latest(folder)
     if latest is not None and latest.stamp == wanted:
-        return latest, projection
-    rows = _merged(connection, latest, projection, wanted)
+        return latest, design
+    rows = _merged(connection, latest, design, wanted)
     if rows is not None:
         with suppress(InvalidInputError):  # the file before is damaged
-            return _written(folder, rows, projection.columns, wanted), projection
-    rows = _projected(connection, projection)
-    return _written(folder, rows, projection.columns, wanted), projection
+            return _written(folder, rows, design, wanted), design
+    return _written(folder, _designed(connection, design), design, wanted), design
 
 
 def check_projection(store: Store) -> None:
@@ -173,6 +168,20 @@ def check_projection(store: Store) -> None:
         _restored(stored)
 
 
+def _fitted(
+    connection: Connection, stored: ProjectionRecord | None, *, refit: bool
+) -> Design | None:
+    """Return a new design; None where the stored one serves."""
+    if refit or stored is None or _must_be_fitted_again(connection, stored):
+        design = Design(projection=fit(_sample(connection)))
+    else:
+        design = _restored(stored)
+        if songs.count_present(connection, VERSION) < max(2 * design.tagged_songs, 1):
+            return None
+    tagged = ((song.genre, song.year) for song in songs.described(connection, VERSION))
+    return design.with_tags(tagged)
+
+
 def _must_be_fitted_again(connection: Connection, stored: ProjectionRecord) -> bool:
     """Return whether a projection is of other descriptors, or of far too few songs."""
     if stored.descriptor_version != VERSION or stored.songs >= _MIN_SETTLED_SONGS:
@@ -180,28 +189,18 @@ def _must_be_fitted_again(connection: Connection, stored: ProjectionRecord) -> b
     return songs.count_present(connection, VERSION) >= 2 * stored.songs
 
 
-def _restored(stored: ProjectionRecord) -> Projection:
+def _restored(stored: ProjectionRecord) -> Design:
     try:
-        projection = Projection.from_bytes(stored.content)
-        projection.check_fits(version=VERSION)
+        design = Design.from_bytes(stored.content)
+        design.projection.check_fits(version=VERSION)
     except InvalidInputError as problem:
         msg = f"projection {stored.version} of the store cannot be used; scan --refit: {problem}"
         raise InvalidInputError(msg) from problem
-    return projection
+    return design
 
 
-def _map_of(stored: ProjectionRecord | None) -> str:
-    """Return the name of the feature map of a stored projection, if it can be read."""
-    if stored is not None:
-        with suppress(InvalidInputError):
-            return Projection.from_bytes(stored.content).feature_map.name
-    return Identity.name
-
-
-def _save(
-    store: Store, fitted: Projection, *, instead_of: ProjectionRecord | None, now: int
-) -> None:
-    """Store a projection, unless another process has stored one since the fitting began."""
+def _save(store: Store, fitted: Design, *, instead_of: ProjectionRecord | None, now: int) -> None:
+    """Store a design, unless another process has stored one since the fitting began."""
     with store.writing() as connection:
         claim(connection)
         latest = projections.latest(connection)
@@ -209,7 +208,7 @@ def _save(
             projections.save(
                 connection,
                 descriptor_version=VERSION,
-                songs=fitted.songs,
+                songs=fitted.projection.songs,
                 columns=fitted.columns,
                 content=fitted.to_bytes(),
                 now=now,
@@ -223,16 +222,17 @@ def _sample(connection: Connection) -> Matrix:
     """
     count = songs.count_present(connection, VERSION)
     every = max(1, -(-count // _MAX_FITTED_SONGS))
-    rows = islice(songs.descriptors(connection, VERSION), 0, None, every)
+    rows = islice(songs.described(connection, VERSION), 0, None, every)
     sample = np.empty((-(-count // every), len(NAMES)))  # filled in place: it is the largest thing
-    for row, (_, vector) in enumerate(rows):
-        sample[row] = vector
+    for row, song in enumerate(rows):
+        sample[row] = song.descriptors
     return sample
 
 
-def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) -> FeatureMatrix:
+def _written(folder: Path, rows: Chunks, design: Design, stamp: dict[str, Any]) -> FeatureMatrix:
     try:
-        return write(folder, rows, columns=columns, stamp=stamp)
+        first = design.meaning.first_sound
+        return write(folder, rows, columns=design.columns, first_sound=first, stamp=stamp)
     except OSError as problem:
         msg = f"the catalogue must be written to {folder}, got: {problem.strerror or problem}"
         raise StoreError(msg) from problem
@@ -241,16 +241,21 @@ def _written(folder: Path, rows: Chunks, columns: int, stamp: dict[str, Any]) ->
 def _stamp(connection: Connection, version: int) -> dict[str, Any]:
     """Return what the matrix depends on; another stamp, another matrix."""
     store = identity(connection)
-    return {"store": store.id, "song_changes": store.song_changes, "projection": version}
+    return {
+        "store": store.id,
+        "song_changes": store.song_changes,
+        "projection": version,
+        "columns": COLUMNS_VERSION,
+    }
 
 
 def _merged(
     connection: Connection,
     before: FeatureMatrix | None,
-    projection: Projection,
+    design: Design,
     wanted: dict[str, Any],
 ) -> Chunks | None:
-    """Return the former catalogue with only the changed songs projected.
+    """Return the former catalogue with new rows for the changed songs only.
 
     None where that would be wrong, or not worth it.
     """
@@ -263,11 +268,11 @@ def _merged(
     if song_changes.count_changed(connection, later) > min(_MAX_CHANGED_SONGS, len(before)):
         return None
     gone = song_changes.changed(connection, later)
-    new = list(songs.descriptors_of(connection, gone, VERSION, must_be_present=True))
-    features = np.empty((len(new), projection.columns))
+    new = list(songs.described_of(connection, gone, VERSION, must_be_present=True))
+    features = np.empty((len(new), design.columns))
     for some in blocks(len(new), _CHUNK_SONGS):
-        features[some] = projection.apply(np.array([row for _, row in new[some]]))
-    rows = Replaced.of(before, gone=gone, new=[song for song, _ in new], features=features)
+        features[some] = design.rows(new[some])
+    rows = Replaced.of(before, gone=gone, new=[song.id for song in new], features=features)
     # The expensive count is only needed while there are songs of several versions.
     if len(rows) != files.count_songs(connection) and len(rows) != songs.count_present(
         connection, VERSION
@@ -276,10 +281,8 @@ def _merged(
     return rows.chunks()
 
 
-def _projected(
-    connection: Connection, projection: Projection
-) -> Iterator[tuple[list[str], Matrix]]:
-    """Yield the ids and features of the songs in the order of their ids, some at a time."""
-    rows = songs.descriptors(connection, VERSION)
+def _designed(connection: Connection, design: Design) -> Iterator[tuple[list[str], Matrix]]:
+    """Yield the ids and columns of the songs in the order of their ids, some at a time."""
+    rows = songs.described(connection, VERSION)
     while chunk := list(islice(rows, _CHUNK_SONGS)):
-        yield [song for song, _ in chunk], projection.apply(np.array([row for _, row in chunk]))
+        yield [song.id for song in chunk], design.rows(chunk)

@@ -6,7 +6,7 @@ shown as most songs write it, and its number is that of the songs found under it
 code       maths  shape  meaning
 `songs`           (M,)   the song of each pair of a song and one of its names
 `codes`           (M,)   which of `names` it is
-`liking`   E[θ]'x (S,)   expected rating of each song when it is new; NaN if not known
+`liking`          (S,)   expected rating of each song when it is new; NaN if not known
 """
 
 from __future__ import annotations

@@ -36,12 +36,11 @@ from bandstand._util.words import counted_in_words, rough_duration
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
 from bandstand.core.engines.variational.engine import FactorPrediction
 from bandstand.core.model.history import Songs
-from bandstand.core.model.priors import radio_prior
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import loadings
 from bandstand.radio.explain import profile
 from bandstand.radio.explain.profile import Favourites
-from bandstand.radio.explain.why import preference_of
+from bandstand.radio.explain.why import liking_of
 from bandstand.radio.selection.training_data import LONGEST
 from bandstand.types import Minutes
 
@@ -52,9 +51,9 @@ if TYPE_CHECKING:
     from bandstand.core.model.history import History
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.music.audio.projection import Projection
+    from bandstand.music.catalogue.design import Columns
     from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import Indices, Matrix, Vector
+    from bandstand.types import Indices, Vector
 
 # The share of its novelty that makes a song fresh again.
 FRESH: Final = 0.9
@@ -75,6 +74,8 @@ _DOUBTFUL: Final = 0.1
 # Uncertainty of a new song, in stars, above which no favourites are named; nor are they if the
 # best and the least liked are closer than that on the scale of ratings.
 _TOO_UNSURE: Final = 1.5
+# With fewer answers artists and genres are not ranked.
+_ENOUGH_FOR_NAMES: Final = 20
 _MIN_DISTANCE: Final = 0.2
 _WORST, _BEST = 1.0, 5.0
 
@@ -153,10 +154,7 @@ class Taste:
 
 
 def taste_of(
-    listener: RadioListener,
-    projection: Projection | None,
-    *,
-    known: MutableMapping[bytes, float] | None = None,
+    listener: RadioListener, *, known: MutableMapping[bytes, float] | None = None
 ) -> Taste:
     """Return what a listener's model has learned; `known` caches the slow part."""
     plays = listener.ledger.plays
@@ -166,7 +164,7 @@ def taste_of(
         repeats=profile.repeats(plays),
     )
     if len(listener.history):
-        taste = _learned(taste, listener, projection, known)
+        taste = _learned(taste, listener, known)
     return replace(taste, sentences=sentences(taste))
 
 
@@ -177,34 +175,34 @@ def as_json(taste: Taste) -> dict[str, Any]:
 
 
 def _learned(
-    taste: Taste,
-    listener: RadioListener,
-    projection: Projection | None,
-    known: MutableMapping[bytes, float] | None,
+    taste: Taste, listener: RadioListener, known: MutableMapping[bytes, float] | None
 ) -> Taste:
     """Return `taste` with what the engine has learned."""
     engine, belief, catalogue = listener.engine, listener.belief, listener.catalogue
-    features = listener.song_features.features
-    columns, rows = features.shape[1], np.flatnonzero(catalogue.has_features)
+    songs, reader = listener.song_features, listener.reader
+    columns, rows = songs.features.shape[1], np.flatnonzero(catalogue.has_features)
+    some = sample_rows(rows)
     found = replace(
         taste,
         recovery=_recovery(engine, belief, columns),
         noise=engine.summary(belief).noise_sd,
         uncertainty=uncertainty_over_time(
-            radio_prior(columns, intercept=listener.reader.intercept),
+            reader.prior(),
             belief.history,
-            np.asarray(features[sample_rows(rows)], dtype=np.float64),
+            Songs.of(
+                features=songs.features[some],
+                elapsed=reader.never,
+                groups=None if songs.groups is None else songs.groups.take(some),
+            ),
             belief=belief if isinstance(belief, ExactBelief) else None,
             known=known,
         ),
-        preferences=preferences(engine, belief, columns, projection),
+        preferences=preferences(engine, belief, columns, reader.columns, never=reader.never),
     )
-    preference = preference_of(engine, belief, columns)
-    if preference is None:
+    new = liking_of(listener.predict(Minutes(0.0)))
+    if new is None or len(belief.history) < _ENOUGH_FOR_NAMES:
         return found
-    liking = np.where(
-        catalogue.has_features, listener.songs(Minutes(0.0)).content(preference), np.nan
-    )
+    liking = np.where(catalogue.has_features, new, np.nan)
     artists, genres = profile.groups_of(catalogue)
     return replace(
         found,
@@ -280,16 +278,26 @@ def _spread_of_factor(prediction: FactorPrediction, found: Vector) -> Vector:
 
 
 def preferences(
-    engine: Engine[BeliefT], belief: BeliefT, columns: int, projection: Projection | None
+    engine: Engine[BeliefT],
+    belief: BeliefT,
+    count: int,
+    columns: Columns,
+    *,
+    never: Minutes = LONGEST,
 ) -> tuple[Preference, ...]:
-    """Return the preferences, the strongest first; none where the features have no groups."""
-    directions = {} if projection is None else loadings.towards(projection)
-    if not directions or not 0 <= columns - len(next(iter(directions.values()))) <= 1:
+    """Return the preferences, the strongest first; none where the features have no groups.
+
+    `count` is the number of columns, and `never` how long ago a song never heard counts as heard.
+    """
+    directions = {} if columns.projection is None else loadings.towards(columns.projection)
+    first = columns.first_sound
+    if not directions or not 0 <= count - first - len(next(iter(directions.values()))) <= 1:
         return ()
-    features = np.zeros((len(directions), columns))
+    features = np.zeros((len(directions), count))
     for row, direction in enumerate(directions.values()):
-        features[row, : len(direction)] = direction  # the intercept stays 0: a difference
-    prediction = engine.predict(belief, Songs.of(features=features, elapsed=LONGEST))
+        # The intercept stays 0: a difference.
+        features[row, first : first + len(direction)] = direction
+    prediction = engine.predict(belief, Songs.of(features=features, elapsed=never))
     likings = prediction.parts().get("content")
     if likings is None:
         return ()
@@ -333,7 +341,7 @@ def sample_rows(has_features: Indices) -> Indices:
 def uncertainty_over_time(
     prior: ListenerPrior,
     history: History,
-    features: Matrix,
+    songs: Songs,
     *,
     belief: ExactBelief | None = None,
     known: MutableMapping[bytes, float] | None = None,
@@ -343,9 +351,9 @@ def uncertainty_over_time(
     `belief` is the exact one after all answers, if it is at hand. A belief from fewer answers is
     fitted to the first part of the history; later answers do not change it, so `known` caches it.
     """
-    if not len(history) or not len(features):
+    if not len(history) or not len(songs):
         return ()
-    engine, songs = Exact(prior=prior), Songs.of(features=features, elapsed=LONGEST)
+    engine = Exact(prior=prior)
     kept = {} if known is None else known
     points = []
     for answers in moments(len(history)):
@@ -382,7 +390,8 @@ def _mean_deviation(engine: Exact, belief: ExactBelief, songs: Songs) -> float:
 def _key(history: History, count: int, songs: Songs) -> bytes:
     """Return a key of the first answers and the songs."""
     digest = hashlib.sha256(np.ascontiguousarray(songs.features).tobytes())
-    columns = (history.features, history.elapsed, history.ratings, history.weights)
+    groups = history.groups.stacked().T
+    columns = (history.features, history.elapsed, history.ratings, history.weights, groups)
     for column in columns:
         digest.update(np.ascontiguousarray(column[:count]).tobytes())
     return digest.digest()
@@ -396,7 +405,7 @@ def sentences(taste: Taste) -> tuple[str, ...]:
     if not taste.counts.plays:
         return (_NOTHING_HEARD,)
     said = (
-        *_preferences_texts(taste.preferences),
+        *_preferences_texts(taste),
         _favourites_text(taste),
         recovery_text(taste),
         _uncertainty_text(taste),
@@ -412,7 +421,7 @@ def recovery_text(taste: Taste) -> str:
     if recovery is None:
         return ""
     if repeats is None or not repeats.share:
-        return "You have heard no song twice, so when songs are fresh again is only a guess."
+        return ""  # nothing can be known of it
     is_sure = _is_sure(recovery)
     if recovery.fresh_after is None:
         if is_sure:
@@ -449,15 +458,16 @@ def _plays_text(taste: Taste) -> str:
     return f"{heard}: {_listed(kinds)}." if kinds else f"{heard}."
 
 
-def _preferences_texts(preferences: Sequence[Preference]) -> list[str]:
+def _preferences_texts(taste: Taste) -> list[str]:
     """Return the preferences that are sure, then the likely ones."""
-    strong = [each for each in preferences if each.stars >= _MIN_STARS]
+    strong = [each for each in taste.preferences if each.stars >= _MIN_STARS]
     sure = [each for each in strong if each.certainty is None or each.certainty >= _SURE]
     likely = [each for each in strong if each not in sure and (each.certainty or 1) >= _LIKELY]
+    verb = "rate" if taste.counts.ratings else "would rate"  # a skip is no rating
     return [
         f"{begin} {_sides(some)}: a clearly {some[0].likes} one gets {some[0].stars:.1f} stars "
         "more than the average."
-        for begin, some in (("You rate", sure), ("You probably rate", likely))
+        for begin, some in ((f"You {verb}", sure), (f"You probably {verb}", likely))
         if some
     ]
 

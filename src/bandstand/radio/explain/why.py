@@ -6,9 +6,11 @@
 
 code           maths                 meaning, in stars
 `base`         E[θ₀]                 rating of the library's average song when it is new
-`groups`       Σ_j (C'E[θ])_j ẑ_j    share of the sound, by groups of descriptors: audio.loadings
-`liking`       E[θ]'x                expected rating of the song when it is new
-`staleness`    E[U | D] − E[θ]'x     loss because it, or its like, was heard not long ago
+`groups`       Σ_j (C'E[θ])_j ẑ_j    share of the sound, by groups of descriptors: audio.loadings;
+                                     of sounds like it (the curved columns), of its tags, and of
+                                     the effects E[e] of its artist, its album and the song itself
+`liking`       E[θ'x + e]            expected rating of the song when it is new
+`staleness`    E[U | D] − liking     loss because it, or its like, was heard not long ago
 `expected`     E[U | D]              expected rating now, with SD[U | D] in `standard_deviation`
 `exploration`  score − E[U | D]      added (or taken off) because the rating is uncertain
 `novelty`      E[1 − exp(−t/s)]      how far it has recovered from its last play, 0 to 1; no stars
@@ -30,7 +32,8 @@ others.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+import math
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -45,12 +48,15 @@ if TYPE_CHECKING:
 
     from bandstand.core.engines.engine import BeliefT, Engine
     from bandstand.core.model.prediction import Prediction
-    from bandstand.music.audio.projection import Projection
+    from bandstand.music.catalogue.design import Columns
     from bandstand.radio.selection.select import Selection
     from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
 SOUND: Final = "sound"  # everything that the features say, where it has no parts
+ALIKE: Final = "alike"  # what sounds like it are worth: curved likings
+TAGS: Final = "tags"
+EFFECTS: Final = ("artist", "album", "song")
 # Share of the songs that may be played that must promise more for a song to be a lesson.
 _LESSON_SHARE: Final = 0.1
 # In stars: less would be shown as 0.0, and is not worth a word.
@@ -74,6 +80,7 @@ _GUESS: Final = 5
 _IMPRESSION: Final = 20
 _AT_RANDOM: Final = "it was drawn at random"
 _SAYS_NOTHING: Final = "nothing in its sound speaks for or against it"
+_NAMED: Final = (TAGS, *EFFECTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +94,7 @@ class Why:
     liking: float | None = None
     base: float | None = None
     groups: Mapping[str, float]
+    tags: Mapping[str, float] = field(default_factory=dict)  # of which `groups` have the sum
     staleness: float | None = None
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
@@ -105,34 +113,45 @@ def preference_of(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Vec
     return engine.predict(belief, songs).parts().get("content")
 
 
+def liking_of(prediction: Prediction) -> Vector | None:
+    """Return the expected rating of songs when they are new: (S,); None where there is none."""
+    parts = prediction.parts()
+    content = parts.get("content")
+    if content is None:
+        return None
+    return np.asarray(sum((parts[name] for name in EFFECTS if name in parts), start=content))
+
+
 def explained(
     selection: Selection,
     preference: Vector | None,
-    projection: Projection | None,
+    columns: Columns | None,
     *,
     answers: int = 0,
 ) -> Why:
     """Return the parts of a choice, and the sentence that sums them up.
 
-    `preference` is E[θ], and `answers` the number that it was learned from.
+    `preference` is E[θ], `columns` say of what, and `answers` is the number it was learned from.
     """
-    why = Why(groups={}, minutes_since_heard=selection.minutes_since_heard)
+    why = Why(groups={}, tags={}, minutes_since_heard=selection.minutes_since_heard)
     character: Mapping[str, float] = {}
     if selection.prediction is not None and selection.situation is not None:
         features = selection.situation.features[0]
         why = replace(
-            _predicted(why, selection, selection.prediction, preference, projection, features),
+            _predicted(why, selection, selection.prediction, preference, columns, features),
             answers=answers,
         )
-        if projection is not None and OTHER in why.groups:
-            character = loadings.character(projection, features)
+        if columns is not None and columns.projection is not None and OTHER in why.groups:
+            sound = features[columns.first_sound :]
+            character = loadings.character(columns.projection, sound)
     text = sentence(why, how=selection.how, note=selection.note, character=character)
     return replace(why, sentence=text)
 
 
 def as_json(why: Why) -> dict[str, Any]:
     """Return the parts by name, ready for JSON."""
-    return {**asdict(replace(why, groups={})), "groups": dict(why.groups)}
+    plain = replace(why, groups={}, tags={})
+    return {**asdict(plain), "groups": dict(why.groups), "tags": dict(why.tags)}
 
 
 def _predicted(
@@ -140,17 +159,24 @@ def _predicted(
     selection: Selection,
     prediction: Prediction,
     preference: Vector | None,
-    projection: Projection | None,
+    columns: Columns | None,
     features: Vector,
 ) -> Why:
     """Return `why` with the parts of the engine and the score."""
     parts, expected = prediction.parts(), only(prediction.mean())
-    liking, novelty = only(parts.get("content")), only(parts.get("novelty"))
+    liking, novelty = only(liking_of(prediction)), only(parts.get("novelty"))
     if novelty is not None:  # a curve of straight pieces may overshoot, a sum may by rounding
         novelty = min(max(novelty, 0.0), 1.0)
-    base, groups = None, dict[str, float]()
+    base, groups, tags = None, dict[str, float](), dict[str, float]()
     if liking is not None and preference is not None:
-        base, groups = _sound(features, preference, projection, liking)
+        effects: dict[str, float] = {
+            name: float(parts[name][0]) for name in EFFECTS if name in parts
+        }
+        each = preference * features
+        base, groups, tags = _content(
+            each, features, preference, columns, liking - math.fsum(effects.values())
+        )
+        groups |= effects
     staleness = None
     if expected is not None and liking is not None and ("novelty" in parts or "time" in parts):
         staleness = expected - liking
@@ -167,25 +193,31 @@ def _predicted(
         liking=liking,
         base=base,
         groups=groups,
+        tags=tags,
         staleness=staleness,
         novelty=novelty,
     )
 
 
-def _sound(
-    features: Vector, preference: Vector, projection: Projection | None, liking: float
-) -> tuple[float | None, dict[str, float]]:
-    """Return the part of the intercept, and the parts of the sound by group."""
-    if projection is None:
-        return None, {SOUND: liking}
-    groups = loadings.parts(projection, preference, features)
-    sound = len(projection.components) if groups else projection.columns
-    if len(preference) not in {sound, sound + 1}:
-        return None, {SOUND: liking}  # the features of another projection
-    base = float(preference[sound:] @ features[sound:])
+def _content(
+    each: Vector, features: Vector, preference: Vector, columns: Columns | None, content: float
+) -> tuple[float | None, dict[str, float], dict[str, float]]:
+    """Return the parts of E[θ]'x: of the intercept, of groups of columns, and of each tag.
+
+    `each` are the parts of the columns, and `content` is their sum.
+    """
+    if columns is None or columns.projection is None:
+        return None, {SOUND: content}, {}
+    first = columns.first_sound
+    groups = loadings.parts(columns.projection, preference[first:], features[first:])
     if not groups:
-        return base, {SOUND: liking - base}
-    return base, {**groups, OTHER: liking - base - sum(groups.values())}
+        return None, {SOUND: content}, {}  # the features of another design
+    base = float(each[first + columns.projection.columns :].sum())
+    named = each[columns.curved : first]
+    tags = {tag: float(part) for tag, part in zip(columns.tags, named, strict=True) if part}
+    if first:
+        groups |= {ALIKE: float(each[: columns.curved].sum()), TAGS: math.fsum(tags.values())}
+    return base, {**groups, OTHER: content - base - math.fsum(groups.values())}, tags
 
 
 def only(values: Vector | None) -> float | None:
@@ -204,7 +236,7 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
     if how == "random":
         text = note or _AT_RANDOM
     else:
-        total, sound = _sound_text(why, character)
+        total, sound = _reason(why, character)
         # A song that was never heard, and is known to be the right one.
         is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
         said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
@@ -227,21 +259,39 @@ def _familiarity(why: Why) -> str:
     return f"{heard}, so it is not fresh yet"
 
 
-def _sound_text(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
-    """Return the share of the sound in stars, and the words that count for or against it."""
+def _reason(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
+    """Return what sound and names add in stars, and the words of the largest part on that side."""
     if why.liking is None:
         return 0.0, ""
-    ups = {name: part for name, part in why.groups.items() if part >= _WORTH_A_WORD}
-    downs = {name: -part for name, part in why.groups.items() if part <= -_WORTH_A_WORD}
-    if not ups and not downs:
+    parts = {name: part for name, part in why.groups.items() if abs(part) >= _WORTH_A_WORD}
+    if not parts:
         return 0.0, _SAYS_NOTHING
-    total = sum(ups.values()) - sum(downs.values())
-    words, are = _what(ups if total >= 0 else downs, character)
+    total = math.fsum(parts.values())
+    side = 1.0 if total >= 0 else -1.0
+    sound = {name: side * part for name, part in parts.items() if name not in _NAMED}
+    named = {name: side * part for name, part in parts.items() if name in _NAMED}
+    named[SOUND] = math.fsum(sound.values())
+    strongest = max(named, key=lambda name: named[name])
+    if strongest == "song":
+        return total, "you liked it before" if side > 0 else "you did not like it much before"
+    words, are = _noun(strongest, why, side, sound, character)
     if why.answers < _GUESS:
-        return total, _guess(why.answers, words, are, is_for=total >= 0)
+        return total, _guess(why.answers, words, are, is_for=side > 0)
     if why.answers < _IMPRESSION:
-        return total, _impression(words, are, is_for=total >= 0)
-    return total, f"{words} {_verdict(total, are)}"
+        return total, _impression(words, are, is_for=side > 0)
+    return total, f"{words} {_verdict(side * named[strongest], are)}"
+
+
+def _noun(
+    name: str, why: Why, side: float, sound: Mapping[str, float], character: Mapping[str, float]
+) -> tuple[str, str]:
+    """Return the words for a part, and their verb: "its bright, fast sound" and "is"."""
+    if name == SOUND:
+        return _what({part: stars for part, stars in sound.items() if stars > 0}, character)
+    if name != TAGS:
+        return f"its {name}", "is"
+    tag = max(why.tags, key=lambda one: side * why.tags[one])
+    return (f"the {tag}", "are") if tag[0].isdigit() else (tag, "is")
 
 
 def _guess(answers: int, words: str, are: str, *, is_for: bool) -> str:
@@ -257,18 +307,18 @@ def _impression(words: str, are: str, *, is_for: bool) -> str:
 
 
 def _verdict(total: float, are: str) -> str:
-    """Return how far the sound is like what pleases, by all that it adds or takes off."""
+    """Return how far something is like what pleases, by what it adds or takes off."""
     if total >= _MUCH:
-        return f"{are} just what you rate highly"
+        return f"{are} just what you like"
     if total >= _LITTLE:
-        return f"{are} like what you rate highly"
+        return f"{are} close to what you like"
     if total >= 0:
         return f"{'speak' if are == 'are' else 'speaks'} for it a little"
     if total > -_LITTLE:
         return f"{'speak' if are == 'are' else 'speaks'} against it a little"
     if total > -_MUCH:
-        return f"{are} not quite what you rate highly"
-    return f"{are} far from what you rate highly"
+        return f"{are} not quite what you like"
+    return f"{are} far from what you like"
 
 
 def _what(parts: Mapping[str, float], character: Mapping[str, float]) -> tuple[str, str]:

@@ -317,12 +317,13 @@ class StationSongs:
         """The station's own songs and their neighbours, as far as they may be played."""
         catalogue, eligible, seeds = self._catalogue, self._eligible, self._seeds
         known = seeds[catalogue.has_features[seeds]]
-        if catalogue.song_features is None or not len(known):
+        if catalogue.sound is None or not len(known):
             return _related(catalogue, seeds, eligible.rows())
         others = eligible.without(seeds).where(lambda rows: catalogue.has_features[rows])
         count = neighbourhood(eligible.upper_count, len(self._playable))
-        centre = _centre(catalogue.song_features, known)
-        return np.union1d(_nearest(catalogue.song_features, centre, count, others), self._playable)
+        sound = catalogue.sound.song_features
+        centre = _centre(sound, known)
+        return np.union1d(_nearest(sound, centre, count, others), self._playable)
 
 
 def neighbourhood(songs: int, seeds: int) -> int:

@@ -8,9 +8,9 @@ the listener's seed, so any choice can be made again.
 
 The dial from familiar to discover moves the quantile that Bayes-UCB compares (28):
 
-    z(l, 0) = Φ⁻¹(1 − 1/l)          the paper's level at song l
+    z(l, 0) = Φ⁻¹(level)            the algorithm's own: fixed, or the paper's 1 − 1/l at song l
     z(l, −1) = 0                    as likely to please more as less
-    z(l, +1) = Φ⁻¹(1 − 1/l) + 2     may turn out to be liked very much
+    z(l, +1) = Φ⁻¹(level) + 2       may turn out to be liked very much
 
 and in a straight line between them; the level is Φ(z). Algorithms without a quantile have no
 dial. The quantile alone does not separate familiar from new: as long as little is known of how
@@ -32,9 +32,7 @@ from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.engines.engine import Belief
 from bandstand.core.listener_model import ListenerModel, PlanState, fitted, randomness
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import RADIO_BASIS
-from bandstand.core.model.priors import radio_prior
 from bandstand.core.policies import BayesUcb
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
@@ -49,22 +47,19 @@ from bandstand.radio.selection.filters import (
     sample,
     unbanned,
 )
-from bandstand.radio.selection.training_data import (
-    LONGEST,
-    PlayReader,
-    plays_in_common,
-)
+from bandstand.radio.selection.training_data import PlayReader, plays_in_common
 from bandstand.types import Minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bandstand.core.engines.engine import Engine
+    from bandstand.core.model.history import Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.policies import ScorePolicy
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.training_data import FeaturesOf
+    from bandstand.radio.selection.training_data import SongsOf
 
 Mode: TypeAlias = Literal["model", "random", "wish"]
 
@@ -144,15 +139,15 @@ class RadioListener(ListenerModel[Belief]):
         algorithm: str,
         intercept: bool = True,
         seed: int,
-        features_of: FeaturesOf | None = None,
+        songs_of: SongsOf | None = None,
     ) -> RadioListener:
         """Return the listener of a whole ledger; songs are drawn while none has features."""
-        reader = PlayReader.over(catalogue, intercept=intercept, features_of=features_of)
-        named, songs = algorithm_named(algorithm), reader.song_features
-        if catalogue.song_features is None:
-            named = algorithm_named(RANDOM)
-        prior = radio_prior(max(songs.features.shape[1], 1), intercept=intercept)
-        engine: Engine[Any] = named.engine_for(prior, basis=RADIO_BASIS)
+        named = algorithm_named(RANDOM if catalogue.named is None else algorithm)
+        reader = PlayReader.over(
+            catalogue, intercept=intercept, has_effects=named.has_effects, songs_of=songs_of
+        )
+        songs = reader.song_features
+        engine: Engine[Any] = named.engine_for(reader.prior(), basis=RADIO_BASIS)
         history = reader.history(ledger.plays)
         return cls(
             song_features=songs,
@@ -214,15 +209,14 @@ class RadioListener(ListenerModel[Belief]):
         return replace(self, ledger=ledger, belief=belief, play_times=times, earlier=earlier)
 
     def migrated(
-        self, catalogue: Catalogue, ledger: Ledger, features_of: FeaturesOf | None = None
+        self, catalogue: Catalogue, ledger: Ledger, songs_of: SongsOf | None = None
     ) -> RadioListener | None:
         """Return the same listener over another catalogue; None where it has to be loaded again.
 
         Songs that came or went change nothing of the belief, as long as the songs that were heard
         sound as they did.
         """
-        intercept = self.reader.intercept
-        reader = PlayReader.over(catalogue, intercept=intercept, features_of=features_of)
+        reader = self.reader.onto(catalogue, songs_of)
         songs, known = reader.song_features, self.follow(ledger)
         if songs.features.shape[1] != known.history.columns:
             return None
@@ -232,6 +226,7 @@ class RadioListener(ListenerModel[Belief]):
             np.array_equal(getattr(history, name), getattr(before, name))
             for name in ("ratings", "weights", "elapsed", "features")
         )
+        is_same &= np.array_equal(history.groups.stacked(), before.groups.stacked())
         if not is_same:
             return None
         return replace(
@@ -249,14 +244,13 @@ class RadioListener(ListenerModel[Belief]):
 
     def predict_song(self, song: str, *, now: int) -> Prediction | None:
         """Return the prediction of a song, in the catalogue or not; None if nothing is known."""
-        features = self.reader.features(song) if len(self.history) else None
-        if features is None:
+        if not len(self.history):
             return None
-        heard, elapsed = self.ledger.plays.heard_at(song), LONGEST
+        heard, elapsed = self.ledger.plays.heard_at(song), self.reader.never
         if heard is not None:
-            elapsed = Minutes(min(max(self._minutes(now) - minutes_at(heard), 0.0), LONGEST))
-        songs = Songs.of(features=features[np.newaxis], elapsed=elapsed)
-        return self.engine.predict(self.belief, songs)
+            elapsed = Minutes(min(max(self._minutes(now) - minutes_at(heard), 0.0), elapsed))
+        found = self.reader.song(song, elapsed)
+        return None if found is None else self.engine.predict(self.belief, found)
 
     def expected(self, *, now: int) -> dict[str, float | None]:
         """Return the expected rating of each song that may be played now, in stars.
@@ -349,7 +343,7 @@ class RadioListener(ListenerModel[Belief]):
         """Return the song that follows, by the model if it knows anything, or else at random."""
         found, model = self._candidates(state, station), state.model
         known = self.filter.with_features(found.songs)
-        if self.catalogue.song_features is None:
+        if self.catalogue.named is None:
             return _draw(state, start, found, LIBRARY_NOT_ANALYSED)
         if known is not found.songs and not is_any(known):
             return _draw(state, start, found, SONGS_NOT_ANALYSED)
@@ -482,7 +476,7 @@ def _selection(
 # ── The dial ─────────────────────────────────────────────────────────────────────────────
 
 
-def level(step: int, dial: float) -> float | None:
+def level(step: int, dial: float, policy: BayesUcb | None = None) -> float | None:
     """Return the level of the quantile for the song number `step`; None for the first.
 
     >>> level(20, 0.0), round(level(20, -1.0), 3), level(20, 1.0) > 0.999
@@ -491,7 +485,7 @@ def level(step: int, dial: float) -> float | None:
     if not -1 <= dial <= 1:
         msg = f"the dial must be between -1 and 1, got {dial!r}"
         raise InvalidInputError(msg)
-    usual = BayesUcb().level_at(step)
+    usual = (policy or BayesUcb()).level_at(step)
     if usual is None or dial == 0:
         return usual
     middle = float(ndtri(usual))
@@ -503,7 +497,7 @@ def level(step: int, dial: float) -> float | None:
 
 def policy_with(policy: ScorePolicy, *, step: int, dial: float) -> ScorePolicy:
     """Return the policy as the dial wants it for song number `step`."""
-    if dial == 0 or not isinstance(policy, BayesUcb) or policy.level is not None:
+    if dial == 0 or not isinstance(policy, BayesUcb):
         return policy
-    wanted = level(step, dial)
+    wanted = level(step, dial, policy)
     return policy if wanted is None else BayesUcb(level=wanted)

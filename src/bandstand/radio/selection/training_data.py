@@ -1,11 +1,9 @@
 """Training data of one listener: the plays that say something about a song.
 
 code         shape   meaning
-`rows`       (N,)    the catalogue's row of each play's song; −1 if it is not there, or has no
-                     features there
-`elapsed`    (N,)    minutes since the song had been heard before, at most `LONGEST`
+`elapsed`    (N,)    minutes since the song had been heard before, at most `never`
 
-A song that has left the catalogue still counts if its sound is known (`FeaturesOf`); plays of
+A song that has left the catalogue still counts if its sound is known (`SongsOf`); plays of
 songs without features are heard, but teach nothing.
 """
 
@@ -13,25 +11,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.model.history import History, PlayTimes, SongFeatures
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs
 from bandstand.core.model.novelty import RADIO_BASIS
+from bandstand.core.model.priors import radio_prior
+from bandstand.core.model.song_groups import UNKNOWN, SongGroups
+from bandstand.music.catalogue.design import Columns
+from bandstand.music.catalogue.design_view import KnownSong
 from bandstand.types import Minutes, Vector, frozen
 
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.music.catalogue.catalogue import Catalogue
+    from bandstand.music.catalogue.design_view import DesignView
     from bandstand.radio.log.fold import PlayTable
     from bandstand.types import AnyArray, Indices, Matrix
 
-# Features by song, without the constant; songs of unknown sound are left out.
-FeaturesOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, Vector]]
+# What is known of songs, in the catalogue or not; those of unknown sound are left out.
+SongsOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, KnownSong]]
 
-# The radio's longest elapsed time, and that of a song never heard: the last node of its curves.
+# The radio's longest elapsed time, and that of a song never heard where a model has no "never":
+# the last node of its curves.
 LONGEST: Final = Minutes(RADIO_BASIS.cap)
 # The columns of a table of plays that are evidence.
 _EVIDENCE: Final = ("song", "rating", "weight", "since_heard_ms")
@@ -44,26 +50,68 @@ class PlayReader:
     """Reads plays as training data over one catalogue."""
 
     catalogue: Catalogue
-    song_features: SongFeatures  # with the column of ones, or without it
-    table: SongTable | None  # of the same features
+    view: DesignView | None  # None where no song has features
     intercept: bool
-    features_of: FeaturesOf
+    has_effects: bool
+    songs_of: SongsOf
 
     @classmethod
     def over(
-        cls, catalogue: Catalogue, *, intercept: bool, features_of: FeaturesOf | None = None
+        cls,
+        catalogue: Catalogue,
+        *,
+        intercept: bool,
+        has_effects: bool = False,
+        songs_of: SongsOf | None = None,
     ) -> PlayReader:
-        """Return a reader with or without the column of ones; no columns where no song has any."""
-        found, table = catalogue.song_features, catalogue.table
-        if not intercept and catalogue.bare is not None:
-            found, table = catalogue.bare
+        """Return a reader for a model with or without names, and with or without an intercept."""
+        view = catalogue.named if has_effects else catalogue.sound
         return cls(
             catalogue=catalogue,
-            song_features=SongFeatures.unknown(len(catalogue)) if found is None else found,
-            table=table,
+            view=view if intercept or view is None else view.without_constant,
             intercept=intercept,
-            features_of=features_of or catalogue.features_of,
+            has_effects=has_effects,
+            songs_of=songs_of or catalogue.songs_of,
         )
+
+    def onto(self, catalogue: Catalogue, songs_of: SongsOf | None = None) -> PlayReader:
+        """Return the reader of the same model over another catalogue."""
+        return PlayReader.over(
+            catalogue,
+            intercept=self.intercept,
+            has_effects=self.has_effects,
+            songs_of=songs_of,
+        )
+
+    @property
+    def song_features(self) -> SongFeatures:
+        """The features of all songs; without any column where no song has some."""
+        return (
+            SongFeatures.unknown(len(self.catalogue))
+            if self.view is None
+            else self.view.song_features
+        )
+
+    @property
+    def table(self) -> SongTable | None:
+        """The same features as engines stream through them."""
+        return None if self.view is None else self.view.table
+
+    @property
+    def columns(self) -> Columns:
+        """What the columns of the features are."""
+        return Columns() if self.view is None else self.view.columns
+
+    def prior(self) -> ListenerPrior:
+        """Return the prior of a listener for these features."""
+        if self.view is None:
+            return radio_prior(1, intercept=self.intercept)
+        return self.view.prior(has_effects=self.has_effects)
+
+    @property
+    def never(self) -> Minutes:
+        """How long ago a song never heard counts as heard: no other song counts as longer."""
+        return Minutes(inf) if self.has_effects else LONGEST
 
     def history(
         self, plays: PlayTable, before: History | None = None, *, start: int = 0
@@ -74,25 +122,27 @@ class PlayReader:
         if not len(news):
             return known
         codes, place = np.unique(news["song"], return_inverse=True)
-        features, has_features = self._songs(plays.named(codes.tolist()))
+        features, groups, has_features = self._songs(plays.named(codes.tolist()))
         counts = np.flatnonzero((news["weight"] > 0) & has_features[place])
         if not len(counts):
             return known
         more = History.of(
             features=features[place[counts]],
-            elapsed=_elapsed(news["since_heard_ms"][counts]),
+            elapsed=_elapsed(news["since_heard_ms"][counts], self.never),
             ratings=news["rating"][counts],
             weights=news["weight"][counts],
+            groups=groups.take(place[counts]),
         )
         return known.extended(more)
 
     def play_times(self, plays: PlayTable) -> PlayTimes:
         """Return when each song of the catalogue was heard, by all plays."""
-        never = PlayTimes.nothing(len(self.catalogue), longest=LONGEST)
+        never = PlayTimes.nothing(len(self.catalogue), longest=self.never)
         rows, at = self._heard(plays, 0)
         # Of several plays the last one counts: in rows turned around, the first.
         heard_rows, place = np.unique(rows[::-1], return_index=True)
-        return replace(never, heard_rows=heard_rows, heard_at=frozen(at[::-1][place]))
+        at = frozen(at[::-1][place])
+        return replace(never, heard_rows=heard_rows, heard_at=at)
 
     def play_times_after(self, before: PlayTimes, plays: PlayTable, *, start: int) -> PlayTimes:
         """Return the same as `play_times`, from those of the first `start` plays."""
@@ -103,10 +153,12 @@ class PlayReader:
             before = before.after(int(row), Minutes(float(at)))
         return before
 
-    def features(self, song: str) -> Vector | None:
-        """Return the features of one song, in the catalogue or not; None if they are not known."""
-        features, known = self._songs([song])
-        return features[0] if known[0] else None
+    def song(self, song: str, elapsed: Minutes) -> Songs | None:
+        """Return one song, in the catalogue or not, heard so long ago; None if it is not known."""
+        features, groups, known = self._songs([song])
+        if not known[0]:
+            return None
+        return Songs.of(features=features, elapsed=elapsed, groups=groups)
 
     def _heard(self, plays: PlayTable, start: int) -> tuple[Indices, Vector]:
         """Return the row and the minute of each play from number `start` on, if it has a row."""
@@ -116,24 +168,39 @@ class PlayReader:
         is_there = rows >= 0
         return rows[is_there], news["at"][is_there] / MILLISECONDS_PER_MINUTE
 
-    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, AnyArray]:
-        """Return the features of some songs, and which of them are known."""
-        catalogue, table = self.catalogue, self.song_features.features
+    def _songs(self, ids: Sequence[str]) -> tuple[Matrix, SongGroups, AnyArray]:
+        """Return the features and groups of some songs, and which of them are known."""
+        catalogue, songs = self.catalogue, self.song_features
         rows = catalogue.ids.rows(ids)
         rows[rows >= 0] = np.where(catalogue.has_features[rows[rows >= 0]], rows[rows >= 0], -1)
         known = rows >= 0
-        features = np.zeros((len(ids), table.shape[1]))
-        features[known] = table[rows[known]]
+        features = np.zeros((len(ids), songs.features.shape[1]))
+        features[known] = songs.features[rows[known]]
+        groups = np.full((3, len(ids)), UNKNOWN)
+        if songs.groups is not None:
+            groups[:, known] = songs.groups.take(rows[known]).stacked()
         elsewhere = np.flatnonzero(~known).tolist()
-        found = self.features_of([ids[place] for place in elsewhere]) if elsewhere else {}
+        found = self.songs_of([ids[place] for place in elsewhere]) if elsewhere else {}
         for place in elsewhere:
-            vector = found.get(ids[place])
-            # One of another projection than the catalogue's would mean something else.
-            if vector is not None and len(vector) + self.intercept == table.shape[1]:
-                features[place, : len(vector)] = vector
-                features[place, len(vector) :] = 1.0
-                known[place] = True
-        return features, known
+            song = found.get(ids[place])
+            row = None if song is None else self._row(song.features)
+            if song is None or row is None:
+                continue
+            features[place], known[place] = row, True
+            if songs.groups is not None:
+                groups[:, place] = song.groups.stacked()[:, 0]
+        return features, SongGroups.unstacked(groups), known
+
+    def _row(self, columns: Vector) -> Vector | None:
+        """Return the features of a song as this model sees them; None if they are of no use."""
+        view = self.view
+        if view is None:
+            return None
+        if not self.has_effects and self.catalogue.named is not None:
+            columns = columns[self.catalogue.named.columns.first_sound :]
+        row = np.append(columns, 1.0) if self.intercept else columns
+        # One of another design than the catalogue's would mean something else.
+        return row if len(row) == view.song_features.features.shape[1] else None
 
 
 def plays_in_common(before: PlayTable, plays: PlayTable) -> int | None:
@@ -153,7 +220,7 @@ def plays_in_common(before: PlayTable, plays: PlayTable) -> int | None:
     return count if before.named(codes) == plays.named(codes) else None
 
 
-def _elapsed(since_heard_ms: AnyArray) -> Vector:
+def _elapsed(since_heard_ms: AnyArray, never: Minutes) -> Vector:
     """Return minutes from milliseconds; a song never heard before (−1) counts as longest ago."""
-    minutes = np.minimum(since_heard_ms / MILLISECONDS_PER_MINUTE, LONGEST)
-    return np.where(since_heard_ms < 0, LONGEST, minutes)
+    minutes = np.minimum(since_heard_ms / MILLISECONDS_PER_MINUTE, never)
+    return np.where(since_heard_ms < 0, never, minutes)

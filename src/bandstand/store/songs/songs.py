@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import func, or_, select
 
@@ -145,31 +145,49 @@ def count_present(connection: Connection, version: int, *, enough: int | None = 
     return connection.scalar(select(func.count()).select_from(joined.limit(enough).subquery())) or 0
 
 
-def descriptors(connection: Connection, version: int) -> Iterator[tuple[str, Vector]]:
-    """Yield the id and descriptors (159,) of each present song, in the order of their ids.
+class Described(NamedTuple):
+    """What the model sees of a song."""
+
+    id: str
+    descriptors: Vector  # (159,)
+    genre: str | None
+    year: int | None
+
+
+_SELECT_DESCRIBED: Final = select(SONG.c.id, SONG.c.descriptors, SONG.c.genre, SONG.c.year)
+_OF_FILE: Final = FILE.c.song_id == SONG.c.id
+
+
+def described(connection: Connection, version: int) -> Iterator[Described]:
+    """Yield what is known of each present song, in the order of their ids.
 
     Only those of one version of the descriptors: numbers of different versions do not mix.
     """
     wanted = SONG.c.descriptor_version == checked_integer(version, "version")
-    columns = select(SONG.c.id, SONG.c.descriptors).join(FILE, FILE.c.song_id == SONG.c.id)
-    for row in in_order(connection, columns.where(PRESENT, wanted), SONG.c.id):
-        yield row["id"], descriptors_from_bytes(row["descriptors"])
+    rows = _SELECT_DESCRIBED.join(FILE, _OF_FILE).where(PRESENT, wanted)
+    for row in in_order(connection, rows, SONG.c.id):
+        yield _described(row["id"], row["descriptors"], row["genre"], row["year"])
 
 
-def descriptors_of(
+def described_of(
     connection: Connection, ids: Sequence[str], version: int, *, must_be_present: bool = False
-) -> Iterator[tuple[str, Vector]]:
-    """Yield the id and descriptors (159,) of each of these songs, present or not.
+) -> Iterator[Described]:
+    """Yield what is known of each of these songs, present or not.
 
     Songs that are not there, or only with descriptors of another version, are left out.
     """
-    wanted = SONG.c.descriptor_version == checked_integer(version, "version")
-    columns = select(SONG.c.id, SONG.c.descriptors).where(wanted)
+    wanted = _SELECT_DESCRIBED.where(
+        SONG.c.descriptor_version == checked_integer(version, "version")
+    )
     if must_be_present:
-        columns = columns.join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
+        wanted = wanted.join(FILE, _OF_FILE).where(PRESENT)
     for some in chunks(ids):
-        for row in connection.execute(columns.where(SONG.c.id.in_(some)).order_by(SONG.c.id)):
-            yield row.id, descriptors_from_bytes(row.descriptors)
+        rows = connection.execute(wanted.where(SONG.c.id.in_(some)).order_by(SONG.c.id))
+        yield from (_described(*row) for row in rows)
+
+
+def _described(song: str, descriptors: bytes, genre: str | None, year: int | None) -> Described:
+    return Described(song, descriptors_from_bytes(descriptors), genre, year)
 
 
 def _at_named_path(connection: Connection, text: str) -> SongRecord | None:

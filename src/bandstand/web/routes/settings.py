@@ -9,7 +9,7 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from bandstand import __version__
-from bandstand.core.registry import SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS
 from bandstand.radio.listener_settings import ListenerSettings, as_json
 from bandstand.store import accounts
 from bandstand.store.events import events
@@ -88,8 +88,8 @@ async def leave(
 def _described(settings: ListenerSettings) -> dict[str, Any]:
     return {
         **as_json(settings),
-        "algorithms": list(SOUND_ALGORITHMS),
-        "summaries": {name: algorithm.summary for name, algorithm in SOUND_ALGORITHMS.items()},
+        "algorithms": list(ALGORITHMS),
+        "summaries": {name: algorithm.summary for name, algorithm in ALGORITHMS.items()},
         "version": __version__,
     }
 

@@ -8,6 +8,11 @@ const GROUPS = {
   timbre: "Its timbre",
   movement: "How restless it is",
   sound: "Its sound",
+  alike: "Songs that sound like it",
+  tags: "Its genre and decade",
+  artist: "Its artist",
+  album: "Its album",
+  song: "What you said of it before",
 };
 
 const known = (value) => value !== null && value !== undefined;
@@ -27,13 +32,13 @@ export function steps(why) {
     .filter(Boolean);
 }
 
-// What the sound adds, the most important first; the rest is one part.
+// What sound and names add, the most important first; the rest is one part.
 function groupsOf(groups) {
   const all = Object.entries(groups).sort(([, one], [, other]) => Math.abs(other) - Math.abs(one));
   const isLarge = ([name, value]) => name in GROUPS && Math.abs(value) >= SMALL;
   const large = all.filter(isLarge).map(([name, change]) => ({ label: GROUPS[name], change }));
   const rest = all.filter((one) => !isLarge(one)).reduce((sum, [, value]) => sum + value, 0);
-  const label = large.length ? "The rest of its sound" : "Its sound";
+  const label = large.length ? "All the rest" : "Its sound";
   return Math.abs(rest) < SMALL && large.length ? large : [...large, { label, change: rest }];
 }
 

@@ -1,0 +1,135 @@
+"""The songs of a catalogue as a model sees them: with names and curved likings, or sound alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.history import SongFeatures
+from bandstand.core.model.priors import people_prior, radio_prior
+from bandstand.core.model.song_groups import UNKNOWN, SongGroups, mixed
+from bandstand.music.catalogue.design import Columns
+from bandstand.music.catalogue.tags import album_name, artist_name, identity
+from bandstand.types import frozen, read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bandstand.core.model.priors import ListenerPrior
+    from bandstand.music.catalogue.columns import SongColumns
+    from bandstand.music.catalogue.design import Design
+    from bandstand.music.catalogue.matrix import Features, Ids
+    from bandstand.types import AnyArray, Matrix, Vector
+
+_ID_BYTES: Final = 16
+
+
+class KnownSong(NamedTuple):
+    """A song that need not be in the catalogue: its features without the constant, and groups."""
+
+    features: Vector
+    groups: SongGroups  # of this one song
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DesignView:
+    """Some of the columns of all songs; another view has the same memory."""
+
+    song_features: SongFeatures
+    columns: Columns
+    sound_square: float  # mean square of a song's sound
+    has_constant: bool = True  # in the last column
+
+    @classmethod
+    def of(cls, table: Features, groups: SongGroups, design: Design | None) -> DesignView:
+        """Return all columns of a table; without a design they are standardised sound."""
+        return cls(
+            song_features=SongFeatures.of(table, groups=groups),
+            columns=Columns() if design is None else design.meaning,
+            sound_square=max(table.shape[1] - 1, 1) if design is None else design.sound_square,
+        )
+
+    def __len__(self) -> int:
+        return len(self.song_features)
+
+    @cached_property
+    def table(self) -> SongTable:
+        """The features as the exact engine streams through them: once for all listeners."""
+        return SongTable.of(self.song_features.features)
+
+    @cached_property
+    def without_constant(self) -> DesignView:
+        """The view without the column of ones, for models without an intercept."""
+        return self._narrowed(slice(None, -1), has_constant=False)
+
+    def sound_alone(self) -> DesignView:
+        """Return the view of sound and constant, in which no song has to do with another."""
+        first = self.columns.first_sound
+        found = self._narrowed(slice(first, None), has_constant=self.has_constant)
+        bare = replace(found.song_features, groups=None)
+        return replace(found, song_features=bare, columns=Columns(self.columns.projection))
+
+    def prior(self, *, has_effects: bool) -> ListenerPrior:
+        """Return the prior of a listener for these columns, with or without effects of names."""
+        columns = max(self.song_features.features.shape[1], 1)
+        if not has_effects:
+            return radio_prior(columns, sound_square=self.sound_square, intercept=self.has_constant)
+        return people_prior(
+            columns,
+            curved=self.columns.curved,
+            tags=len(self.columns.tags),
+            sound_square=self.sound_square,
+            intercept=self.has_constant,
+        )
+
+    def _narrowed(self, columns: slice, *, has_constant: bool) -> DesignView:
+        songs = self.song_features
+        features = read_only(songs.features[:, columns])
+        with np.errstate(under="ignore"):
+            norms = np.einsum("sp,sp->s", features, features, dtype=np.float64)
+        narrowed = replace(songs, features=features, squared_norms=frozen(norms))
+        return replace(self, song_features=narrowed, has_constant=has_constant)
+
+
+# ── Songs, albums and artists as identities ─────────────────────────────────────────────
+
+
+def groups_of(columns: SongColumns) -> SongGroups:
+    """Return the song, album and artist of each row.
+
+    A song whose artist is no name is by the artist of its album, if that is one.
+    """
+    names = columns.names
+    artists = _identities(names.artists, artist_name)
+    own, of_album = artists[columns.artist], artists[columns.album_artist]
+    return SongGroups.of(
+        song=song_identities(columns.ids),
+        album=_identities(names.albums, album_name)[columns.album],
+        artist=np.where(own == UNKNOWN, of_album, own),
+    )
+
+
+def song_identities(ids: Ids) -> AnyArray:
+    """Return a number for each song: the same everywhere and always."""
+    halves = np.ascontiguousarray(ids.astype(f"|S{_ID_BYTES}")).view(np.int64)
+    return mixed(halves[::2], halves[1::2])
+
+
+def _identities(spellings: Iterable[str], name_of: Callable[[str | None], str | None]) -> AnyArray:
+    """Return the identity of each spelling, and at the end `UNKNOWN`, for `NOTHING`."""
+    named = (name_of(text) for text in spellings)
+    found = [UNKNOWN if name is None else identity(name) for name in named]
+    return np.array([*found, UNKNOWN], dtype=np.int64)
+
+
+def known_songs(columns: SongColumns, features: Matrix) -> dict[str, KnownSong]:
+    """Return songs by id, from their columns and their features."""
+    groups = groups_of(columns)
+    return {
+        song.decode(): KnownSong(features[row], groups.take([row]))
+        for row, song in enumerate(columns.ids.tolist())
+    }
