@@ -278,6 +278,27 @@ def test_names_that_cannot_be_used_change_nothing(
         MixedEffectsModel().fit_history(HISTORY)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"artists": list(range(60))},
+        {"artists": [float("nan")] * 60, "albums": [np.nan] * 60},
+        {"artists": [""] * 60, "albums": [" "] * 60, "tags": [[""]] * 60},
+        {"artists": [1, "1", 1.5, True, None, ("a",)] * 10},
+        {"artists": ["x"] * 60, "albums": ["x"] * 60, "songs": ["x"] * 60},
+        {"tags": [["x" * 10_240, "\udcff\0"]] * 60},
+    ],
+)
+def test_names_of_any_kind_are_learned_from_or_are_none(names: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    features, ratings = rng.normal(size=(60, 2)), rng.integers(1, 6, 60)
+    model = MixedEffectsModel().fit(features, elapsed=np.inf, ratings=ratings, **names)
+    mean = model.predict(features, elapsed=np.inf, **names)
+    assert isinstance(mean, np.ndarray)
+    assert np.isfinite(mean).all()
+    assert 0 < mean.min() < mean.max() < 6
+
+
 @pytest.mark.parametrize("name", [("a", 1), np.inf, frozenset("a")])
 def test_only_names_that_a_file_can_hold_are_saved(name: Any, tmp_path: Path) -> None:
     model = MixedEffectsModel().fit([[1.0]], elapsed=60, ratings=[1], artists=[name])

@@ -289,7 +289,12 @@ def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> Non
     heard = ann.listens(10)
     view = radio.view(ann.account, heard[-1])
     assert view.heard_at == ann.clock.now
-    assert view.novelty == pytest.approx(0.0, abs=1e-9)
+    assert view.novelty is None  # no song came twice yet
+    assert view.standard_deviation is not None
+    assert view.rating_deviation is not None
+    assert view.rating_deviation > view.standard_deviation
+    ann.hears(heard[0], 3)
+    assert radio.view(ann.account, heard[0]).novelty == pytest.approx(0.0, abs=1e-9)
     fresh = next(song for song in radio.catalogue.ids if song not in heard)
     assert radio.view(ann.account, fresh).heard_at is None
     with pytest.raises(NotFoundError, match="there must be a song"):

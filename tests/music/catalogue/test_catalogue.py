@@ -309,10 +309,10 @@ def test_what_was_saved_comes_back(tmp_path: Path, count: int) -> None:
     assert opened(tmp_path) is None
 
 
-def _before_there_were_years(path: Path) -> None:
+def _before_there_were_artist_ids(path: Path) -> None:
     content = path.read_bytes()
-    assert content[:8] == b"BSCOLS\x00\x02"
-    path.write_bytes(b"BSCOLS\x00\x01" + content[8:])
+    assert content[:8] == b"BSCOLS\x00\x03"
+    path.write_bytes(b"BSCOLS\x00\x02" + content[8:])
 
 
 def _described(path: Path, **changes: object) -> None:
@@ -330,7 +330,7 @@ DAMAGES: list[Callable[[Path], object]] = [
     lambda path: path.write_bytes(path.read_bytes() + bytes(64)),
     lambda path: path.write_bytes(b""),
     lambda path: path.write_bytes(b"\x93NUMPY\x01\x00" + path.read_bytes()[8:]),
-    _before_there_were_years,
+    _before_there_were_artist_ids,
     Path.unlink,
     lambda path: path.write_bytes(os.urandom(5_000)),
     lambda path: _described(path, artists=[]),

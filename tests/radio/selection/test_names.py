@@ -126,7 +126,7 @@ def test_without_a_repeat_the_recovery_time_is_what_it_was_before(count: int) ->
 def whys(one: RadioListener, count: int) -> list[Why]:
     preference = preference_of(one.engine, one.belief, one.history.columns)
     return [
-        explained(each, preference, one.reader.columns, answers=len(one.history))
+        explained(each, preference, one.reader.columns, one.learned)
         for each in one.playlist(count, now=one.ledger.plays[-1].at + DAY)
     ]
 
@@ -154,7 +154,7 @@ def test_one_who_hates_a_genre_is_given_that_as_the_reason() -> None:
     songs = one.songs(one._minutes(0)).take([row])
     chosen = replace(chosen, situation=songs, prediction=one.engine.predict(one.belief, songs))
     preference = preference_of(one.engine, one.belief, one.history.columns)
-    why = explained(chosen, preference, one.reader.columns, answers=60)
+    why = explained(chosen, preference, one.reader.columns, one.learned)
     assert why.groups["tags"] == min(why.groups.values())
     assert "jazz" in why.sentence or "live" in why.sentence
 

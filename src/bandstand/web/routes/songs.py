@@ -172,6 +172,7 @@ def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
         "song": song_json(view.song, context.media),
         "expected": view.expected,
         "standard_deviation": view.standard_deviation,
+        "rating_deviation": view.rating_deviation,
         "novelty": view.novelty,
         "heard_at": view.heard_at,
         "seq": view.seq,
