@@ -68,7 +68,7 @@ def test_an_algorithm_is_chosen_by_its_description(ben: Watched) -> None:
     settled(page, "Saved.")
     expect(page.locator("#dial-words")).to_contain_text("has no dial")
     assert ben.ask("/api/settings")["algorithm"] == "thompson-cn-x"
-    page.get_by_role("radio", name="Bayes-UCB, exact").click()
+    page.get_by_role("radio", name="Bayes-UCB, sound only").click()
     expect(page.locator("#dial-words")).to_contain_text("In balance")
     intercept = page.get_by_role("switch", name="Learn how generous you are with stars")
     intercept.click()
