@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.fixtures.browser.navigation import enter, hush, pressed, star, way
 from tests.fixtures.browser.player import (
@@ -31,15 +33,7 @@ from tests.fixtures.browser.silence import give_silence
 from tests.fixtures.browser.visit import Watched, visit
 from tests.fixtures.cli.run_command import SOURCE, environment
 from tests.fixtures.web.chromium import open_context
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Locator, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server, serving
 
 XSPF: Final = "{http://xspf.org/ns/0/}"
 

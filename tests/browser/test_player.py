@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.fixtures.browser.navigation import pressed
 from tests.fixtures.browser.player import (
@@ -19,16 +20,8 @@ from tests.fixtures.browser.player import (
     title,
     toast,
 )
-from tests.fixtures.browser.visit import PHONE, visit
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Route
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import PHONE, Watched, visit
+from tests.fixtures.web.servers import Server, serving
 
 DAY = 86_400_000  # milliseconds
 

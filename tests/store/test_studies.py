@@ -5,15 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.store import accounts, studies
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
 from bandstand.store.studies import ArmRow, NewArm, ParticipantRow, PendingRow, SongRow
 from tests.fixtures.store.examples import discarded, some_examples
@@ -27,11 +28,6 @@ from tests.fixtures.store.sample_study import (
     joined,
     play,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 UNKNOWN = "0123456789abcdef"
 ODD_ARMS = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Table, func, select
 
 from bandstand.errors import NotFoundError
 from bandstand.store import accounts, sessions, studies
@@ -19,12 +21,6 @@ from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
 from tests.fixtures.store.sample_study import add_study, begun, joined, play
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Table
 
 PLANTED = "Xyzzy"  # in what is the participant's and can hold a word
 # What SQLite keeps of a number is its bytes, high end first: this one can be read as a word.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,9 +16,6 @@ from bandstand.store.database.connection import open_store
 from bandstand.study import next_song as offering
 from tests.fixtures.study.participants import Clock, Person, Study, add_songs, served, short_design
 from tests.fixtures.study.requests import ask_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 T = TypeVar("T")
 DEVICES = 6

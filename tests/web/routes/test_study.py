@@ -6,7 +6,9 @@ import asyncio
 import gc
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -15,6 +17,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.store import studies
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.web.security.browser_sessions import NAME
+from tests.fixtures.web.requests import Answer
 from tests.fixtures.web.studies import (
     HOUR,
     SECOND,
@@ -25,14 +28,7 @@ from tests.fixtures.web.studies import (
     invited,
     participant,
 )
-from tests.fixtures.web.worlds import PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import PASSWORD, World
 
 
 def refused(answer: Answer, code: str, *words: str, until: int | None = None) -> dict[str, Any]:
