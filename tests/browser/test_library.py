@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.conftest import QUIET_SONGS
 from tests.fixtures.browser.silence import give_silence
-from tests.fixtures.browser.visit import intercept, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Locator, Page, Route
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import Watched, intercept, visit
+from tests.fixtures.web.servers import Server
 
 
 @pytest.fixture

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.fixtures.browser.visit import module, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server
 
 DAY: Final = 86_400  # seconds
 SEED: Final = 7

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_page_modules import adds_up
 from tests.fixtures.browser.player import choose, listen, next_up, title, toast
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import Watched
+from tests.fixtures.web.servers import Server
 
 
 def test_the_reasons_add_up(ann: Watched, server: Server) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.fixtures.browser.long_time_listener import long_time_listener
 from tests.fixtures.browser.taste_pages import (
@@ -22,16 +24,8 @@ from tests.fixtures.browser.taste_pages import (
     rate_for_a_week,
     readout,
 )
-from tests.fixtures.browser.visit import DESK, PHONE, intercept, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import DESK, PHONE, Watched, intercept, visit
+from tests.fixtures.web.servers import Server
 
 # How much of a canvas has been painted, how much of that in the colour of the lines, how many
 # times as fine as the page it is, and whether anything is cut off at its sides.

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.cli._ranking import elapsed_in_words
 from bandstand.cli._tables import in_columns
-from tests.fixtures.cli.files import HISTORY
+from tests.fixtures.cli.files import HISTORY, Files
 from tests.fixtures.cli.run_command import on_a_terminal
-
-if TYPE_CHECKING:
-    from tests.fixtures.cli.files import Files
 
 
 def test_the_table_says_for_each_item_what_the_json_says(files: Files) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +22,10 @@ from bandstand import (
     radio_prior,
     save,
 )
+from bandstand.core.estimators import RatingModel
+from bandstand.core.model.named_items import Names
 from bandstand.core.model.priors import GammaRecovery, ListenerPrior, NoisePrior, PreferencePrior
 from tests.fixtures.simulated_listeners import simulated_history
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.core.estimators import RatingModel
-    from bandstand.core.model.named_items import Names
 
 HISTORY = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
 MODELS: list[RatingModel] = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,19 +12,13 @@ from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
 from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.service import Radio
+from bandstand.radio.service import Offer, Radio
 from bandstand.store import accounts
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events, snapshots
-from bandstand.store.events.events import NewEvent
+from bandstand.store.events.events import Appended, NewEvent
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.radio.service import Offer
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Appended
 
 MINUTE = 60_000
 SONGS = 40

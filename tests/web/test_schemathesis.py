@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,10 +22,6 @@ from bandstand.study.design import Design
 from bandstand.study.study_store import open_study
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.web.servers import Server, prepared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 EXAMPLES = 2
 MANY_EXAMPLES = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +19,13 @@ from bandstand.music.catalogue.design import Design
 from bandstand.music.catalogue.design_view import groups_of
 from bandstand.music.catalogue.matrix import FeatureMatrix
 from bandstand.radio.explain.taste import taste_of
-from bandstand.radio.explain.why import EFFECTS, explained, liking_of, preference_of
+from bandstand.radio.explain.why import EFFECTS, Why, explained, liking_of, preference_of
 from bandstand.radio.log.fold import fold
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store.songs.songs import Described, facts_of
 from tests.fixtures.music.descriptor_tables import library
 from tests.fixtures.radio.catalogues import record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
-
-if TYPE_CHECKING:
-    from bandstand.radio.explain.why import Why
 
 SONGS = 120
 ARTISTS = [f"Artist {row // 4}" for row in range(SONGS)]

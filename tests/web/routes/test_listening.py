@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,8 @@ from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer, Client
+from tests.fixtures.web.worlds import World
 
 
 def rate(client: Client, song: str, stars: int, key: str) -> Answer:
