@@ -54,12 +54,12 @@ def meet(*, world: str, run: int, seed: int, songs: int, steps: int) -> Json:
     """Return what every player did with one listener; a job."""
     library, taste = listener_of(world, run, seed, songs=songs)
     return {
-        name: _session(make(library), library, taste, run=run, seed=seed, steps=steps)
+        name: session(make(library), library, taste, run=run, seed=seed, steps=steps)
         for name, make in PLAYERS.items()
     }
 
 
-def _session(
+def session(
     player: Player, library: Library, taste: Taste, *, run: int, seed: int, steps: int
 ) -> Json:
     """Return the stars expected of each song that a player chose, and its forecasts."""

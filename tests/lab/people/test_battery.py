@@ -52,7 +52,7 @@ def test_a_player_plays_every_song_once_and_no_artist_too_soon(name: str) -> Non
         learn(row, rating)
 
     player.learn = noted
-    battery._session(player, library, taste, run=0, seed=3, steps=20)
+    battery.session(player, library, taste, run=0, seed=3, steps=20)
     assert len(set(rows)) == 20
     artists = library.artist[rows].tolist()
     assert all(artists[place] not in artists[max(place - 5, 0) : place] for place in range(20))
@@ -61,12 +61,10 @@ def test_a_player_plays_every_song_once_and_no_artist_too_soon(name: str) -> Non
 def test_the_truth_beats_chance_and_its_contrary_loses() -> None:
     library, taste = listener_of("genre", 1, 3, songs=SONGS)
     found = {
-        sign: battery._session(Knowing(taste, sign), library, taste, run=1, seed=3, steps=STEPS)
+        sign: battery.session(Knowing(taste, sign), library, taste, run=1, seed=3, steps=STEPS)
         for sign in (1.0, -1.0)
     }
-    chance = battery._session(
-        PLAYERS["random"](library), library, taste, run=1, seed=3, steps=STEPS
-    )
+    chance = battery.session(PLAYERS["random"](library), library, taste, run=1, seed=3, steps=STEPS)
     best, worst = found[1.0], found[-1.0]
     assert best["means"]["20"] > chance["means"]["20"] + 0.5 > worst["means"]["20"] + 1.0
     assert best["forecasts"][0]["error"] < best["forecasts"][0]["error_of_mean"]
