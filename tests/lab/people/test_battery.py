@@ -144,6 +144,15 @@ def test_the_verdicts_see_forecasts_that_are_wrong_or_too_sure(results: dict[str
     assert doubt.verdict is not Verdict.HOLDS
 
 
+def test_an_error_too_small_to_be_seen_is_none() -> None:
+    def ratio(error: float, of_mean: float) -> float | None:
+        return battery._ratio([{"step": 30, "error": error, "error_of_mean": of_mean}], 30)
+
+    assert ratio(0.6, 1.2) == pytest.approx(0.5)
+    assert ratio(0.01, 0.0) == 1.0
+    assert ratio(0.3, 0.0) == pytest.approx(6.0)
+
+
 def test_rivals_are_players() -> None:
     assert set(RIVALS) < set(PLAYERS)
     assert {OURS, BEFORE, "random"} < set(PLAYERS)
