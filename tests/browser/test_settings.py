@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import intercept, visit
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.web.servers import PASSWORD, serving
 
@@ -50,7 +50,7 @@ def test_private_mode_is_switched_and_put_back_if_that_fails(ben: Watched) -> No
     assert ben.ask("/api/settings")["private"] is True
     private.click()
     settled(page, "Private mode is off.")
-    page.route("**/api/settings", lambda route: route.abort())
+    intercept(page, "**/api/settings", lambda route: route.abort())
     private.click()
     settled(page, "The server cannot be reached.")
     expect(private).not_to_be_checked()
