@@ -10,7 +10,7 @@ songs without features are heard, but teach nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,7 +23,7 @@ from bandstand.core.model.priors import radio_prior
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups
 from bandstand.music.catalogue.design import Columns
 from bandstand.music.catalogue.design_view import KnownSong
-from bandstand.types import Minutes, Vector, frozen
+from bandstand.types import Minutes, Vector
 
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
