@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.engines.exact.search import candidate_list, screen, shortlist
+from bandstand.core.engines.exact.search import candidate_list, screen, shortlist, top_k
 from bandstand.core.engines.exact.search.candidate_list import CandidateList, Drift, SearchCache
 from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
 from bandstand.core.engines.exact.search.shortlist import Shortlist, TightBounds
@@ -175,6 +175,13 @@ def check_playlists(plays: int = 12) -> int:
 
 
 def test_playlists_are_those_of_brute_force_and_read_all_songs_rarely() -> None:
+    assert check_playlists() < 6 * 12 / 3
+
+
+def test_playlists_that_outgrow_their_shortlist_are_those_of_brute_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(top_k, "_BOUNDED_PLANNED", 3)
     assert check_playlists() < 6 * 12 / 3
 
 
