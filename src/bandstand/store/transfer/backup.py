@@ -1,9 +1,9 @@
 """Backups of a store in use, and their restoring: one SQLite file, from and to either database.
 
 It holds everything that was acknowledged before the copy began: songs, accounts with the hashes of
-their passwords, settings, logs, playlists and studies, but no sessions and no app passwords: nothing
-in it opens an account. It is readable for its owner only, has a checksum (`sqlite_file`), and
-appears under its name when it is complete.
+their passwords, settings, logs, playlists and studies, but no sessions and no app passwords, which
+open accounts. It is readable for its owner only, has a checksum (`sqlite_file`), and appears under
+its name when it is complete.
 
 A restore only reads the backup. It checks it completely before anything else is touched, and
 replaces the store atomically; the old store is kept beside it.
