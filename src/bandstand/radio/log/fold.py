@@ -314,8 +314,9 @@ class Ledger:
     recent: tuple[str, ...]  # the last MAX_RECENT songs, each once, the latest at the end
     last_kind: Source | None  # of the last event about a song: it may end the last play
     sitting: Sitting  # of the last plays
-    # The song that was marked as a favourite after them, and when: it may be playing.
-    marked: tuple[str, int] | None
+    # The songs that were marked as favourites since the last play began, and when: one may be
+    # playing.
+    marked: tuple[tuple[str, int], ...]
 
     @classmethod
     def empty(cls) -> Ledger:
@@ -328,7 +329,7 @@ class Ledger:
             recent=(),
             last_kind=None,
             sitting=NEW_SITTING,
-            marked=None,
+            marked=(),
         )
 
     def rules_at(self, now: int) -> tuple[Rule, ...]:
@@ -427,7 +428,7 @@ class _Folding:
         self._recent = dict.fromkeys(ledger.recent)  # a dict remembers its order
         self._last_kind = ledger.last_kind
         self._sitting = ledger.sitting
-        self._marked = ledger.marked
+        self._marked = dict(ledger.marked)
 
     def ledger(self, last: Event) -> Ledger:
         """Return the ledger, with `last` as the last event of all."""
@@ -439,7 +440,7 @@ class _Folding:
             recent=tuple(self._recent),
             last_kind=self._last_kind,
             sitting=self._sitting,
-            marked=self._marked,
+            marked=tuple(self._marked.items()),
         )
 
     def take(self, event: Event) -> None:
@@ -464,13 +465,13 @@ class _Folding:
             self._plays = self._plays.plus(play)
             self._sitting = sitting_after(event, before, is_favourite=is_marked)
             self._remember(play.song)
+            self._marked = {}
         elif event.stars is None:
             self._plays = self._plays.with_last(replace(last, at=event.at))
         else:
             self._plays = self._plays.with_last(_rated(last, event))
             self._sitting = NEW_SITTING
         self._last_kind = cast("Source", event.kind)
-        self._marked = None
 
     def _mark(self, event: Event) -> None:
         """Take a favourite for evidence of the last play, or keep it for one that goes on."""
@@ -478,7 +479,7 @@ class _Folding:
             return
         last = self._plays.last
         if last is None or not self._is_rated_by(last, event):
-            self._marked = (event.target, event.at)
+            self._marked[event.target] = event.at
             return
         if last.kind != "rating":
             marked = replace(last, rating=FAVOURITE.rating, weight=FAVOURITE.weight)
@@ -492,10 +493,11 @@ class _Folding:
 
     def _was_marked_in(self, event: Event) -> bool:
         """Return whether the song was marked in the play that an event is about."""
-        if self._marked is None:
+        at = self._marked.get(cast("str", event.song))
+        if at is None:
             return False
-        song, at = self._marked
-        before = _LastEvent(kind="rating", song=song, at=at, since_heard_ms=None)
+        # As a rating at its time would be of the play.
+        before = _LastEvent(kind="rating", song=cast("str", event.song), at=at, since_heard_ms=None)
         return is_same_play(before, event.kind, event.song, event.at, event.played_ms)
 
     def _belongs_to(self, last: Play, event: Event) -> bool:
