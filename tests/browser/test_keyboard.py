@@ -33,6 +33,7 @@ DIALOGS: Final = {
     "export": "Export",
     "forget": "Forget a period…",
     "password": "Change password…",
+    "new app": "Add an app…",
     "leave": "Delete me…",
     "shortcuts": "Keyboard shortcuts",
     "new person": "Add a person",

@@ -50,7 +50,8 @@ export function apps(person, { signal }) {
     heading.focus({ preventScroll: true });
   }
   load(place, ask, draw);
-  const hint = "Each app or device gets a password of its own, which you can revoke here. They end when you change yours.";
+  const hint =
+    "Each app or device gets a password of its own, which you can revoke here. They end when you change yours.";
   return h("div.stack.tight", {}, heading, h("p.hint", {}, hint), place);
 }
 
@@ -59,8 +60,17 @@ function row({ name, scope, created_at: since, used_at: used }, revoke) {
   return h(
     "li.row.apart",
     {},
-    h("div", {}, h("p", {}, name), h("p.small.faint", {}, `${MAY[scope]}. Since ${date(since)}, ${lately}`)),
-    h("button.small", { type: "button", "aria-label": `Revoke: ${name}`, onclick: revoke }, "Revoke"),
+    h(
+      "div",
+      {},
+      h("p", {}, name),
+      h("p.small.faint", {}, `${MAY[scope]}. Since ${date(since)}, ${lately}`),
+    ),
+    h(
+      "button.small",
+      { type: "button", "aria-label": `Revoke: ${name}`, onclick: revoke },
+      "Revoke",
+    ),
   );
 }
 
