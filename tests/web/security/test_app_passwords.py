@@ -15,7 +15,7 @@ from bandstand.store.database.connection import open_store
 from bandstand.web.app import create_app
 from bandstand.web.http.problems import Problem
 from bandstand.web.requests.authentication import verify_secret, verify_token
-from bandstand.web.security.throttle import PAIR_FAILURES
+from bandstand.web.security.throttle import NAME_FAILURES, PAIR_FAILURES
 from bandstand.web.server import server_context
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.walking import Operation, operations
@@ -185,12 +185,15 @@ def test_every_way_finds_the_app_and_refuses_the_password_of_the_account(
     with world.store.writing() as connection:
         accounts.set_disabled(connection, ann.id, disabled=True)
     with pytest.raises(Problem, match="wrong_app_password"):
-        verified(world, how, secret)
+        verified(world, how, secret, address="203.0.113.9")
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_guesses_are_slowed_down_and_nobody_else_with_them(world: World, how: str) -> None:
     secret = world.app_of(world.account("Ann")).secret or ""
+    for number in range(2 * NAME_FAILURES):
+        with pytest.raises(Problem, match="wrong_app_password"):
+            verified(world, how, "x" * 26, address=f"10.0.{number // 100}.{number % 100}")
     assert verified(world, how, secret, address="203.0.113.9").account.name == "Ann"
     for address in (ADDRESS, "203.0.113.9"):
         for _ in range(PAIR_FAILURES):

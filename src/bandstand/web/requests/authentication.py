@@ -143,21 +143,22 @@ async def _verified(
     """Return the app that is found. Each request asks anew, so that one that is revoked is out.
 
     Apps send many requests at once, so that a guess is counted only when it was wrong. A wait is
-    for addresses from which no guess for this name was right yet: an app that still has an old
-    secret does not keep out the others of its household.
+    for addresses from which none was right yet: an app that still has an old secret does not keep
+    out the others of its household. Nor do guesses from elsewhere keep out anybody: there is no
+    limit for a name, since 130 bits cannot be guessed from however many addresses.
     """
-    guessed = "an app password" if name is None else f"an app password of {name}"
-    wait = context.throttle.wait(address, guessed)
+    apps = f"apps at {address}"
+    wait = context.throttle.wait(address, apps)
     if wait > 0:
         raise too_many(wait)
     app = await context.read_pool.run(_read, context, find)
     if app is None:
-        slot = context.throttle.take(address, guessed)
+        slot = context.throttle.take(address, apps)
         if isinstance(slot, float):
             raise too_many(slot)
-        note_failure(address, guessed)
+        note_failure(address, name or "an app")
         raise _wrong_app_password()
-    context.throttle.note_right(address, guessed)
+    context.throttle.note_right(address, apps)
     now, used = context.clock(), app.password
     if not app_passwords.is_use_noted(used, now):
         # Not waited for: an app can be heard also while nothing can be stored.
