@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import intercept, visit
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.web.servers import PASSWORD, serving
 
@@ -61,7 +61,7 @@ def test_who_logs_out_asks_no_more(stranger: Watched) -> None:
     asked: list[Route] = []
     left: list[Route] = []
     ended: list[str] = []
-    page.route("**/api/playlist?*", lambda route: asked.append(route))  # noqa: PLW0108  # marked
+    intercept(page, "**/api/playlist?*", lambda route: asked.append(route))  # noqa: PLW0108  # marked
     page.on("requestfailed", lambda request: ended.append(request.url))
     log_in(page, "ben", PASSWORD)
     stranger.until_so(lambda: len(asked) > 0, "ask for what comes")

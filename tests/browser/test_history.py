@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_page_modules import milliseconds
-from tests.fixtures.browser.visit import module, visit
+from tests.fixtures.browser.visit import intercept, module, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -219,7 +219,7 @@ def test_an_old_event_is_struck_before_the_server_has_answered(
     page = listener.open("history?show=ratings")
     row = page.locator("li.event").nth(1)
     held: list[Route] = []
-    page.route("**/api/events", lambda route: held.append(route))  # noqa: PLW0108
+    intercept(page, "**/api/events", lambda route: held.append(route))  # noqa: PLW0108
     row.get_by_role("button", name="Undo").click()
     expect(row.locator("s")).to_be_visible()
     expect(row).to_contain_text("Undone")
@@ -237,7 +237,7 @@ def test_counts_that_overlap_count_nothing_twice(listener: Watched, quiet_server
     page.get_by_role("button", name="Forget a period").wait_for()
     standing = [one for one in listener.ask(heard)["events"] if not one["is_retracted"]]
     held: list[Route] = []
-    page.route("**/api/history?kind=*", lambda route: held.append(route))  # noqa: PLW0108
+    intercept(page, "**/api/history?kind=*", lambda route: held.append(route))  # noqa: PLW0108
     page.get_by_role("button", name="Forget a period").click()
     dialog = page.get_by_role("dialog", name="Forget a period")
     for name in ("This week", "Today", "Last hour"):

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import QUIET_SONGS
 from tests.fixtures.browser.silence import give_silence
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import intercept, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None
     page = listener.open("library")
     expect(rows(page)).to_have_count(100)
     held: list[Route] = []
-    page.route("**/api/songs?q=song&**", lambda route: held.append(route))  # noqa: PLW0108
+    intercept(page, "**/api/songs?q=song&**", lambda route: held.append(route))  # noqa: PLW0108
     search(page, "song")
     listener.until_so(lambda: len(held) == 1, "ask for what was typed")
     search(page, "song 123")

@@ -19,7 +19,7 @@ from tests.fixtures.browser.player import (
     title,
     toast,
 )
-from tests.fixtures.browser.visit import Watched, log_in, visit
+from tests.fixtures.browser.visit import Watched, intercept, log_in, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request, Route
@@ -133,7 +133,7 @@ def test_two_tabs_with_the_same_news_tell_it_once(chromium: Browser, server: Ser
         def hold(route: Route) -> None:
             held.append(route)
 
-        page.route("**/api/events", hold)
+        intercept(page, "**/api/events", hold)
         page.keyboard.press("k")
         page.keyboard.press("3")
         watched.until(f"{KEPT} === 1")
@@ -171,7 +171,7 @@ def lose_the_first_answer(page: Page) -> None:
         else:
             route.continue_()
 
-    page.route("**/api/events", pass_on)
+    intercept(page, "**/api/events", pass_on)
 
 
 def test_a_lost_answer_does_not_count_twice(chromium: Browser, server: Server) -> None:

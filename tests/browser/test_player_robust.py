@@ -17,7 +17,7 @@ from tests.fixtures.browser.player import (
     title,
     toast,
 )
-from tests.fixtures.browser.visit import Watched, visit
+from tests.fixtures.browser.visit import Watched, intercept, visit
 from tests.fixtures.web.chromium import launched
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_a_song_that_the_server_cannot_send_is_left_behind(noisy: Watched, statu
             route.continue_()
 
     page.evaluate(LISTEN_TO_NOTICES)
-    page.route("**/audio", refuse_the_first_song)
+    intercept(page, "**/audio", refuse_the_first_song)
     page.keyboard.press("n")
     expect(toast(page)).to_contain_text("cannot be played")
     refused = asked[0].split("/")[-2]
@@ -105,7 +105,7 @@ def test_whoever_cannot_log_out_is_told_so(calm: Watched) -> None:
 def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
     page = listen(calm)
     held: list[Route] = []
-    page.route("**/api/settings", lambda route: held.append(route))  # noqa: PLW0108
+    intercept(page, "**/api/settings", lambda route: held.append(route))  # noqa: PLW0108
     slider = page.locator("#dial")
     slider.focus()
     for _ in range(4):
@@ -122,7 +122,7 @@ def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
 def test_a_late_answer_does_not_hide_that_the_network_is_gone(noisy: Watched) -> None:
     page = listen(noisy)
     late: list[tuple[Route, Any]] = []
-    page.route("**/api/events", lambda route: late.append((route, route.fetch())))
+    intercept(page, "**/api/events", lambda route: late.append((route, route.fetch())))
     page.keyboard.press("3")
     noisy.until("document.querySelector('#notices .notice') !== null")
     noisy.until_so(lambda: len(late) > 0, "tell of the stars")
@@ -289,7 +289,7 @@ def test_a_tab_that_is_between_two_songs_gives_way_too(calm: Watched) -> None:
     other.until(f"{PLAYING}.paused")
     heard = title(page).inner_text()
     held: list[Route] = []
-    page.route("**/api/next*", lambda route: held.append(route))  # noqa: PLW0108
+    intercept(page, "**/api/next*", lambda route: held.append(route))  # noqa: PLW0108
     page.keyboard.press("n")
     other.page.keyboard.press("Space")
     other.until_playing()

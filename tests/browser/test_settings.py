@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import intercept, visit
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.web.servers import PASSWORD, serving
 
@@ -50,7 +50,7 @@ def test_private_mode_is_switched_and_put_back_if_that_fails(ben: Watched) -> No
     assert ben.ask("/api/settings")["private"] is True
     private.click()
     settled(page, "Private mode is off.")
-    page.route("**/api/settings", lambda route: route.abort())
+    intercept(page, "**/api/settings", lambda route: route.abort())
     private.click()
     settled(page, "The server cannot be reached.")
     expect(private).not_to_be_checked()
@@ -68,7 +68,7 @@ def test_an_algorithm_is_chosen_by_its_description(ben: Watched) -> None:
     settled(page, "Saved.")
     expect(page.locator("#dial-words")).to_contain_text("has no dial")
     assert ben.ask("/api/settings")["algorithm"] == "thompson-cn-x"
-    page.get_by_role("radio", name="Bayes-UCB, exact").click()
+    page.get_by_role("radio", name="Bayes-UCB, sound only").click()
     expect(page.locator("#dial-words")).to_contain_text("In balance")
     intercept = page.get_by_role("switch", name="Learn how generous you are with stars")
     intercept.click()

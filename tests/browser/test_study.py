@@ -26,7 +26,7 @@ from tests.fixtures.browser.study_participant import (
     until_open,
     voice,
 )
-from tests.fixtures.browser.visit import PHONE, visit
+from tests.fixtures.browser.visit import PHONE, intercept, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,7 +208,7 @@ def test_a_rating_is_sent_until_it_arrives(chromium: Browser, world: World) -> N
             lost.append(route.fetch().status)  # type: ignore[attr-defined]
             route.abort()  # type: ignore[attr-defined]
 
-        page.route("**/ratings", lose, times=1)
+        intercept(page, "**/ratings", lose, times=1)
         page.keyboard.press("3")
         expect(page.get_by_text("Song 2 of 5")).to_be_visible()
         assert lost == [200]

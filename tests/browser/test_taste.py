@@ -22,7 +22,7 @@ from tests.fixtures.browser.taste_pages import (
     rate_for_a_week,
     readout,
 )
-from tests.fixtures.browser.visit import DESK, PHONE, visit
+from tests.fixtures.browser.visit import DESK, PHONE, intercept, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -350,7 +350,7 @@ def told(tab: Watched) -> Iterator[Callable[[Callable[[Any], None]], Page]]:
         taste = deepcopy(truth)
         change(taste)
         tab.page.unroute("**/api/taste")
-        tab.page.route("**/api/taste", lambda route: route.fulfill(json=taste))
+        intercept(tab.page, "**/api/taste", lambda route: route.fulfill(json=taste))
         tab.open("settings")
         expect(tab.page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
         tab.open("taste")

@@ -79,11 +79,12 @@ def test_files_are_listed_as_given_and_in_that_order(folder: Path) -> None:
     assert found[0] == found[3]
 
 
-@pytest.mark.parametrize("name", [b'a,"b".mp3', b"two\nlines\r.mp3", b"\xff\xfe.mp3", b"-rf.mp3"])
-def test_odd_names_come_back_as_they_were(tmp_path: Path, folder: Path, name: bytes) -> None:
-    (tmp_path / os.fsdecode(name)).write_bytes((folder / "two.mp3").read_bytes())
+def test_odd_names_come_back_as_they_were(tmp_path: Path, folder: Path) -> None:
+    names = [b'a,"b".mp3', b"two\nlines\r.mp3", b"\xff\xfe.mp3", b"-rf.mp3"]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_bytes((folder / "two.mp3").read_bytes())
     done = subprocess.run(
-        [sys.executable, "-m", "bandstand", "features", "--csv", "-", "--", name],
+        [sys.executable, "-m", "bandstand", "features", "--csv", "-", "--", *names],
         env=environment(),
         cwd=tmp_path,
         capture_output=True,
@@ -91,7 +92,7 @@ def test_odd_names_come_back_as_they_were(tmp_path: Path, folder: Path, name: by
         timeout=PATIENCE,
     )
     text = done.stdout.decode("utf-8", "surrogateescape")
-    assert os.fsencode(rows(text)[1][0]) == name
+    assert [os.fsencode(row[0]) for row in rows(text)[1:]] == names
     assert not done.stderr
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.store.conftest import place, postgres, store
+from tests.store.conftest import empty, place, postgres, store
 
-__all__ = ["place", "postgres", "store"]
+__all__ = ["empty", "place", "postgres", "store"]

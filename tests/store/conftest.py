@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.location import SqliteLocation, parse_location
 from tests.fixtures.store.examples import discarded
 from tests.fixtures.store.postgres_server import PostgresServer
 
@@ -39,9 +41,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return new_place(request, tmp_path)
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new SQLite store, closed: to copy it is quicker than to make one."""
+    path = tmp_path_factory.mktemp("empty") / "radio.db"
+    open_store(str(path), now=1_000).close()
+    return path
+
+
 @pytest.fixture
-def store(place: str) -> Iterator[Store]:
+def store(place: str, empty: Path) -> Iterator[Store]:
     """A new store, open."""
+    if isinstance(parse_location(place), SqliteLocation):
+        shutil.copy(empty, place)
     with open_store(place, now=1_000) as opened:
         yield opened
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fixtures.study.participants import Study, add_songs, served, short_design
-from tests.store.conftest import place, postgres, store
+from tests.store.conftest import empty, place, postgres, store
 
-__all__ = ["full", "place", "postgres", "store", "study"]
+__all__ = ["empty", "full", "place", "postgres", "store", "study"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

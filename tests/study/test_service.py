@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.errors import NotFoundError, RefusedError
-from bandstand.store import accounts, studies
+from bandstand.store import studies
 from bandstand.store.events import events
-from bandstand.study.design import Design
 from bandstand.study.queries import Membership
 from bandstand.study.service import StudyService
 from tests.fixtures.study.participants import HOUR, Clock, Study, served, short_design
@@ -26,78 +25,6 @@ def refused(act: Callable[[], Any]) -> RefusedError:
     with pytest.raises(RefusedError) as caught:
         act()
     return caught.value
-
-
-def test_a_person_goes_from_consent_to_the_end(study: Study) -> None:
-    person = study.person()
-    assert (person.status.state, person.status.joined, person.status.arms) == ("consent", False, ())
-
-    person.joins()
-    assert (person.status.state, person.status.place, person.status.joined) == ("begin", 1, True)
-    assert [(arm.place, arm.rated, arm.of, arm.state) for arm in person.status.arms] == [
-        (1, 0, 4, "ahead"),
-        (2, 0, 4, "ahead"),
-    ]
-
-    first = person.begins(1)
-    assert person.status.state == "listen"
-    assert [person.hears(first).number for _ in range(2)] == [1, 2]
-    assert (person.status.state, person.status.why) == ("rest", "resting")
-    assert [person.hears(first).number for _ in range(2)] == [3, 4]
-    assert (person.status.state, person.status.why) == ("wait", "too_soon")
-    assert person.status.until == study.clock.now + 6 * HOUR
-
-    person.finishes(2)
-    assert (person.status.state, person.status.place) == ("done", None)
-    assert [arm.state for arm in person.status.arms] == ["finished", "finished"]
-
-
-def test_every_rule_that_is_broken_is_refused_with_its_code(study: Study) -> None:
-    person, other = study.person(), study.person()
-    assert refused(lambda: person.service.begin(person.account, "0" * 16).result()).code == (
-        "no_consent"
-    )
-    person.joins()
-    other.joins()
-    mine, later = (arm.id for arm in person.status.arms)
-    assert refused(lambda: person.service.next(person.account, mine)).code == "not_begun"
-    assert refused(lambda: person.begins(2)).code == "unfinished"
-    person.begins(1)
-    assert refused(lambda: person.rates(mine, 1)).code == "not_offered"
-    assert refused(lambda: other.service.next(other.account, mine)).code == "not_yours"
-    assert refused(lambda: other.rates(mine, 1)).code == "not_yours"
-    assert refused(lambda: other.service.begin(other.account, mine).result()).code == "not_yours"
-
-    shown = person.asks(mine)
-    early = refused(lambda: person.rates(mine, 1, played_seconds=0.0))
-    assert (early.code, early.until) == ("too_early", shown.may_rate_at)
-    assert refused(lambda: person.rates(mine, 2)).code == "not_offered"
-    for _ in range(2):
-        person.hears(mine, stars=3)
-    assert refused(lambda: person.asks(mine)).code == "resting"
-    assert refused(lambda: person.rates(mine, 1, stars=4)).code == "already_rated"
-    for _ in range(2):
-        person.hears(mine)
-    assert refused(lambda: person.asks(mine)).code == "finished"
-    study.clock.now += 2 * HOUR
-    soon = refused(lambda: person.service.begin(person.account, later).result())
-    assert (soon.code, soon.until) == ("too_soon", study.clock.now + 4 * HOUR)
-
-
-def test_a_third_arm_is_not_begun_within_a_day(full: Store) -> None:
-    design = short_design(
-        algorithms=("random", "greedy-cn", "linucb-c"), ratings_per_arm=1, gap_hours=6
-    )
-    with served(full, design) as study:
-        person = study.participant()
-        person.finishes(1)
-        started = study.clock.now
-        person.finishes(2)
-        study.clock.now += 7 * HOUR
-        no = refused(lambda: person.begins(3))
-        assert (no.code, no.until) == ("too_many_today", started + 24 * HOUR)
-        study.clock.now = started + 24 * HOUR
-        person.begins(3)
 
 
 def test_an_unknown_arm_is_refused_in_the_words_of_anothers(study: Study) -> None:
@@ -158,28 +85,6 @@ def test_a_store_without_a_study_has_none(full: Store) -> None:
         assert refused(lambda: study.service.withdraw(person.account).result()).code == "no_consent"
 
 
-def test_the_song_waits_until_it_is_rated(study: Study) -> None:
-    person, arm = study.listening()
-    shown = person.asks(arm)
-    study.clock.now += 5 * HOUR
-    assert person.asks(arm) == shown
-    assert person.status.pending == shown
-    study.clock.now += HOUR
-    person.rates(arm, 1)
-    assert person.status.pending is None
-
-
-def test_the_same_rating_again_changes_nothing(study: Study) -> None:
-    person, arm = study.listening()
-    person.hears(arm, stars=4)
-    before = person.songs(arm)
-    study.clock.now += HOUR
-    person.rates(arm, 1, stars=4, known=True, played_seconds=None)
-    assert person.songs(arm) == before
-    assert refused(lambda: person.rates(arm, 1, stars=5)).code == "already_rated"
-    assert person.songs(arm) == before
-
-
 def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
     person = study.participant()
     before = person.arms
@@ -190,14 +95,6 @@ def test_joining_and_beginning_again_change_nothing(study: Study) -> None:
     study.clock.now += HOUR
     person.begins()
     assert person.arms == before
-
-
-def test_a_known_song_may_be_rated_at_once(study: Study) -> None:
-    person, arm = study.listening()
-    shown = person.asks(arm)
-    person.rates(arm, shown.number, known=True, played_seconds=None)
-    (row,) = person.songs(arm)
-    assert (row.known, row.played_ms, row.rated_at) == (True, None, shown.offered_at)
 
 
 # ── Blindness ────────────────────────────────────────────────────────────────────────────
@@ -287,15 +184,6 @@ def test_the_radio_learns_nothing_from_the_study(study: Study) -> None:
 # ── People ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_is_in_the_study_is_said(study: Study) -> None:
-    stranger, invited = study.person(), study.invited()
-    assert study.service.membership(stranger.account) == Membership(only=False, joined=False)
-    assert study.service.membership(invited.account) == Membership(only=True, joined=False)
-    assert (invited.status.state, invited.status.only) == ("consent", True)
-    invited.joins()
-    assert study.service.membership(invited.account) == Membership(only=True, joined=True)
-
-
 def test_whoever_was_invited_keeps_their_number(study: Study) -> None:
     first, second = study.invited(), study.invited()
     walked_in = study.person()
@@ -305,32 +193,6 @@ def test_whoever_was_invited_keeps_their_number(study: Study) -> None:
         numbers = {row.account: row.number for row in studies.participants(connection, study.id)}
     assert numbers.pop(walked_in.account) in {3, 4}  # of the second square
     assert numbers == {first.account: 1, second.account: 2}
-
-
-def test_whoever_withdraws_leaves_nothing(study: Study) -> None:
-    person, other = study.person(), study.person()
-    for each in (person, other):
-        each.joins()
-        each.hears(each.begins())
-    kept = [other.arms, other.songs(other.arms[0].id)]
-    arm = person.arms[0].id
-    assert study.service.withdraw(person.account).result() is False
-    assert (person.arms, person.songs(arm), person.status.state) == ([], [], "consent")
-    assert refused(lambda: person.asks(arm)).code == "no_consent"
-    assert [other.arms, other.songs(other.arms[0].id)] == kept
-    assert refused(lambda: study.service.withdraw(person.account).result()).code == "no_consent"
-    person.joins()
-    assert person.status.arms[0].rated == 0
-
-
-def test_an_account_that_was_made_for_the_study_goes_with_it(study: Study) -> None:
-    person = study.invited()
-    person.joins()
-    person.hears(person.begins())
-    assert study.service.withdraw(person.account).result() is True
-    with study.store.reading() as connection:
-        assert accounts.get(connection, person.account) is None
-    assert study.service.withdraw(study.invited().account).result() is True
 
 
 def test_progress_is_that_of_all_participants(study: Study) -> None:
@@ -343,14 +205,6 @@ def test_progress_is_that_of_all_participants(study: Study) -> None:
     assert (one.number, one.joined_at, one.ratings, one.last_at) == (1, None, 0, None)
     assert (two.number, two.joined_at, two.arms_done, two.arms) == (2, joined_at, 1, 2)
     assert (two.ratings, two.last_at) == (4, study.clock.now)
-
-
-def test_the_default_design_has_the_papers_rules(full: Store) -> None:
-    with served(full, Design(least_songs=10)) as study:
-        facts = study.person().status.facts
-    assert (facts.parts, facts.ratings_per_arm, facts.listen_seconds) == (6, 200, 30)
-    assert (facts.rest_after, facts.rest_seconds) == (20, 240)
-    assert (facts.arms_per_day, facts.gap_hours, facts.answer_seconds) == (2, 6, 3)
 
 
 def test_a_clock_that_goes_back_breaks_nothing(study: Study) -> None:

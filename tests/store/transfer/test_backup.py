@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ from tests.fixtures.store.sample_store import NOW, add_life
 from tests.store.database.test_serving_lock import served_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from tests.fixtures.store.postgres_server import PostgresServer
@@ -241,17 +242,15 @@ def holds(path: Path, expected: list[str]) -> bool:
         return False
 
 
-def flipped_backups_believed(copy: Path, folder: Path, count: int) -> int:
-    """Return how many backups of other content were taken for whole, one byte changed in each."""
-    draw = random.Random(1)
+def flipped_backups_believed(copy: Path, folder: Path, flips: Iterable[tuple[int, int]]) -> int:
+    """Return how many backups of other content were taken for whole, one bit changed in each."""
     content = copy.read_bytes()
     bad, believed = folder / "bad", 0
     with open_store(str(folder / "source.db")) as store:
         expected = list(export_lines(store))
-    for _ in range(count):
-        place = draw.randrange(len(content))
+    for place, bit in flips:
         changed = bytearray(content)
-        changed[place] ^= 1 << draw.randrange(8)
+        changed[place] ^= 1 << bit
         bad.write_bytes(changed)
         target = folder / "flipped.db"
         try:
@@ -264,15 +263,23 @@ def flipped_backups_believed(copy: Path, folder: Path, count: int) -> int:
     return believed
 
 
-def test_one_changed_byte_never_gets_through(copy: Path, tmp_path: Path) -> None:
-    assert flipped_backups_believed(copy, tmp_path, FLIPS) == 0
+def flips_in_a_title(copy: Path) -> list[tuple[int, int]]:
+    """Return the bits that make another title of a song's, which nothing but a checksum knows."""
+    return [(found.end() - 1, 0) for found in re.finditer(b"Song 3", copy.read_bytes())]
+
+
+def test_one_changed_bit_never_gets_through(copy: Path, tmp_path: Path) -> None:
+    draw, size = random.Random(1), copy.stat().st_size
+    anywhere = [(draw.randrange(size), draw.randrange(8)) for _ in range(FLIPS)]
+    flips = [*anywhere, *flips_in_a_title(copy)]
+    assert flipped_backups_believed(copy, tmp_path, flips) == 0
 
 
 def test_without_the_checksum_some_would_get_through(
     copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bandstand.store.transfer.backup.matches_checksum", lambda _copy: True)
-    assert flipped_backups_believed(copy, tmp_path, FLIPS) > 0
+    assert flipped_backups_believed(copy, tmp_path, flips_in_a_title(copy)) > 0
 
 
 def test_the_backup_itself_is_only_read(copy: Path, live: SqliteLocation) -> None:

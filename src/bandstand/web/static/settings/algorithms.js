@@ -4,10 +4,15 @@ import { h } from "../app/dom.js";
 
 // Names and words for people; one that is not here is shown by its own name and summary.
 const KNOWN = {
+  "mixed-effects": [
+    "Sound, genres and names",
+    "Learns what you like of a sound, a genre, an artist, an album and a single song, tries out " +
+      "what it is unsure of, and lets a song rest until it is fresh for you again. Recommended.",
+  ],
   "bayes-ucb-cn-x": [
-    "Bayes-UCB, exact",
-    "Weighs what it knows of your taste against what it may still find out, and lets a song" +
-      " rest until it is fresh for you again. Recommended.",
+    "Bayes-UCB, sound only",
+    "Weighs what it knows of the sound that you like against what it may still find out, and " +
+      "lets a song rest.",
   ],
   "bayes-ucb-cn-v": [
     "Bayes-UCB, approximate",
@@ -45,7 +50,7 @@ const KNOWN = {
   ],
   random: ["Any song", "Draws at random and learns nothing: what all the others are measured by."],
 };
-const WITH_DIAL = /^bayes-ucb-/;
+const WITH_DIAL = /^(bayes-ucb-|mixed-effects$)/;
 
 export const hasDial = (algorithm) => WITH_DIAL.test(algorithm);
 export const nameOf = (algorithm) => KNOWN[algorithm]?.[0] ?? algorithm;
