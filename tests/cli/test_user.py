@@ -209,7 +209,7 @@ def test_an_app_password_is_made_listed_and_revoked(store: str, typed: Any) -> N
         app = app_passwords.of_secret(connection, secret, name="Ann")
         assert app is not None
         assert app.password.id == identity
-        app_passwords.note_use(connection, identity, now=0)
+        app_passwords.note_use(connection, app, now=0)
     assert apps(store, "Ann")[0][4:6] == ["used", "1970-01-01"]
     assert run("user", "app-password", "remove", "Ann", identity, "--store", store).code == 0
     assert [it[-1] for it in apps(store, "Ann")] == ["Desk"]

@@ -16,7 +16,6 @@ from tests.fixtures.store.sample_store import NOW, add_account
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HOUR = 3_600_000
 UNKNOWN = "0123456789abcdef"
 
 
@@ -91,18 +90,17 @@ def test_it_rests_while_its_account_is_disabled_and_ends_with_the_password(
     assert app_passwords.of_secret(connection, of_bob) is not None
 
 
-def test_a_use_is_noted_to_the_hour(connection: Connection) -> None:
+def test_a_use_is_noted_of_one_that_is_still_there(connection: Connection) -> None:
     ann = add_account(connection, "Ann")
     (phone, secret), (desk, _) = made(connection, ann.id), made(connection, ann.id, "Desk")
-    assert not app_passwords.is_use_noted(phone, NOW)
-    app_passwords.note_use(connection, phone.id, now=NOW)
     found = app_passwords.of_secret(connection, secret)
     assert found is not None
-    assert found.password.used_at == NOW // HOUR * HOUR
-    assert app_passwords.is_use_noted(found.password, NOW // HOUR * HOUR + HOUR - 1)
-    assert not app_passwords.is_use_noted(found.password, NOW + HOUR)
-    assert app_passwords.all_of(connection, ann.id)[1] in {desk, found.password}
-    app_passwords.note_use(connection, UNKNOWN, now=NOW)
+    app_passwords.note_use(connection, found, now=NOW + 5)
+    used = {it.id: it.used_at for it in app_passwords.all_of(connection, ann.id)}
+    assert used == {phone.id: NOW + 5, desk.id: None}
+    app_passwords.delete(connection, ann.id, phone.id)
+    app_passwords.note_use(connection, found, now=NOW + 6)
+    assert app_passwords.all_of(connection, ann.id) == [desk]
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 65, "\0", "\ud800", None])

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import md5
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
@@ -45,11 +45,10 @@ AppScope = Literal["read", "play", "rate"]
 
 SCOPES: Final[tuple[AppScope, ...]] = get_args(AppScope)  # each contains those before it
 MAX_APP_PASSWORDS: Final = 50  # of one account
-MAX_NAME_CHARS: Final = 64
 # Without i, l, o and u, which are misread. 26 of these 32 signs are 130 bits.
 _SIGNS: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _SECRET_SIGNS: Final = 26
-_HOUR_MS: Final = 3_600_000
+HOUR_MS: Final = 3_600_000
 
 _COLUMNS: Final = APP_PASSWORD.c["id", "name", "scope", "created_at", "used_at"]
 
@@ -62,7 +61,7 @@ class AppPassword:
     name: str  # of the app or device
     scope: AppScope
     created_at: int  # UTC, in milliseconds
-    used_at: int | None  # to the hour; None: never
+    used_at: int | None  # or up to an hour later; None: never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +90,7 @@ def create(
         raise InvalidInputError(msg)
     made = AppPassword(
         id=secrets.token_hex(8),
-        name=checked_name(name),
+        name=accounts.checked_name(name),
         scope=scope,
         created_at=checked_integer(now, "now"),
         used_at=None,
@@ -102,16 +101,8 @@ def create(
         msg = f"an account can have {MAX_APP_PASSWORDS} app passwords, got one more"
         raise ConflictError(msg)
     secret = "".join(secrets.choice(_SIGNS) for _ in range(_SECRET_SIGNS))
-    row = {
-        "id": made.id,
-        "account_id": account,
-        "name": made.name,
-        "scope": scope,
-        "secret": secret,
-        "secret_hash": token_hash(secret),
-        "created_at": now,
-    }
-    connection.execute(insert(APP_PASSWORD).values(row))
+    kept = {"account_id": account, "secret": secret, "secret_hash": token_hash(secret)}
+    connection.execute(insert(APP_PASSWORD).values(asdict(made) | kept))
     return made, secret
 
 
@@ -157,31 +148,10 @@ def of_token(connection: Connection, name: str, *, token: str, salt: str) -> App
     return found
 
 
-def note_use(connection: Connection, app_password: str, *, now: int) -> None:
-    """Note that an app password was used, to the hour, if it is still there."""
-    used = {"used_at": _hour(now)}
-    connection.execute(update(APP_PASSWORD).where(APP_PASSWORD.c.id == app_password).values(used))
-
-
-def is_use_noted(app_password: AppPassword, now: int) -> bool:
-    """Return whether a use at this time is noted already."""
-    return app_password.used_at is not None and app_password.used_at >= _hour(now)
-
-
-def checked_name(name: Any) -> str:
-    """Return the name of an app without spaces around it, if it can be one."""
-    clean = checked_text(name, "an app's name").strip()
-    if not 1 <= len(clean) <= MAX_NAME_CHARS or not clean.isprintable():
-        msg = (
-            f"an app's name must have 1 to {MAX_NAME_CHARS} characters and fit on one line, "
-            f"got {clean[:80]!r}"
-        )
-        raise InvalidInputError(msg)
-    return clean
-
-
-def _hour(now: int) -> int:
-    return checked_integer(now, "now") // _HOUR_MS * _HOUR_MS
+def note_use(connection: Connection, app: App, *, now: int) -> None:
+    """Note that an app password was used, if it is still there."""
+    own = APP_PASSWORD.c.id == app.password.id
+    connection.execute(update(APP_PASSWORD).where(own).values(used_at=checked_integer(now, "now")))
 
 
 def _enabled() -> Select[Any]:

@@ -82,7 +82,6 @@ def songs_of(connection: Connection, account: str, songs: Collection[str]) -> fr
 
 def mark(connection: Connection, account: str, scope: Scope, target: str, *, now: int) -> None:
     """Make something a favourite of an account; nothing changes where it is one."""
-    _claim(connection, account)
     if not _marking(connection, account, scope, target):
         new = NewEvent(
             account=account, key=_new_key(), kind="favourite", scope=scope, target=target
@@ -92,23 +91,19 @@ def mark(connection: Connection, account: str, scope: Scope, target: str, *, now
 
 def unmark(connection: Connection, account: str, scope: Scope, target: str, *, now: int) -> None:
     """Make something no favourite of an account any more; nothing changes where it is none."""
-    _claim(connection, account)
     for seq in _marking(connection, account, scope, target):
         new = NewEvent(account=account, key=_new_key(), kind="retract", retracts=seq)
         append(connection, new, now=now)
 
 
-def _claim(connection: Connection, account: str) -> None:
-    """Wait until no other transaction appends to the log of an account."""
-    own = select(LOG_END.c.seq).where(LOG_END.c.account_id == checked_id(account, "account"))
-    connection.execute(own.with_for_update())
-
-
 def _marking(connection: Connection, account: str, scope: Scope, target: str) -> list[int]:
     """Return the numbers of the events that mark something, and were not taken back.
 
-    One or none, unless the log came from elsewhere.
+    One or none, unless the log came from elsewhere. No other transaction appends to the log of
+    the account until this one ends.
     """
+    end = select(LOG_END.c.seq).where(LOG_END.c.account_id == checked_id(account, "account"))
+    connection.execute(end.with_for_update())
     wanted = key_of(scope, target)
     some = [target] if scope == "song" else None
     return [one.seq for one in _standing(connection, account, some) if one.key == wanted]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bandstand.store import accounts, app_passwords
-from bandstand.store.app_passwords import SCOPES, allows
+from bandstand.store.app_passwords import HOUR_MS, SCOPES, allows
 from bandstand.store.database.connection import open_store
 from bandstand.web.app import create_app
 from bandstand.web.http.problems import Problem
@@ -146,10 +146,13 @@ def test_a_password_is_made_with_that_of_the_account_and_shown_once(world: World
     app = world.stranger()
     app.secret = secret
     assert app.ask("GET", "/api/session").json()["scope"] == "play"
-    world.context.radio.write(lambda _store: None).result()  # the note of the use came before
-    hour = 3_600_000
-    (used,) = page.ask("GET", "/api/session/apps").json()["apps"]
-    assert used["used_at"] == world.clock.now // hour * hour
+    used, began = [], world.clock.now
+    for after in (0, HOUR_MS - 1, 1):
+        world.clock.now += after
+        assert app.ask("GET", "/api/session").status == 200
+        world.context.radio.write(lambda _store: None).result()  # the note came before this
+        used += [it["used_at"] for it in page.ask("GET", "/api/session/apps").json()["apps"]]
+    assert used == [began, began, began + HOUR_MS]
 
 
 def verified(world: World, how: str, secret: str, name: str = "Ann", address: str = ADDRESS) -> App:

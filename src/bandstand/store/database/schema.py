@@ -187,7 +187,7 @@ APP_PASSWORD: Final = Table(
     *_columns(Text, "name scope secret"),
     Column("secret_hash", LargeBinary, nullable=False, unique=True),  # SHA-256
     Column("created_at", BigInteger, nullable=False),
-    Column("used_at", BigInteger),  # to the hour; NULL for never
+    Column("used_at", BigInteger),  # noted once an hour; NULL for never
     Index("ix_app_password_account_id", "account_id"),
 )
 

@@ -22,7 +22,7 @@ one take the same path, and the same time, as a wrong password.
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal, get_args
 
@@ -159,10 +159,10 @@ async def _verified(
         note_failure(address, name or "an app")
         raise _wrong_app_password()
     context.throttle.note_right(address, apps)
-    now, used = context.clock(), app.password
-    if not app_passwords.is_use_noted(used, now):
+    now, used_at = context.clock(), app.password.used_at
+    if used_at is None or now - used_at >= app_passwords.HOUR_MS:
         # Not waited for: an app can be heard also while nothing can be stored.
-        context.radio.write(lambda store: app_passwords.note_use(store, used.id, now=now))
+        context.radio.write(lambda store: app_passwords.note_use(store, app, now=now))
     return app
 
 
@@ -244,16 +244,14 @@ async def _caller(request: Request, context: ContextDep) -> Caller:
 CallerDep = Annotated[Caller, Depends(_caller)]
 
 
-async def _read_scope(caller: CallerDep) -> None:
-    check_scope(caller.scope, "read")
+def _guard(wanted: AppScope) -> Callable[[Caller], Awaitable[None]]:
+    async def check(caller: CallerDep) -> None:
+        check_scope(caller.scope, wanted)
+
+    return check
 
 
-async def _play_scope(caller: CallerDep) -> None:
-    check_scope(caller.scope, "play")
-
-
-async def _rate_scope(caller: CallerDep) -> None:
-    check_scope(caller.scope, "rate")
+_GUARDS: Final = {scope: _guard(scope) for scope in app_passwords.SCOPES}
 
 
 async def _listener(caller: CallerDep) -> Account:
@@ -273,9 +271,9 @@ async def _me(caller: CallerDep) -> Account:
 
 
 PUBLIC: Final = Depends(_public)
-READ: Final = Depends(_read_scope)
-PLAY: Final = Depends(_play_scope)
-RATE: Final = Depends(_rate_scope)
+READ: Final = Depends(_GUARDS["read"])
+PLAY: Final = Depends(_GUARDS["play"])
+RATE: Final = Depends(_GUARDS["rate"])
 LISTENER: Final = Depends(_listener)
 ADMIN: Final = Depends(_admin)
 
@@ -283,9 +281,7 @@ Me = Annotated[Account, Depends(_me)]  # on any route but a PUBLIC one
 
 _POLICIES: Final[dict[object, Policy]] = {
     _public: "public",
-    _read_scope: "read",
-    _play_scope: "play",
-    _rate_scope: "rate",
+    **{guard: scope for scope, guard in _GUARDS.items()},
     _listener: "listener",
     _admin: "admin",
 }

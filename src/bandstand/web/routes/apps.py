@@ -1,7 +1,7 @@
 """App passwords: making, listing and revoking them."""
 
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
@@ -9,7 +9,8 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from bandstand.store import app_passwords
-from bandstand.store.app_passwords import MAX_NAME_CHARS, AppPassword
+from bandstand.store.accounts import MAX_NAME_CHARS
+from bandstand.store.app_passwords import AppPassword, AppScope
 from bandstand.web.http.request_input import Body, JsonBody, Text
 from bandstand.web.requests.authentication import LISTENER, Me, confirm
 from bandstand.web.requests.context import Context, ContextDep
@@ -23,7 +24,7 @@ class NewApp(Body):
     """An app that is to get a password; `password` is that of your account."""
 
     name: Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
-    scope: Literal["read", "play", "rate"]
+    scope: AppScope
     password: Annotated[str, Field(max_length=1_024)]
 
 
