@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import literal_column, select
+from sqlalchemy import bindparam, literal_column, select
 
 from bandstand.store.database.schema import EVENT, LOG_END, checked_id, chunks
 from bandstand.store.events.append import append
@@ -23,11 +23,25 @@ from bandstand.store.songs.pages import name_key
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
     from bandstand.store.events.values import Scope
 
 _BETWEEN: Final = " · "
+
+_LATER: Final = EVENT.alias()
+_TAKEN_BACK: Final = select(_LATER.c.seq).where(
+    _LATER.c.account_id == EVENT.c.account_id, _LATER.c.retracts == EVENT.c.seq
+)
+# Made once: to build them takes longer than to answer them.
+_ALL: Final = select(*EVENT.c["scope", "target", "at", "seq"]).where(
+    EVENT.c.account_id == bindparam("account"),
+    EVENT.c.kind == literal_column("'favourite'"),  # written out, as the index has it
+    ~_TAKEN_BACK.exists(),
+)
+_OF_SONGS: Final = _ALL.where(
+    EVENT.c.scope == "song", EVENT.c.target.in_(bindparam("songs", expanding=True))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,24 +127,13 @@ def _standing(
     connection: Connection, account: str, songs: Collection[str] | None = None
 ) -> list[Favourite]:
     """Return the events that mark favourites and were not taken back; or those of some songs."""
+    asked = {"account": checked_id(account, "account")}
+    if songs is None:
+        found = connection.execute(_ALL, asked)
+    else:
+        found = connection.execute(_OF_SONGS, asked | {"songs": list(songs)})
     # Ordered here: asked to do so, SQLite would go through the whole log of the account.
-    found = connection.execute(_statement(account, songs)).mappings()
-    return [Favourite(**row) for row in sorted(found, key=lambda row: row["seq"])]
-
-
-def _statement(account: str, songs: Collection[str] | None) -> Select[Any]:
-    later = EVENT.alias()
-    taken_back = select(later.c.seq).where(
-        later.c.account_id == EVENT.c.account_id, later.c.retracts == EVENT.c.seq
-    )
-    statement = select(*EVENT.c["scope", "target", "at", "seq"]).where(
-        EVENT.c.account_id == checked_id(account, "account"),
-        EVENT.c.kind == literal_column("'favourite'"),  # written out, as the index has it
-        ~taken_back.exists(),
-    )
-    if songs is not None:
-        statement = statement.where(EVENT.c.scope == "song", EVENT.c.target.in_(songs))
-    return statement
+    return [Favourite(**row) for row in sorted(found.mappings(), key=lambda row: row["seq"])]
 
 
 def _new_key() -> str:
