@@ -10,16 +10,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import hatch_build
 from hatch_build import FILES, PLACE, RECEIPT, bring, bring_tools, is_there
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = "src/bandstand/web/static"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,13 +17,7 @@ from benchmarks.load import LoadScript, Offered, Outcome, load, read_reply
 from benchmarks.program import TARGETS
 from benchmarks.radio import RadioRequest, RadioResult, measure, measure_radio
 from benchmarks.server import ServerProcess
-from benchmarks.serving import Served, check, check_answers, result, serve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from benchmarks.serving import Check
+from benchmarks.serving import Check, Served, check, check_answers, result, serve
 
 TINY = RadioRequest(songs=50, ratings=5, steps=3, listeners=3, seconds=0.5)
 LISTENERS = 6

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from bandstand.errors import BandstandError
 from benchmarks.program import Target, child, measure_parts, print_tables, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PART: dict[str, Any] = {
     "rows": [{"kind": "own", "songs": 1_000, "ratio": 0.123}],

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser
 
 from bandstand._util.clock import system_clock
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.music.library.analysers import LocalAnalyser
 from bandstand.music.library.scan import scan
 from bandstand.music.library.walk import library_roots
+from bandstand.store.accounts import Role
 from bandstand.store.database.connection import open_store
 from tests.fixtures.browser.page_states import lived_in
-from tests.fixtures.browser.visit import visit
+from tests.fixtures.browser.visit import Watched, visit
 from tests.fixtures.music.audio_files import make, picture
 from tests.fixtures.web.chromium import browser
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from playwright.sync_api import Browser
-
-    from bandstand.store.accounts import Role
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server, serving
 
 SONGS = 12
 GENRES = ("Brass", "Waltz", "Tango")

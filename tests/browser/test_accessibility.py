@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page
 
 from tests.fixtures.browser.page_states import STATES, State, Tabs
 from tests.fixtures.browser.visit import DESK, PHONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.web.servers import Server
-
+from tests.fixtures.web.servers import Server
 
 # 320 is what a window of 1280 has at 400 %, and 720 what one of 1440 has at 200 %.
 WIDTHS: Final = (1440, 768, 720, 390, 320)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.fixtures.browser.visit import intercept, visit
+from tests.fixtures.browser.visit import Watched, intercept, visit
 from tests.fixtures.music.audio_files import make
-from tests.fixtures.web.servers import PASSWORD, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page, Route
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 CREATE = "Create the account and start"
 NEW_PASSWORD = "a brass band on Sunday"

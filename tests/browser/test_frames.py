@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
+from playwright.sync_api import Browser
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.fixtures.web.chromium import PATIENCE, gpu_processes, open_context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser
 
 PAGE: Final = "data:text/html,<button onclick='this.textContent = 1 + +this.textContent'>1</button>"
 STALLED_SECONDS: Final = 2

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.test_page_modules import milliseconds
-from tests.fixtures.browser.visit import intercept, module, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Locator, Page, Route
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import Watched, intercept, module, visit
+from tests.fixtures.web.servers import Server
 
 
 @pytest.fixture

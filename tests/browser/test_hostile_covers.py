@@ -8,11 +8,13 @@ page there is: as an image, a script, a style, a frame, a worker; and its addres
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from bandstand.music.audio import tags
 from bandstand.store.database.connection import open_store
@@ -26,15 +28,7 @@ from tests.fixtures.browser.tour import every_song
 from tests.fixtures.browser.visit import log_in, until_so
 from tests.fixtures.music import audio_files as making
 from tests.fixtures.web.chromium import open_context
-from tests.fixtures.web.servers import prepared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page, Route
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server, prepared
 
 SHOWN: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
 BESIDE: Final = ("cover.jpg", "folder.png", "front.webp", "Album.JPEG")

@@ -7,26 +7,20 @@ an element, be reported by the policy or be written to the console.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.fixtures.browser.hostile_texts import FILE_NAMES, SCANNED, as_tag, hostile_radio
+from tests.fixtures.browser.hostile_texts import FILE_NAMES, SCANNED, Hostile, as_tag, hostile_radio
 from tests.fixtures.browser.payloads import PAYLOADS, UNCLEAN
 from tests.fixtures.browser.script_trap import Trap, missing, odd_elements
 from tests.fixtures.browser.tour import every_song, see, shown_at_last, spread, stops
 from tests.fixtures.browser.visit import DESK, PHONE, log_in, until_so
 from tests.fixtures.web.chromium import open_context
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, BrowserContext, Page, Route
-
-    from tests.fixtures.browser.hostile_texts import Hostile
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.fixtures.browser.navigation import enter, hush, pressed, star, way
 from tests.fixtures.browser.player import (
@@ -31,15 +33,7 @@ from tests.fixtures.browser.silence import give_silence
 from tests.fixtures.browser.visit import Watched, visit
 from tests.fixtures.cli.run_command import SOURCE, environment
 from tests.fixtures.web.chromium import open_context
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Locator, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server, serving
 
 XSPF: Final = "{http://xspf.org/ns/0/}"
 
@@ -135,8 +129,12 @@ def test_a_list_is_saved_exported_and_played(chromium: Browser, server: Server) 
         expect(page.locator(".coming > li")).to_have_count(8)
         coming = page.locator(".coming-title").all_inner_texts()
         choose(page, "Keep this list", "Save as playlist")
-        page.get_by_label("Name").fill("Tonight")
-        page.get_by_role("button", name="Save", exact=True).click()
+        field, save = page.get_by_label("Name"), page.get_by_role("button", name="Save", exact=True)
+        field.fill("   ")
+        save.click()
+        assert field.evaluate("(field) => field.validationMessage") == "Give it a name."
+        field.fill("Tonight")
+        save.click()
         page.get_by_role("button", name="Show", exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Tonight")
         expect(page.locator(".song-title")).to_have_text(coming)

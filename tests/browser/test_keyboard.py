@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.fixtures.browser.keyboard import held, name_held, pick, tab_to, use, walk
 from tests.fixtures.browser.page_states import STATES, State, Tabs
 from tests.fixtures.browser.player import next_up, title, toast
 from tests.fixtures.browser.silence import give_silence
-from tests.fixtures.browser.visit import PHONE, visit
-from tests.fixtures.web.servers import PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import PHONE, Watched, visit
+from tests.fixtures.web.servers import PASSWORD, Server
 
 BY_NAME: Final = {state.name: state for state in STATES}
 PAGES: Final = ("player", "taste", "albums", "song", "playlist", "settings", "people", "scan")

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bandstand.radio.explain.taste import Taste
 from bandstand.radio.service import Radio
 from bandstand.store import playlists
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.events import events
 from bandstand.store.songs import files
 from tests.fixtures.browser.listeners import DAY, RATINGS
-from tests.fixtures.browser.long_time_listener import filled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bandstand.radio.explain.taste import Taste
-    from bandstand.store.database.connection import Store
-    from tests.fixtures.browser.long_time_listener import LongTime
+from tests.fixtures.browser.long_time_listener import LongTime, filled
 
 NOW = 1_780_000_000_000
 # So many standard deviations may lie between what was learnt and the truth; the listener answers

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.fixtures.browser.player import (
     KEPT,
@@ -20,11 +20,7 @@ from tests.fixtures.browser.player import (
     toast,
 )
 from tests.fixtures.browser.visit import Watched, intercept, log_in, visit
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request, Route
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server
 
 OFFLINE: Final = "Offline: what you do is kept and delivered later."
 AWAY: Final = 30  # seconds

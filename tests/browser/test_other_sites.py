@@ -12,11 +12,13 @@ import re
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from bandstand._util.clock import system_clock
 from bandstand.store import studies
@@ -26,21 +28,13 @@ from bandstand.study.design import Design
 from bandstand.study.records import SongSnapshot, to_bytes
 from bandstand.web.routes.page import PAGE as OWN_PAGE
 from tests.fixtures.browser import attacker as other_site
-from tests.fixtures.browser.attacker import attacker
+from tests.fixtures.browser.attacker import Site, attacker
 from tests.fixtures.browser.hostile_texts import scanned
 from tests.fixtures.browser.visit import log_in, until_so
 from tests.fixtures.music.audio_files import make, picture
 from tests.fixtures.web.chromium import PATIENCE, open_context
-from tests.fixtures.web.servers import serving
+from tests.fixtures.web.servers import Server, serving
 from tests.fixtures.web.walking import UNSAFE, operations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.browser.attacker import Site
-    from tests.fixtures.web.servers import Server
 
 _FIXTURES: Final = Path(__file__).parents[1] / "fixtures" / "browser"
 WITHOUT: Final = [sys.executable, str(_FIXTURES / "without_a_guard.py")]

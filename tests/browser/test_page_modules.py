@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.fixtures.browser.visit import module, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server
 
 DAY: Final = 86_400  # seconds
 SEED: Final = 7
@@ -103,8 +99,8 @@ def test_the_scale_has_ends_and_unknown_stars_are_not_shown(page: Page) -> None:
     found = module(page, "player/why.js", "given.map(it.expectedInWords)", [4.24, 5.6, -0.26])
     assert found == [
         "about 4.2 stars",
-        "5.6, so about 5 stars (the scale ends there)",
-        "−0.3, so about 1 star (the scale ends there)",
+        "about 5 stars: the scale ends there",
+        "about 1 star: the scale ends there",
     ]
     spreads = [{"expected": 4.2, "standard_deviation": spread} for spread in (0.6, 2, None)]
     whys = [{"why": why} for why in (*spreads, {"expected": 4.2}, None)]

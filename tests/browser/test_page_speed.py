@@ -6,7 +6,7 @@ How quick the page is depends on the computer, so nothing here asks for that.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from tests.fixtures.browser.screenshots import IMAGES, SCREENS, THEMES, write
 from tests.fixtures.browser.stopwatch import Figures, Load, Pace, measure
 from tests.fixtures.browser.views import VIEWS
 from tests.fixtures.browser.visit import PAGES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SIZE = 150_000
 NEAR = 16  # of 255: as far as a colour may be from what it was

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.fixtures.browser.navigation import pressed
 from tests.fixtures.browser.player import (
@@ -19,16 +20,8 @@ from tests.fixtures.browser.player import (
     title,
     toast,
 )
-from tests.fixtures.browser.visit import PHONE, visit
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page, Route
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import PHONE, Watched, visit
+from tests.fixtures.web.servers import Server, serving
 
 DAY = 86_400_000  # milliseconds
 
@@ -238,6 +231,8 @@ def test_keys_pause_seek_and_make_it_quiet(ben: Watched) -> None:
     slider.fill("500")
     ben.until(f"{PLAYING}.currentTime > 2.9")
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^0:0[34] of 0:0[67]$"))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Mute")
 
 
 def test_a_key_that_a_control_uses_is_left_to_it(ben: Watched) -> None:
@@ -254,29 +249,6 @@ def test_a_key_that_a_control_uses_is_left_to_it(ben: Watched) -> None:
     page.keyboard.press("n")
     expect(page.get_by_role("searchbox")).to_have_value("12n")
     assert ben.last_event() == event
-
-
-def test_keys_rate_undo_go_on_search_and_show_themselves(ben: Watched) -> None:
-    page, before = listen(ben), ben.last_event()
-    page.keyboard.press("4")
-    event = ben.wait_for_event(before)
-    page.keyboard.press("u")
-    expect(toast(page)).to_contain_text("Undone: 4 stars")
-    undone = ben.wait_for_event(event)
-    assert undone["kind"] == "retract"
-    heard = title(page).inner_text()
-    page.keyboard.press("n")
-    assert ben.wait_for_event(undone)["kind"] == "skip"
-    expect(title(page)).not_to_have_text(heard)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Mute")
-    page.keyboard.press("Escape")
-    page.keyboard.press("/")
-    expect(page.get_by_role("searchbox")).to_be_focused()
-    page.keyboard.press("Escape")
-    page.get_by_role("heading", name="Library").click()
-    page.keyboard.press("q")
-    expect(page.get_by_role("heading", name="Coming up")).to_be_focused()
 
 
 def test_a_lock_screen_shows_what_plays(ben: Watched) -> None:
@@ -344,45 +316,6 @@ def test_everything_important_is_seen_at_once(
             assert 0 <= box["y"] < box["y"] + box["height"] + 4 <= foot["y"], place
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
         assert watched.complaints == []
-
-
-# What comes: queued by hand, removed, kept as a playlist or as a file.
-
-
-COUNT = 8  # songs that are shown
-
-
-def hushed(watched: Watched) -> Page:
-    """Return the player with its whole list of what comes, and no song that ends meanwhile."""
-    page = listen(watched)
-    page.keyboard.press("k")
-    expect(page.locator(".coming > li")).to_have_count(COUNT)
-    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
-    return page
-
-
-def test_what_comes_can_be_played_dropped_and_saved(ben: Watched) -> None:
-    page = hushed(ben)
-    rows = page.locator(".coming > li")
-    first = next_up(page).inner_text()
-    rows.nth(0).get_by_role("button", name="Remove").click()
-    expect(next_up(page)).not_to_have_text(first)
-    expect(rows).to_have_count(COUNT)
-    expect(page.locator(".coming")).to_have_attribute("aria-busy", "false")
-    names = page.locator(".coming-title").all_inner_texts()
-    choose(page, "Keep this list", "Save as playlist")
-    field, save = page.get_by_label("Name"), page.get_by_role("button", name="Save", exact=True)
-    field.fill("   ")
-    save.click()
-    assert field.evaluate("(field) => field.validationMessage") == "Give it a name."
-    field.fill("Sunday")
-    save.click()
-    expect(toast(page)).to_contain_text("Saved as “Sunday”.")
-    saved = ben.ask("/api/playlists")["playlists"][0]
-    songs = ben.ask(f"/api/playlists/{saved['id']}")["songs"]
-    assert [song["title"] for song in songs] == names
-    rows.nth(2).get_by_role("button", name="Play now").click()
-    expect(title(page)).to_have_text(names[2])
 
 
 def test_play_next_goes_before_what_was_queued(ben: Watched) -> None:

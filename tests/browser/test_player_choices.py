@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_page_modules import adds_up
 from tests.fixtures.browser.player import choose, listen, next_up, title, toast
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.browser.visit import Watched
+from tests.fixtures.web.servers import Server
 
 
 def test_the_reasons_add_up(ann: Watched, server: Server) -> None:
@@ -166,3 +160,13 @@ def test_the_fields_work_by_keyboard_and_refuse_what_is_no_range(ben: Watched) -
     expect(more).to_be_focused()
     assert ben.last_event() == before  # digits are stars elsewhere
     expect(page.get_by_text("Only")).to_have_count(0)
+
+
+def test_the_reasons_belong_to_the_page_that_they_were_asked_on(ann: Watched) -> None:
+    page = listen(ann)
+    page.keyboard.press("w")
+    dialog = page.get_by_role("dialog", name="Why “")
+    expect(dialog).to_be_visible()
+    page.evaluate("location.hash = '#/taste'")
+    expect(page.get_by_role("heading", level=1, name="Taste")).to_be_visible()
+    expect(dialog).to_have_count(0)

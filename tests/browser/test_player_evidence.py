@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.fixtures.browser.navigation import hush
 from tests.fixtures.browser.player import (
@@ -20,11 +20,7 @@ from tests.fixtures.browser.player import (
     toast,
 )
 from tests.fixtures.browser.visit import Watched, intercept, visit
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server
 
 EVENTS: Final = "**/api/events"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.fixtures.browser.player import (
     PLAYING,
@@ -19,13 +20,7 @@ from tests.fixtures.browser.player import (
 )
 from tests.fixtures.browser.visit import Watched, intercept, visit
 from tests.fixtures.web.chromium import launched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from playwright.sync_api import Browser, Page, Route
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server
 
 OFFLINE: Final = "Offline: what you do is kept"
 IS_REFUSED: Final = "document.body?.textContent.includes('Press play to begin') === true"

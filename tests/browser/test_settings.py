@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.fixtures.browser.visit import intercept, visit
+from tests.fixtures.browser.visit import Watched, intercept, visit
 from tests.fixtures.music.audio_files import make
-from tests.fixtures.web.servers import PASSWORD, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Locator, Page
-
-    from tests.fixtures.browser.visit import Watched
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 NEW_PASSWORD = "a tuba in the attic"
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import Error, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from bandstand.web.routes.page import PAGE
 from bandstand.web.security.browser_sessions import NAME
 from tests.fixtures.browser.script_trap import Trap
 from tests.fixtures.browser.visit import log_in, until_so, visit
 from tests.fixtures.web.chromium import open_context
-from tests.fixtures.web.servers import PASSWORD
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import PASSWORD, Server
 
 
 def test_no_script_sees_the_cookie(chromium: Browser, quiet_server: Server) -> None:

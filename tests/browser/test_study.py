@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.fixtures.browser.player import PLAYING, listen, title
 from tests.fixtures.browser.study_participant import (
@@ -14,6 +16,7 @@ from tests.fixtures.browser.study_participant import (
     CONSENT,
     FAST,
     SLOWLY,
+    World,
     agree,
     begin,
     go_to_study,
@@ -27,14 +30,6 @@ from tests.fixtures.browser.study_participant import (
     voice,
 )
 from tests.fixtures.browser.visit import PHONE, intercept, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-    from tests.fixtures.browser.study_participant import World
 
 KEPT: Final = "Object.keys(localStorage).filter((name) => name.includes('study')).length"
 # Notes all that is said to those who do not look, from now on.

@@ -5,11 +5,13 @@ The page never asks for what is not allowed; here it is made to believe that it 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.test_accessibility import MOVING, STICKING_OUT, STRUCTURE, WIDTHS, audit
 from tests.fixtures.browser.keyboard import name_held, use, walk
@@ -19,6 +21,7 @@ from tests.fixtures.browser.script_trap import odd_elements
 from tests.fixtures.browser.study_participant import (
     FAST,
     SLOWLY,
+    World,
     agree,
     begin,
     heading,
@@ -28,16 +31,7 @@ from tests.fixtures.browser.study_participant import (
     toast,
     until_open,
 )
-from tests.fixtures.browser.visit import DESK, PHONE, visit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page, Route
-
-    from tests.fixtures.browser.study_participant import World
-    from tests.fixtures.browser.visit import Watched
+from tests.fixtures.browser.visit import DESK, PHONE, Watched, visit
 
 # Whoever is at each state, and what is shown there: with six hours between two parts, and two
 # parts a day.

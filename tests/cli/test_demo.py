@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,10 +21,6 @@ from bandstand.web.security.access import listening_socket
 from bandstand_demo import PIECES
 from tests.fixtures.child_processes import started
 from tests.fixtures.cli.run_command import environment, run_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PATIENCE = 120.0
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
@@ -15,9 +16,6 @@ from bandstand.cli import COMMANDS, bandstand
 from bandstand.cli.recommend import recommend
 from bandstand.core.registry import ALGORITHMS
 from tests.fixtures.cli.run_command import run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = (DOCS / "recommend.md").read_text(encoding="utf-8").split("\n## From Python")[0]

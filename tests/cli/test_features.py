@@ -6,9 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,9 +20,6 @@ from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import assert_refused, environment, run
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.music.sound_checks import read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import click
 import pytest
@@ -13,6 +13,7 @@ from bandstand import __version__
 from bandstand.cli import COMMANDS
 from bandstand.errors import ConvergenceError, InvalidInputError, NotFittedError
 from tests.fixtures.child_processes import started
+from tests.fixtures.cli.files import Files
 from tests.fixtures.cli.run_command import (
     assert_refused,
     environment,
@@ -20,12 +21,6 @@ from tests.fixtures.cli.run_command import (
     run,
     run_apart,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.fixtures.cli.files import Files
-
 
 # ── Help and versions ────────────────────────────────────────────────────────────────────
 

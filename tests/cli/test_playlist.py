@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,9 +10,6 @@ from bandstand.store.database.connection import open_store
 from bandstand.store.songs import songs
 from tests.fixtures.cli.run_command import Outcome, assert_refused, run
 from tests.fixtures.web.servers import fill
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

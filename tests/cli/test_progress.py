@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from contextlib import redirect_stderr
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.cli import _progress as progress
 from bandstand.cli._progress import counting
 from tests.fixtures.cli.run_command import python_apart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Terminal(io.StringIO):

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.cli._ranking import elapsed_in_words
 from bandstand.cli._tables import in_columns
+from tests.fixtures.cli.files import HISTORY, Files
 from tests.fixtures.cli.run_command import on_a_terminal
-
-if TYPE_CHECKING:
-    from tests.fixtures.cli.files import Files
 
 
 def test_the_table_says_for_each_item_what_the_json_says(files: Files) -> None:
@@ -34,6 +31,13 @@ def test_below_the_table_is_what_was_learned(files: Files) -> None:
     made, learned = files.recommend("--algorithm", "random").out.split("\n\n")[1].splitlines()
     assert made == "random, step 6, seed 0"
     assert learned == "Recovery time unknown; noise of a rating unknown."
+
+
+def test_nothing_is_said_of_recovery_before_an_item_was_rated_twice(files: Files) -> None:
+    files.write(history="\n".join(HISTORY.splitlines()[:3]))
+    assert files.ranking()["posterior"]["recovery_time_mean"] is not None
+    *_, learned = files.recommend().out.splitlines()
+    assert learned.startswith("Recovery time unknown; noise of a rating 0.")
 
 
 def test_what_does_not_exist_is_a_dash(files: Files) -> None:

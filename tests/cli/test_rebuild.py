@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from tests.fixtures.cli.run_command import Outcome, assert_refused, environment,
 from tests.fixtures.programs import require_program
 from tests.fixtures.radio.listeners import stored
 from tests.radio.log.test_fold_anywhere import YEARS, ZONES, calendar_log
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,20 +1,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
+from bandstand import Recommender
 from bandstand.core.registry import ALGORITHMS
-from tests.fixtures.cli.brute_force import MONTH, Rating, integrate
 from tests.fixtures.cli.files import HISTORY, ITEMS, Files
 from tests.fixtures.cli.run_command import run_apart
 
 KEYS = ["id", "elapsed_minutes", "mean", "sd", "quantile", "score"]
 DRAWS = ("random", "thompson-cn-x")
 EMPTY = "item_id,time,rating\n"
+MONTH = 43_200.0
 
 
 def order(ranking: dict[str, list[dict[str, str]]]) -> list[str]:
@@ -80,79 +81,57 @@ def test_what_an_engine_does_not_have_is_null(files: Files) -> None:
 # ── The numbers ──────────────────────────────────────────────────────────────────────────
 
 
-def problem(seed: int, count: int, columns: int, noise: float) -> tuple[str, str, list[Rating]]:
-    """Return items, a history with weights and fractions of seconds, and the same as numbers."""
+def problem(seed: int, count: int, columns: int) -> tuple[str, str, Recommender]:
+    """Return items, a history with weights and fractions of seconds, and what has learned it."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(5, columns)).round(3)
-    taste = rng.normal(size=columns)
-    rows = [",".join(map(str, row)) for row in features.tolist()]
-    items = f"id,{','.join(f'f{place}' for place in range(columns))}\n" + "".join(
-        f"item {row},{values}\n" for row, values in enumerate(rows)
-    )
-    lines, ratings, seconds = ["weight,rating,time,item_id"], [], 1_700_000_000.25
-    last_heard: dict[int, float] = {}
+    names = [f"item {row}" for row in range(5)]
+    rows = [",".join(map(str, [name, *row])) for name, row in zip(names, features, strict=True)]
+    items = "\n".join([",".join(["id", *(f"f{place}" for place in range(columns))]), *rows])
+    lines, seconds = ["weight,rating,time,item_id"], 1_700_000_000.25
+    learned = Recommender(features=features, ids=names, raw=True)
     for _ in range(count):
-        row = int(rng.integers(4))  # the last item is never heard
+        name = names[rng.integers(4)]  # the last item is never heard
         seconds += round(float(rng.exponential(40_000)) * 64) / 64  # exact in binary
-        elapsed = min((seconds - last_heard.get(row, -np.inf)) / 60, MONTH)
-        last_heard[row] = seconds
-        expected = features[row] @ taste * (1 - np.exp(-elapsed / 400))
-        rating = round(float(expected + noise * rng.normal()), 4)
-        weight = float(rng.choice([1.0, 0.25, 2.0]))
-        lines.append(f"{weight},{rating},{seconds!r},item {row}")
-        ratings.append(
-            Rating(features=features[row], elapsed=elapsed, rating=rating, weight=weight)
-        )
-    return items, "\n".join(lines), ratings
+        rating, weight = round(float(rng.normal()), 4), float(rng.choice([1.0, 0.25, 2.0]))
+        lines.append(f"{weight},{rating},{seconds!r},{name}")
+        learned.update(name, rating, seconds, weight)
+    return items, "\n".join(lines), learned
+
+
+def numbers(ranking: dict[str, Any]) -> list[float]:
+    """Return what a ranking says of every item, in the order of the file, and of the listener."""
+    items = sorted(ranking["items"], key=lambda item: item["id"])
+    of_items = [item[name] for name in ("mean", "sd", "quantile", "score") for item in items]
+    return [*of_items, *ranking["posterior"].values()]
+
+
+def numbers_of(learned: Recommender, level: float) -> list[float | None]:
+    """Return the same numbers as the recommender itself says them."""
+    found: Any = learned.predict(at=learned.answers[-1].time)
+    told, quantile = learned.summary(), found.quantile(level)
+    listener = [told.recovery_time_mean, told.recovery_time_sd, told.noise_sd]
+    return [*found.mean(), *found.standard_deviation(), *quantile, *quantile, *listener]
 
 
 @pytest.mark.parametrize(
     ("seed", "count", "columns", "level"),
     [(1, 2, 1, None), (2, 3, 2, 0.95), (3, 6, 3, None), (4, 20, 2, 0.05), (5, 150, 3, None)],
 )
-def test_the_numbers_are_those_of_direct_integration(
+def test_the_numbers_are_those_of_the_recommender(
     files: Files, seed: int, count: int, columns: int, level: float | None
 ) -> None:
-    items, history, ratings = problem(seed, count, columns, noise=0.3)
+    """Which are those of brute force: `tests/core/engines/exact`."""
+    items, history, learned = problem(seed, count, columns)
     files.write(items=items, history=history)
-    options = [] if level is None else ["--quantile", str(level)]
-    ranking = files.ranking("--raw", *options)
-    features = {
-        line.split(",")[0]: np.array(line.split(",")[1:], dtype=float)
-        for line in items.splitlines()[1:]
-    }
+    ranking = files.ranking("--raw", *([] if level is None else ["--quantile", str(level)]))
+    level = 1 - 1 / (count + 1) if level is None else level
     assert ranking["step"] == count + 1
-    for item in ranking["items"]:
-        expected = integrate(
-            ratings,
-            features[item["id"]],
-            item["elapsed_minutes"],
-            1 - 1 / (count + 1) if level is None else level,
-        )
-        assert item["mean"] == pytest.approx(expected.mean, rel=1e-6, abs=1e-9)
-        assert item["sd"] == pytest.approx(expected.sd, rel=1e-6, abs=1e-9)
-        assert item["quantile"] == pytest.approx(expected.quantile, rel=1e-6, abs=1e-9)
-        assert item["score"] == item["quantile"]
-        assert ranking["posterior"] == pytest.approx(
-            {
-                "recovery_time_mean": expected.recovery_time_mean,
-                "recovery_time_sd": expected.recovery_time_sd,
-                "noise_sd": expected.noise_sd,
-            },
-            rel=1e-6,
-        )
-
-
-def test_integration_notices_a_rating_that_is_a_little_off(files: Files) -> None:
-    items, history, ratings = problem(3, 6, 3, noise=0.3)
-    files.write(items=items, history=history)
-    item = files.ranking("--raw")["items"][0]
-    line = next(line for line in items.splitlines() if line.startswith(item["id"]))
-    features = np.array(line.split(",")[1:], dtype=float)
-    ratings[2] = replace(ratings[2], rating=ratings[2].rating + 1e-4)
-    expected = integrate(ratings, features, item["elapsed_minutes"], 1 - 1 / 7)
-    for name in ("mean", "sd", "quantile"):
-        assert item[name] != pytest.approx(getattr(expected, name), rel=1e-6)
+    assert numbers(ranking) == pytest.approx(numbers_of(learned, level), rel=1e-9, abs=1e-12)
+    last = learned.answers[-1]
+    learned.undo()
+    learned.update(last.song, last.rating + 1e-4, last.time, last.weight)
+    assert numbers(ranking) != pytest.approx(numbers_of(learned, level), rel=1e-9, abs=1e-12)
 
 
 def test_under_the_paper_s_prior_the_moments_come_one_by_one(files: Files) -> None:

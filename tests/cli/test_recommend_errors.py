@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.fixtures.cli.files import HISTORY, ITEMS, Files
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER = "item_id,time,rating\n"
 WEIGHTED = "item_id,time,rating,weight\n"

@@ -7,18 +7,14 @@ import pkgutil
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand_lab import paper, people
 from bandstand_lab.paper import reproduce
-from bandstand_lab.report.study import Plan
+from bandstand_lab.report.study import Plan, Study
 from tests.fixtures.cli.run_command import assert_refused, run
 from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
-
-if TYPE_CHECKING:
-    from bandstand_lab.report.study import Study
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

@@ -7,8 +7,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +25,6 @@ from bandstand.store.songs import files, projections
 from tests.fixtures.child_processes import started
 from tests.fixtures.cli.run_command import Outcome, assert_refused, environment, run
 from tests.fixtures.music.scanned_library import Reader, song, tagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MANY = 150  # files, which take some seconds
 

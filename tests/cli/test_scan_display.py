@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from bandstand.cli.serve import in_words, showing
 from bandstand.music.library.scanner import Progress, ProgressBoard
 from bandstand.store.songs.scans import ScanCounts
-
-if TYPE_CHECKING:
-    import pytest
 
 
 class FakeScanner:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import signal
 import socket
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,10 +17,6 @@ from bandstand.web.security.access import listening_socket
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.web.servers import PASSWORD, Server, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,14 +13,10 @@ from bandstand.music.catalogue.refresh import refreshed
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import files, projections, songs
 from bandstand.store.songs.save_analysis import record_analyses, record_problem
+from bandstand.store.songs.songs import SongRecord
 from tests.fixtures.cli.run_command import Outcome, assert_refused, run
 from tests.fixtures.music.descriptor_tables import library
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.store.songs.songs import SongRecord
 
 DESCRIPTORS = library(3, 12)
 TITLES = ["Night Train", "Night Bus", "Morning", "[red]Markup[/]", "Näïve", "\u202eLeft"]

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -29,10 +31,6 @@ from tests.fixtures.cli.run_command import Outcome, assert_refused, environment,
 from tests.fixtures.lab.study_reports import all_files
 from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.study.participants import add_songs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SONGS = 12
 NAMES = ("Ottilie", "Balthasar")

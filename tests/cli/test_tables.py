@@ -1,19 +1,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.cli._ranking import HistoryRow, read_history, read_items
-from tests.fixtures.cli.files import HISTORY, ITEMS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.cli.files import Files
+from tests.fixtures.cli.files import HISTORY, ITEMS, Files
 
 ids = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 

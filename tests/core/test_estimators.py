@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +22,10 @@ from bandstand import (
     radio_prior,
     save,
 )
+from bandstand.core.estimators import RatingModel
+from bandstand.core.model.named_items import Names
 from bandstand.core.model.priors import GammaRecovery, ListenerPrior, NoisePrior, PreferencePrior
 from tests.fixtures.simulated_listeners import simulated_history
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.core.estimators import RatingModel
-    from bandstand.core.model.named_items import Names
 
 HISTORY = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
 MODELS: list[RatingModel] = [
@@ -276,6 +273,27 @@ def test_names_that_cannot_be_used_change_nothing(
         model.summary()
     with pytest.raises(InvalidInputError, match="with the items that its columns are of"):
         MixedEffectsModel().fit_history(HISTORY)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"artists": list(range(60))},
+        {"artists": [float("nan")] * 60, "albums": [np.nan] * 60},
+        {"artists": [""] * 60, "albums": [" "] * 60, "tags": [[""]] * 60},
+        {"artists": [1, "1", 1.5, True, None, ("a",)] * 10},
+        {"artists": ["x"] * 60, "albums": ["x"] * 60, "songs": ["x"] * 60},
+        {"tags": [["x" * 10_240, "\udcff\0"]] * 60},
+    ],
+)
+def test_names_of_any_kind_are_learned_from_or_are_none(names: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    features, ratings = rng.normal(size=(60, 2)), rng.integers(1, 6, 60)
+    model = MixedEffectsModel().fit(features, elapsed=np.inf, ratings=ratings, **names)
+    mean = model.predict(features, elapsed=np.inf, **names)
+    assert isinstance(mean, np.ndarray)
+    assert np.isfinite(mean).all()
+    assert 0 < mean.min() < mean.max() < 6
 
 
 @pytest.mark.parametrize("name", [("a", 1), np.inf, frozenset("a")])

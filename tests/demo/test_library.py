@@ -4,23 +4,17 @@ import io
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
-from bandstand_demo import PIECES, demo_library, library
-from bandstand_demo.instruments import RATE
+from bandstand_demo import PIECES, Piece, demo_library, library
+from bandstand_demo.instruments import RATE, Sound
 from bandstand_demo.library import MARKER, VERSION
 from tests.fixtures.child_processes import started
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand_demo import Piece
-    from bandstand_demo.instruments import Sound
 
 FEW = 8
 

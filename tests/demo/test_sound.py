@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,16 +11,13 @@ from scipy.signal import lfilter, resample_poly
 from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, NAMES
 from bandstand.music.audio.descriptors.summary import describe
 from bandstand.music.audio.projection import fit
+from bandstand.types import Matrix, Vector
 from bandstand_demo import PIECES, instruments, render
 from bandstand_demo.composition import Part, Score, Style, drum
-from bandstand_demo.instruments import RATE, noise, ring
+from bandstand_demo.instruments import RATE, Sound, noise, ring
 from bandstand_demo.mixing import CEILING, loudness, mastered, mix
 from bandstand_demo.notes import Clock, Note, hertz
 from bandstand_demo.pieces import STYLES
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
-    from bandstand_demo.instruments import Sound
 
 GENRES = [style.name for style in STYLES]
 

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from bandstand.music.library import scan as scanning
+from bandstand.music.library.analysers import Asked, Outcome
 from bandstand.music.library.content import fingerprint, modified_ns
 from bandstand.music.library.walk import library_roots
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import files, songs
+from bandstand.store.songs.files import FileRecord
+from bandstand.store.songs.scans import ScanCounts
 from bandstand.types import Analysis, Tags, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from bandstand.music.library.analysers import Asked, Outcome
-    from bandstand.store.songs.files import FileRecord
-    from bandstand.store.songs.scans import ScanCounts
 
 BAD = b"bad"
 REASON = "it begins badly"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
-from bandstand.core.model.candidates import allowed_of, best_rows
-
-if TYPE_CHECKING:
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.prediction import Prediction
+from bandstand.types import Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import httpx
 import numpy as np
 import psycopg
 import pytest
@@ -35,15 +38,8 @@ from tests.fixtures.faults.strace import failing
 from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.programs import require_program
 from tests.fixtures.store.lock_process import held_elsewhere
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import httpx
-
-    from tests.fixtures.store.postgres_server import PostgresServer
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.store.postgres_server import PostgresServer
+from tests.fixtures.web.servers import Server
 
 # No start takes a fifth of that; one that does never ends.
 LONGEST_START = 30.0

@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import av
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bandstand.errors import StoreFullError, UnreadableAudioError
 from bandstand.media import conversion
@@ -22,11 +23,6 @@ from bandstand.media.file_cache import FileCache
 from bandstand.music.audio.tracker_support import DEMUXERS, ffmpeg_with
 from tests.fixtures.music.audio_files import make, melody
 from tests.music.audio.test_tracker_support import protracker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
 LARGE = 10**9
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,6 @@ from bandstand.media.media import ASK, CONVERT, judged
 from bandstand.media.probe_pool import ProbePool
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.music.audio_files import FORMATS, make, wav
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PLAYED = {
     ".mp3": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg", ".opus": "audio/ogg",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from bandstand.media.playlist_formats import (
     FORMATS,
+    Entry,
     by_address,
     by_path,
     jspf,
@@ -23,11 +25,6 @@ from bandstand.media.playlist_formats import (
 )
 from bandstand.store.songs.songs import SongRecord
 from bandstand.types import Tags
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.media.playlist_formats import Entry
 
 NAMESPACE = "{http://xspf.org/ns/0/}"
 MBID = "0123abcd-0123-0123-0123-0123456789ab"

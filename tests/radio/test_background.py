@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+
+import pytest
 
 from bandstand.radio.background import MAX_WAITING, BackgroundWorker
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_everybody_is_prepared_for_once() -> None:

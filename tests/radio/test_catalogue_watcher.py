@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,15 +15,9 @@ from bandstand._util.clock import system_clock
 from bandstand.errors import StoreError
 from bandstand.radio.background import CatalogueWatcher
 from bandstand.radio.service import Radio
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs.save_analysis import record_analyses
 from benchmarks.fixtures.songs import NOW, add_songs, invented_song
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from bandstand.store.database.connection import Store
 
 PATIENCE = 60.0  # seconds
 SOON = 0.01

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +17,6 @@ from bandstand.store.events.values import NewEvent
 from bandstand.store.songs import songs
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NOW = 1_700_000_000_000
 DAY = 86_400_000

@@ -5,28 +5,24 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLateError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.errors import NotFoundError
-from bandstand.music.catalogue.catalogue import load_catalogue
+from bandstand.music.catalogue.catalogue import Catalogue, load_catalogue
 from bandstand.radio import service
 from bandstand.radio.listener_cache import CachedListener
 from bandstand.radio.selection.filters import Station
+from bandstand.radio.selection.select import RadioListener
 from bandstand.radio.service import Radio
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, scans, songs
 from tests.fixtures.child_processes import PATIENCE
 from tests.radio.test_service import SONGS, Clock, add_songs, somebody
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.selection.select import RadioListener
-    from bandstand.store.database.connection import Store
 
 SHORT = 2.0  # seconds for an answer that never comes
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,11 +11,9 @@ from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.listener_cache import CachedListener, ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings
 from bandstand.radio.log.fold import fold
+from bandstand.radio.selection.select import RadioListener
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import HOUR, Log
-
-if TYPE_CHECKING:
-    from bandstand.radio.selection.select import RadioListener
 
 CATALOGUE = shelf(30)
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bandstand.core.registry import ALGORITHMS
-from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of
 from bandstand.music.catalogue.columns import SongColumns
-from bandstand.music.catalogue.design_view import known_songs
+from bandstand.music.catalogue.design_view import KnownSong, known_songs
+from bandstand.radio.selection.select import RadioListener
 from bandstand.store.songs.songs import facts_of
+from bandstand.types import AnyArray
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, Log
 from tests.radio.selection.test_training_data import assert_same
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.music.catalogue.design_view import KnownSong
-    from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import AnyArray
 
 SOUNDS = features(80)
 ROWS = [1, 2, 3, 1, 30, 41, 2, 17, 38]

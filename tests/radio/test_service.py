@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,19 +12,13 @@ from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.refresh import refreshed
 from bandstand.radio.log.fold import VERSION, fold
 from bandstand.radio.selection.select import RadioListener
-from bandstand.radio.service import Radio
+from bandstand.radio.service import Offer, Radio
 from bandstand.store import accounts
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events, snapshots
-from bandstand.store.events.events import NewEvent
+from bandstand.store.events.events import Appended, NewEvent
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.radio.service import Offer
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Appended
 
 MINUTE = 60_000
 SONGS = 40
@@ -289,7 +283,12 @@ def test_a_song_as_it_stands_with_a_listener(ann: Listener, radio: Radio) -> Non
     heard = ann.listens(10)
     view = radio.view(ann.account, heard[-1])
     assert view.heard_at == ann.clock.now
-    assert view.novelty == pytest.approx(0.0, abs=1e-9)
+    assert view.novelty is None  # no song came twice yet
+    assert view.standard_deviation is not None
+    assert view.rating_deviation is not None
+    assert view.rating_deviation > view.standard_deviation
+    ann.hears(heard[0], 3)
+    assert radio.view(ann.account, heard[0]).novelty == pytest.approx(0.0, abs=1e-9)
     fresh = next(song for song in radio.catalogue.ids if song not in heard)
     assert radio.view(ann.account, fresh).heard_at is None
     with pytest.raises(NotFoundError, match="there must be a song"):

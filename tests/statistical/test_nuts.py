@@ -7,19 +7,16 @@ says, up to its own Monte Carlo error.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.model.history import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import paper_prior
 from tests.fixtures.simulated_listeners import MONTH, simulated_history
 from tests.fixtures.statistical import checks
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
 
 COLUMNS = 12
 CHAINS = 4

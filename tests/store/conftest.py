@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from tests.fixtures.store.examples import discarded
 from tests.fixtures.store.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 
 @pytest.fixture(scope="session")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from hashlib import md5
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts, app_passwords
 from bandstand.store.app_passwords import SCOPES, App, allows
 from bandstand.store.database.schema import APP_PASSWORD
 from tests.fixtures.store.sample_store import NOW, add_account
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 UNKNOWN = "0123456789abcdef"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import event
@@ -13,9 +13,6 @@ from sqlalchemy import event
 import bandstand
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import scans
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOURCE = Path(bandstand.__file__).parent
 # Who may begin a transaction, and who may open a database.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +16,6 @@ from bandstand.store.favourites import album_target
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
     from bandstand.store.database.connection import Store
 

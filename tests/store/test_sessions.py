@@ -1,22 +1,18 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store import accounts, sessions
 from bandstand.store.database.connection import Store, open_store
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 LATER = NOW + 60_000
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.store import accounts, studies
-from bandstand.store.events import events
+from bandstand.store.database.connection import Store
 from bandstand.store.studies import ArmRow, NewArm, ParticipantRow, PendingRow, SongRow
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs
@@ -27,11 +27,6 @@ from tests.fixtures.store.sample_study import (
     joined,
     play,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 UNKNOWN = "0123456789abcdef"
 ODD_ARMS = (
@@ -327,13 +322,6 @@ def test_everything_of_a_study_comes_by_number_and_place(store: Store) -> None:
         assert [len(songs) for _, _, songs in everything] == [3, 0, 0, 0]
         assert everything[0][2] == studies.songs_of(connection, study.arm)
         assert everything[2][1] == other[0]
-
-
-def test_neither_the_log_nor_the_study_learns_from_the_other(store: Store) -> None:
-    study = begun(store)
-    with store.writing() as connection:
-        play(connection, study.arm, study.songs)
-        assert list(events.after(connection, study.account)) == []
 
 
 def test_what_comes_twice_or_too_early_is_refused(store: Store) -> None:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import text
+import pytest
+from sqlalchemy import Connection, text
 
 from bandstand.errors import ConflictError, NotFoundError, StoreLockedError
 from bandstand.store import accounts, studies
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE
+from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.sample_store import NOW, add_account
 from tests.fixtures.store.sample_store import rate as rate_in_log
 from tests.fixtures.store.sample_study import add_study, begun, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-
-    import pytest
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from tests.fixtures.store.postgres_server import PostgresServer
 
 RATING: dict[str, Any] = {"stars": 4, "known": False, "played_ms": 30_000, "now": NOW}
 

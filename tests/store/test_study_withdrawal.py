@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Table, func, select
 
 from bandstand.errors import NotFoundError
 from bandstand.store import accounts, sessions, studies
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.schema import STUDY_ARM, STUDY_PARTICIPANT, STUDY_SONG
-from bandstand.store.events.events import end
 from bandstand.store.studies import NewArm
 from bandstand.store.transfer.backup import backup
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.verify import verify
-from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
+from tests.fixtures.store.sample_store import NOW, add_account, add_songs
 from tests.fixtures.store.sample_study import add_study, begun, joined, play
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Table
 
 PLANTED = "Xyzzy"  # in what is the participant's and can hold a word
 # What SQLite keeps of a number is its bytes, high end first: this one can be read as a word.
@@ -94,23 +89,6 @@ def test_nothing_of_who_withdraws_is_in_the_files(file_store: Store, tmp_path: P
     assert found(copies, words) == set()
     assert found(copies, ["Other", "greedy-cn"]) == {"Other", "greedy-cn"}
     assert verify(file_store).is_whole
-
-
-def test_who_was_there_before_the_study_keeps_their_account(
-    file_store: Store, tmp_path: Path
-) -> None:
-    with file_store.writing() as connection:
-        songs = add_songs(connection, 5)
-        study = add_study(connection).id
-    account, words = take_part(file_store, study, songs, made_for_study=False, ratings=40)
-    with file_store.writing() as connection:
-        rate(connection, account, songs[0], "their own radio")
-        assert not studies.withdraw(connection, study, account)
-    assert found(tmp_path, words) == set()
-    assert found(tmp_path, [PLANTED, account]) == {PLANTED, account}
-    with file_store.reading() as connection:
-        assert accounts.get(connection, account) is not None
-        assert end(connection, account).seq == 1
 
 
 def test_without_rewriting_the_file_the_search_would_find_something(

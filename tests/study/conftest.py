@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from bandstand.store.database.connection import Store
 from tests.fixtures.study.participants import Study, add_songs, served, short_design
 from tests.store.conftest import empty, place, postgres, store
 
 __all__ = ["empty", "full", "place", "postgres", "store", "study"]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.store.database.connection import Store
 
 
 @pytest.fixture

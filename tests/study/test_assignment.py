@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,14 +11,11 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
 from bandstand.study.assignment import assigned_arms, draw_number, order, period
 from bandstand.study.design import Design
 from bandstand.study.service import StudyService
-from tests.fixtures.study.participants import served
-
-if TYPE_CHECKING:
-    from bandstand.store.database.connection import Store
-    from tests.fixtures.study.participants import Person, Study
+from tests.fixtures.study.participants import Person, Study, served
 
 counts = st.integers(1, 13)
 STUDY = "0123456789abcdef"

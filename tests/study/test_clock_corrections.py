@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -14,12 +14,7 @@ from bandstand.study.design import Design
 from bandstand.study.protocol import check_begin, check_offer, check_rating
 from bandstand.study.queries import ClockCorrections, OpenStudy, arm_state
 from bandstand.study.records import SongSnapshot
-from tests.fixtures.study.participants import HOUR
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.fixtures.study.participants import Study
+from tests.fixtures.study.participants import HOUR, Study
 
 NOW = 1_700_000_000_000
 SECOND = 1_000

@@ -7,7 +7,8 @@ import math
 import re
 import tomllib
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,6 @@ from hypothesis import strategies as st
 from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.study.design import Design, differences, read_design, template
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 printable = st.characters(exclude_categories=["C", "Z"])
 designs = st.builds(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +15,12 @@ from bandstand.core.registry import DEFAULT
 from bandstand.errors import InvalidInputError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
+from bandstand.store.studies import ArmRow
 from bandstand.study import study_store
 from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.study.next_song import ArmCache, CachedArm
-from bandstand.study.records import from_bytes
+from bandstand.study.records import SongSnapshot, from_bytes
 from bandstand.study.service import StudyService
 from bandstand.study.study_store import open_study, study_data, unreadable_studies
 from tests.fixtures.study.participants import (
@@ -30,14 +32,6 @@ from tests.fixtures.study.participants import (
     served,
     short_design,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.studies import ArmRow
-    from bandstand.study.records import SongSnapshot
 
 # Those for which learning one by one ends where learning all at once does.
 ONLINE = ("random", "linucb-c", "linucb-cn", "bayes-ucb-cn-x", "thompson-cn-x")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -25,9 +26,6 @@ from bandstand.study.protocol import (
     next_step,
 )
 from tests.fixtures.study.playing import World, audit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW = 1_700_000_000_000
 CENTURY = 36_525 * DAY

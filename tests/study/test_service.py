@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.errors import NotFoundError, RefusedError
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
 from bandstand.study.queries import Membership
 from bandstand.study.service import StudyService
 from tests.fixtures.study.participants import HOUR, Clock, Study, served, short_design
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.store.database.connection import Store
 
 
 def refused(act: Callable[[], Any]) -> RefusedError:

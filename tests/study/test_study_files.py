@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,6 @@ from bandstand.study.records import Participant, Record, SongSnapshot, StudyData
 from bandstand.study.study_files import FILES, read_export, write_export
 from bandstand_lab.user_study.simulated import simulated_study
 from tests.fixtures.study.small import ONE, OTHER, THIRD, study
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 seconds = st.none() | st.floats(0.0, 1e9)

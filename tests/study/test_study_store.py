@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,15 +12,12 @@ from bandstand._util.array_archive import packed
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError, StoreError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
+from bandstand.store.studies import StudyRow
 from bandstand.study.records import SongSnapshot, from_bytes, to_bytes
 from bandstand.study.study_store import design_of, open_study, study_data
-from tests.fixtures.study.participants import Clock, served, short_design
-
-if TYPE_CHECKING:
-    from bandstand.store.database.connection import Store
-    from bandstand.store.studies import StudyRow
-    from bandstand.types import AnyArray
-    from tests.fixtures.study.participants import Study
+from bandstand.types import AnyArray
+from tests.fixtures.study.participants import Clock, Study, served, short_design
 
 ids = st.lists(st.text("0123456789abcdef", min_size=16, max_size=16), min_size=1, unique=True)
 

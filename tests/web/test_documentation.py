@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from fastapi.routing import APIRoute
 
@@ -15,12 +16,7 @@ from bandstand.web.http.problems import _HTTP_CODES, _KINDS
 from tests.conftest import ROOT
 from tests.fixtures.web.studies import begin_study
 from tests.fixtures.web.walking import operations
-from tests.fixtures.web.worlds import PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import PASSWORD, World
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"```http\n(\w+) (\S+)\n(?:(\{.*?\})\n)?(\d{3}) ?(.*?)\n```", re.DOTALL)

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import re
 import sys
+from collections.abc import Iterator
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,11 +15,7 @@ from bandstand.settings import Settings
 from bandstand.web.logs import set_up_logging
 from bandstand.web.security.browser_sessions import NAME
 from tests.fixtures.web.walking import operations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import World
 
 SECRET = "planted-secret-7f3a"
 QUERY = ("password", "token", "q", "p", "t", "s", "apiKey")

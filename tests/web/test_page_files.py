@@ -5,19 +5,15 @@ from __future__ import annotations
 import gzip
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bandstand.errors import StoreFailedError
 from bandstand.web.routes.page import FOLDER_MARK, MEDIA_TYPES, PAGE, PRELOAD_MARK, read_page_files
 from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer
+from tests.fixtures.web.worlds import World
 
 STATIC = ROOT / "src" / "bandstand" / "web" / "static"
 HEAVIEST = 200_000  # bytes over the wire, for all that there is to load

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, FastAPI
 from starlette.routing import Route
 
 from bandstand.store import accounts
@@ -16,13 +16,7 @@ from bandstand.web.requests.authentication import ADMIN, LISTENER, PUBLIC, Calle
 from bandstand.web.security.browser_sessions import NAME, SECURE_NAME
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.walking import Operation, operations
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fastapi import FastAPI
-
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import World
 
 PUBLIC_LIST = {
     "GET /",

@@ -11,7 +11,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,6 @@ from bandstand.study.study_store import open_study
 from tests.conftest import ROOT
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.web.servers import Server, prepared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 EXAMPLES = 2
 MANY_EXAMPLES = 100

@@ -8,21 +8,17 @@ import socket
 import statistics
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 import pytest
 
+from bandstand.store.accounts import Role
 from bandstand.web.http.timeouts import HEAD_SECONDS
 from tests.fixtures.web.servers import PASSWORD, Server, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bandstand.store.accounts import Role
 
 SLOW = 100
 LOGINS = 200

@@ -86,6 +86,10 @@ COMMANDS: Final = {
     "playlist": Command(
         "bandstand.cli.playlist:playlist", "Write the next songs for a listener as a playlist."
     ),
+    "priors": Command(
+        "bandstand_lab.cli.priors:priors",
+        "Learn again how people differ, from many people's ratings.",
+    ),
     "rebuild": Command(
         "bandstand.cli.rebuild:rebuild", "Rebuild what is derived from the listeners' logs."
     ),

@@ -242,11 +242,13 @@ def show(
     ranking: dict[str, Any],
     *,
     heard: Container[str],
+    has_repeats: bool,
     level: float | None,
     names: Iterable[str] = (),
 ) -> None:
     """Print the ranking, then how it was made, and the posterior of the listener.
 
+    Without an item that was rated twice nothing is known of the recovery time.
     What `names` add to the rating has a column each, if the algorithm has learned it.
     """
     items = ranking["items"]
@@ -260,7 +262,10 @@ def show(
     if any(item["quantile"] is not None for item in items):
         policy = algorithm_named(ranking["algorithm"]).policy
         made += f", quantile at level {level or _usual_level(policy, ranking['step']):.6g}"
-    click.echo(f"\n{made}\n{_posterior_line(**ranking['posterior'])}")
+    posterior = ranking["posterior"]
+    if not has_repeats:
+        posterior = posterior | {"recovery_time_mean": None}
+    click.echo(f"\n{made}\n{_posterior_line(**posterior)}")
 
 
 def elapsed_in_words(minutes: float) -> str:

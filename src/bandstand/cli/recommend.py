@@ -107,7 +107,9 @@ def recommend(
     if as_json:
         click.echo(json.dumps(ranking, allow_nan=False, indent=2))
     else:
-        show(ranking, heard={row.item_id for row in history}, level=level, names=items.texts)
+        heard = {row.item_id for row in history}
+        has_repeats = len(heard) < len(history)
+        show(ranking, heard=heard, has_repeats=has_repeats, level=level, names=items.texts)
 
 
 def _check_level(level: float | None) -> None:

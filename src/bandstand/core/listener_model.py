@@ -118,7 +118,7 @@ class ListenerModel(Generic[BeliefT]):
 
     def after(self, answer: RatedRow) -> Self:
         """Return the listener after one more answer."""
-        history, times = self._recorded(self.history, self.play_times, answer)
+        history, times = self._recorded([answer])
         belief = self.belief
         if len(history) > len(self.history):
             rng = randomness(self.seed, len(history), "learn")
@@ -127,9 +127,7 @@ class ListenerModel(Generic[BeliefT]):
 
     def fit(self, answers: Iterable[RatedRow]) -> Self:
         """Return the listener after more answers, learned from scratch with those before."""
-        history, times = self.history, self.play_times
-        for answer in answers:
-            history, times = self._recorded(history, times, answer)
+        history, times = self._recorded(list(answers))
         return replace(self, belief=fitted(self.engine, history, self.seed), play_times=times)
 
     def belief_after(self, history: History) -> BeliefT:
@@ -159,18 +157,20 @@ class ListenerModel(Generic[BeliefT]):
             return self
         return replace(self, belief=self.engine.rebuilt(self.belief))
 
-    def _recorded(
-        self, history: History, times: PlayTimes, answer: RatedRow
-    ) -> tuple[History, PlayTimes]:
-        song = SongsAt(self.song_features, times, answer.time).take([answer.row])
-        longer = history.append(
-            features=song.features[0],
-            elapsed=float(song.elapsed[0]),
-            rating=answer.rating,
-            weight=answer.weight,
-            groups=song.groups_of([0]),
+    def _recorded(self, answers: Sequence[RatedRow]) -> tuple[History, PlayTimes]:
+        """Return the history and the play times with these answers, in order of time."""
+        if not answers:
+            return self.history, self.play_times
+        rows, times, ratings, weights = (np.array(each) for each in zip(*answers, strict=True))
+        songs = self.song_features
+        more = History.of(
+            features=songs.features[rows],
+            elapsed=self.play_times.elapsed_between(rows, times),
+            ratings=ratings,
+            weights=weights,
+            groups=None if songs.groups is None else songs.groups.take(rows),
         )
-        return longer, times.after(answer.row, answer.time)
+        return self.history.extended(more), self.play_times.after(rows, times)
 
     # ── Predicting and choosing ──────────────────────────────────────────────────────────
 

@@ -22,7 +22,13 @@ from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.radio.background import BackgroundWorker
-from bandstand.radio.explain.why import explained, only, preference_of
+from bandstand.radio.explain.why import (
+    explained,
+    known_novelty,
+    only,
+    preference_of,
+    rating_deviation,
+)
 from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
 from bandstand.radio.selection.filters import ANY_SONG
@@ -77,7 +83,8 @@ class SongView:
     song: SongRecord
     expected: float | None  # stars
     standard_deviation: float | None  # of the expected rating, in stars
-    novelty: float | None  # from 0, just heard, to 1, quite fresh
+    rating_deviation: float | None  # of the rating that would be given: doubt and noise together
+    novelty: float | None  # from 0, just heard, to 1, quite fresh; None before songs came again
     heard_at: int | None  # UTC, in milliseconds
     seq: int  # the last event of the listener's log that this takes into account
 
@@ -234,12 +241,14 @@ class Radio:
             raise NotFoundError(msg)
         with self._cache.locked(account) as cached:
             listener = self._current(cached)
-            found = listener.predict_song(song, now=self.clock())
+            found, learned = listener.predict_song(song, now=self.clock()), listener.learned
+            spread = None if found is None else only(found.standard_deviation())
             return SongView(
                 song=record,
                 expected=None if found is None else only(found.mean()),
-                standard_deviation=None if found is None else only(found.standard_deviation()),
-                novelty=None if found is None else only(found.parts().get("novelty")),
+                standard_deviation=spread,
+                rating_deviation=rating_deviation(spread, learned.noise),
+                novelty=None if found is None else known_novelty(found, learned),
                 heard_at=listener.ledger.plays.heard_at(song),
                 seq=listener.ledger.seq,
             )
@@ -285,14 +294,14 @@ class Radio:
             chosen, records = self._present(
                 listener, lambda: select(listener, cached.settings.dial)
             )
-            answers, preference = len(listener.history), None
-            if answers:
+            learned, preference = listener.learned, None
+            if learned.answers:
                 columns = listener.history.columns
                 preference = preference_of(listener.engine, listener.belief, columns)
             offers = [
                 Offer(
                     song=records[each.song],
-                    why=explained(each, preference, listener.reader.columns, answers=answers),
+                    why=explained(each, preference, listener.reader.columns, learned),
                     how=each.how,
                     note=each.note or None,
                     step=each.step,

@@ -67,6 +67,11 @@ def _print(found: Histories, findings: AllFindings) -> None:
     last = [words.listener_row(findings.together)] if len(rows) > 1 else []
     _print_table(words.LISTENER_COLUMNS, rows, last)
     click.echo(f"\n{words.LEGEND}")
+    forecasts = words.forecast_rows(findings)
+    if forecasts:
+        click.echo()
+        _print_table(words.FORECAST_COLUMNS, forecasts)
+        click.echo(f"\n{words.FORECAST_LEGEND}")
 
 
 def _print_table(

@@ -9,6 +9,7 @@ import numpy as np
 
 from bandstand._util.power_laws import Zipf, plays_by_rank, zipf
 from bandstand.types import Minutes, frozen
+from bandstand_lab.histories.skips import SkipForecast, skip_forecast, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -328,6 +329,7 @@ class Findings:
     zipf: Zipf | None
     gaps: GapSummary | None
     skips: SkipRates | None
+    skip_forecast: SkipForecast | None
     recovery: Recovery | None
 
 
@@ -364,18 +366,20 @@ def examine(
                 ranked=plays_by_rank(history.items),
                 gaps=gaps[-1],
                 skips=skips[-1],
+                forecast=skip_forecast(history, skips[-1], gaps[-1]),
                 recovery=recovery([own], _rng(number)),
             )
         )
-    together = _findings(
+    everyone = _findings(
         name="all together",
         days=max(each.days for each in found),
         ranked=np.sort(np.concatenate([each.plays_by_rank for each in found]))[::-1],
         gaps=np.concatenate(gaps),
         skips=np.concatenate(skips),
+        forecast=together([each.skip_forecast for each in found]),
         recovery=found[0].recovery if len(found) == 1 else recovery(pairs, _rng(len(found))),
     )
-    return AllFindings(listeners=tuple(found), together=together)
+    return AllFindings(listeners=tuple(found), together=everyone)
 
 
 def _findings(
@@ -385,6 +389,7 @@ def _findings(
     ranked: Vector,
     gaps: Vector,
     skips: Vector,
+    forecast: SkipForecast | None,
     recovery: Recovery | None,
 ) -> Findings:
     return Findings(
@@ -397,6 +402,7 @@ def _findings(
         zipf=zipf(ranked),
         gaps=summarise(gaps),
         skips=skip_rates(skips, gaps),
+        skip_forecast=forecast,
         recovery=recovery,
     )
 

@@ -63,6 +63,7 @@ def _findings_json(each: Findings) -> dict[str, Any]:
         "zipf": None if each.zipf is None else asdict(each.zipf),
         "gaps": _gaps_json(each.gaps),
         "skips": None if each.skips is None else asdict(each.skips),
+        "skip_forecast": None if each.skip_forecast is None else asdict(each.skip_forecast),
         "recovery": recovery_json(each.recovery),
     }
 
@@ -108,6 +109,11 @@ LISTENER_COLUMNS: Final = (
 LEGEND: Final = (
     "Novelty's recovery: s of 1 − exp(−t/s) with its 95 % interval; < t: no rest longer than t is "
     "seen; ?: minutes or weeks are possible; –: too few repeats."
+)
+FORECAST_COLUMNS: Final = ("listener", "plays", "novelty", "song", "sitting", "all")
+FORECAST_LEGEND: Final = (
+    "Skips of the second half, foretold by the first: nats per 1,000 plays more than by the base "
+    "rate. Song: its own earlier skips; sitting: skips right before; all: all three."
 )
 
 
@@ -172,8 +178,20 @@ def listener_row(each: Findings) -> tuple[str, ...]:
     )
 
 
-def _signed(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+def forecast_rows(found: AllFindings) -> list[tuple[str, ...]]:
+    """Return what foretells the skips of each listener of whom enough are known."""
+    rows = []
+    for each in found.listeners:
+        forecast = each.skip_forecast
+        if forecast is not None:
+            gains = (forecast.novelty, forecast.song, forecast.sitting, forecast.all)
+            shown = [_signed(gain, digits=1) for gain in gains]
+            rows.append((printable(each.name), f"{forecast.plays:,}", *shown))
+    return rows
+
+
+def _signed(value: float, *, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
 
 
 def recovery_words(suggested: Recovery | None) -> str:

@@ -45,6 +45,8 @@ RANDOM: Final = "random"
 _NAMED_GAIN, _LINEAR_GAIN = 1.5, 0.97
 _ONE_DEVIATION, _TWO_DEVIATIONS, _WIDEST = 0.63, 0.92, 1.25
 _SIGNIFICANT: Final = 0.05
+# A smaller error is none: the mean of a listener who always gives the same stars has no other.
+_NO_ERROR: Final = 0.05  # stars
 
 
 # ── Jobs ───────────────────────────────────────────────────────────────────────────────────
@@ -54,12 +56,12 @@ def meet(*, world: str, run: int, seed: int, songs: int, steps: int) -> Json:
     """Return what every player did with one listener; a job."""
     library, taste = listener_of(world, run, seed, songs=songs)
     return {
-        name: _session(make(library), library, taste, run=run, seed=seed, steps=steps)
+        name: session(make(library), library, taste, run=run, seed=seed, steps=steps)
         for name, make in PLAYERS.items()
     }
 
 
-def _session(
+def session(
     player: Player, library: Library, taste: Taste, *, run: int, seed: int, steps: int
 ) -> Json:
     """Return the stars expected of each song that a player chose, and its forecasts."""
@@ -264,7 +266,8 @@ def _ratio(rows: Sequence[Mapping[str, float]], step: int) -> float | None:
     if not some:
         return None
     errors, means = (np.array([row[name] for row in some]) for name in ("error", "error_of_mean"))
-    return float(np.sqrt(np.mean(errors**2)) / max(np.sqrt(np.mean(means**2)), 1e-9))
+    ours, theirs = (max(np.sqrt(np.mean(each**2)), _NO_ERROR) for each in (errors, means))
+    return float(ours / theirs)
 
 
 def _error_finding(found: Mapping[str, WorldResults]) -> Finding:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
 
 from bandstand.core.engines import ridge
-from bandstand.core.engines.engine import Summary
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.least_squares import LeastSquares
 from bandstand.core.engines.mcmc import engine as mcmc
@@ -29,6 +30,7 @@ from bandstand.core.model.priors import (
     LogNormalRecovery,
     NoisePrior,
     PreferencePrior,
+    RecoveryPrior,
     paper_prior,
     radio_prior,
 )
@@ -46,12 +48,6 @@ from tests.fixtures.degenerate_cases import (
     strictly,
 )
 from tests.fixtures.factor_worlds import informed_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.core.engines.engine import Engine
-    from bandstand.core.model.priors import RecoveryPrior
 
 
 def sampler(prior: ListenerPrior) -> Mcmc:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,10 +10,7 @@ from hypothesis import strategies as st
 from bandstand.core.engines.ridge import Ridge, RidgeBelief
 from bandstand.core.model.history import History, Songs
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, Minutes
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
+from bandstand.types import MONTH, Matrix, Minutes, Vector
 
 seeds = st.integers(0, 2**32)
 regularisations = st.floats(1e-3, 1e3)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from bandstand.core.model.curved_columns import LENGTH, curved_columns
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix
+from bandstand.types import Matrix
 
 
 def kernel(sound: Matrix) -> Matrix:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -17,11 +18,7 @@ from bandstand.core.model.novelty import (
     PiecewiseLinearBasis,
 )
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector
 
 BASES: Final = {"paper": PAPER_BASIS, "radio": RADIO_BASIS}
 every_basis = pytest.mark.parametrize("basis", BASES.values(), ids=BASES.keys())

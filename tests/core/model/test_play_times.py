@@ -35,6 +35,24 @@ def test_sparse_listening_tells_the_same_as_a_table_of_every_song(
     assert now_heard.heard.tolist() == np.flatnonzero(dense < listening.longest).tolist()
 
 
+@given(seed=seeds, songs=st.integers(1, 10), known=st.integers(0, 10), plays=st.integers(0, 20))
+def test_many_plays_at_once_are_one_after_the_other(
+    seed: int, songs: int, known: int, plays: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows, times = rng.integers(songs, size=known + plays), rng.exponential(9_000, known + plays)
+    times = times.cumsum()
+    before = one_by_one = PlayTimes.nothing(songs).after(rows[:known], times[:known])
+    elapsed = []
+    for row, time in zip(rows[known:], times[known:], strict=True):
+        elapsed.append(float(one_by_one.elapsed_of(time, [row])[0]))
+        one_by_one = one_by_one.after(row, time)
+    assert before.elapsed_between(rows[known:], times[known:]).tolist() == elapsed
+    at_once = before.after(rows[known:], times[known:])
+    assert at_once.heard_rows.tolist() == one_by_one.heard_rows.tolist()
+    assert at_once.heard_at.tolist() == one_by_one.heard_at.tolist()
+
+
 def test_features_in_single_precision_are_used_as_they_are_and_rows_come_in_double() -> None:
     features = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
     catalogue = SongFeatures.of(features)

@@ -5,28 +5,24 @@ from __future__ import annotations
 import csv
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from bandstand.core.model import product_normal
 from bandstand.core.model.product_normal import WIDEST_RADIUS, PairProducts, standard_deviation
 from bandstand.errors import InvalidInputError
+from bandstand.types import AnyArray, Indices, Matrix, Vector
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
-
-    Factors = tuple[float, float, float, float]
+Factors = tuple[float, float, float, float]
 
 LEVELS: Final = (1e-9, 1e-4, 0.05, 0.3, 0.5, 2 / 3, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable
 
 import numpy as np
 import pytest
@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups, codes, identities
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 ids = st.lists(st.integers(-1, 3), min_size=0, max_size=12)
 

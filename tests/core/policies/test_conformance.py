@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
 
-from bandstand.core.model.candidates import allowed_of, best_rows
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.policies import (
     BayesUcb,
     Greedy,
@@ -21,12 +22,8 @@ from bandstand.core.policies import (
     Thompson,
     Uniform,
 )
+from bandstand.types import Indices, Vector
 from tests.fakes.predictions import BlindPrediction, flat_prediction, normal_prediction
-
-if TYPE_CHECKING:
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Indices, Vector
 
 FAILURE_RATE: Final = 1e-4
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from bandstand.core.policies import BayesUcb, Greedy, LinUcb, ScorePolicy, Thompson
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.policies import BayesUcb, Greedy, LinUcb, Policy, ScorePolicy, Thompson
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from tests.fakes.predictions import NormalPrediction, normal_prediction
-
-if TYPE_CHECKING:
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.policies import Policy
-    from bandstand.types import Vector
 
 FAILURE_RATE: Final = 1e-4
 DRAWS: Final = 4_000

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bandstand.errors import InvalidInputError
 from bandstand_lab.content.ratings import RatedItems, read_rated_items
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEADER = "rater,item_id,rating\n"
 ROWS = [f"{who},s{row},{1 + row % 5}\n" for who in ("ann", "ben") for row in range(12)]

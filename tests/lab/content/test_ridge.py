@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstand.types import Matrix, Vector
 from bandstand_lab.content.validation import REGULARISATIONS, fit_ridge, leave_one_out_errors
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
 
 
 def plain_ridge(features: Matrix, ratings: Vector, strength: float, wanted: Matrix) -> Vector:

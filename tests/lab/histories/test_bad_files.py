@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,9 +15,6 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand_lab import histories
 from tests.fixtures.lab import history_exports as exports
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = 1_800_000_000.0
 PLAIN = exports.PLAIN

@@ -8,7 +8,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,9 +30,6 @@ from bandstand_lab.histories.findings import (
     summarise,
 )
 from tests.fixtures.lab.simulated_histories import simulated
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # How often a statistical test may fail with another seed although what it checks is right.
 FAILURE_RATE = 1e-3

@@ -5,18 +5,14 @@ from __future__ import annotations
 import gzip
 import math
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bandstand_lab import histories
+from bandstand_lab.histories import Histories, PlayHistory
 from tests.fixtures.lab import history_exports as exports
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand_lab.histories import Histories, PlayHistory
 
 NOW = 1_800_000_000.0
 

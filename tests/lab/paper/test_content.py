@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +24,6 @@ from bandstand_lab.paper.content import (
 from bandstand_lab.report.study import Plan, Verdict, verdict_on
 from bandstand_lab.statistics.paired import PairedDifference
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLAN = Plan(size="quick", seed=1)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +21,10 @@ from bandstand_lab.paper.efficiency import (
 )
 from bandstand_lab.report.figures import look_of
 from bandstand_lab.report.jobs import execute
-from bandstand_lab.report.study import Finding, Plan, Verdict
+from bandstand_lab.report.study import Chapter, Finding, Plan, Verdict
 from bandstand_lab.speed.timing import Estimate
 from bandstand_lab.speed.training import METHODS, TrainingStudy
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bandstand_lab.report.study import Chapter
 
 SIZES = (100, 200, 400, 700, 1_000, 2_000, 3_000)
 ROUNDS = 5

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,6 @@ from bandstand_lab.paper.histories import (
 )
 from bandstand_lab.report.study import Plan, Verdict
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LAGS = np.geomspace(10, 80_000, 26)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from bandstand.core.model.novelty import PAPER_BASIS, novelty
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from bandstand_lab.paper.novelty_curves import (
     RECOVERY_TIMES,
     STUDY,
@@ -22,9 +22,6 @@ from bandstand_lab.paper.novelty_curves import (
 )
 from bandstand_lab.report.study import Plan, Verdict
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 PLAN = Plan(size="quick")
 

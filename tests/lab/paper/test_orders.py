@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bandstand.types import Vector
 from bandstand_lab.paper import _orders
 from bandstand_lab.report.study import Verdict
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 LISTENERS = 20
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand_lab.paper.prediction_time import STUDY, Accuracy
 from bandstand_lab.paper.prediction_time import jobs as jobs_of
 from bandstand_lab.report.jobs import execute
-from bandstand_lab.report.study import Plan, Verdict
+from bandstand_lab.report.study import Chapter, Plan, Verdict
 from bandstand_lab.speed.prediction import KEPT, LABELS, MOMENTS, SAMPLED, SEARCHED, SOLVED
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from bandstand_lab.report.study import Chapter
 
 PLAN = Plan(size="quick", seed=4)
 SLOWER, SAMPLING, PRODCLIN, LARGE = range(4)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bandstand.core.model.novelty import novelty
+from bandstand.types import Vector
 from bandstand_lab.paper.repetition import (
     STUDY,
     PersonPlays,
@@ -38,9 +39,6 @@ from bandstand_lab.report.study import Plan, Verdict
 from bandstand_lab.simulation.session import Clock
 from bandstand_lab.statistics.rank_laws import Shape
 from tests.fixtures.lab.drawn_figures import assert_whole
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 LIBRARY = 300
 PLAYS = 900

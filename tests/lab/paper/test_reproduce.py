@@ -9,22 +9,17 @@ import signal
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.paper.reproduce import reproduce
-from bandstand_lab.report.study import Chapter, Drawing, Plan, Study
+from bandstand_lab.report.study import Chapter, Drawing, Job, Plan, Study
 from tests.fixtures.child_processes import started
 from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from matplotlib.figure import Figure
-
-    from bandstand_lab.report.study import Job
 
 PLAN = Plan(size="quick", seed=5)
 COUNTS = tuple(range(10, 40))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from jinja2 import Environment, TemplateSyntaxError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TEMPLATES = [
     file

@@ -52,7 +52,7 @@ def test_a_player_plays_every_song_once_and_no_artist_too_soon(name: str) -> Non
         learn(row, rating)
 
     player.learn = noted
-    battery._session(player, library, taste, run=0, seed=3, steps=20)
+    battery.session(player, library, taste, run=0, seed=3, steps=20)
     assert len(set(rows)) == 20
     artists = library.artist[rows].tolist()
     assert all(artists[place] not in artists[max(place - 5, 0) : place] for place in range(20))
@@ -61,12 +61,10 @@ def test_a_player_plays_every_song_once_and_no_artist_too_soon(name: str) -> Non
 def test_the_truth_beats_chance_and_its_contrary_loses() -> None:
     library, taste = listener_of("genre", 1, 3, songs=SONGS)
     found = {
-        sign: battery._session(Knowing(taste, sign), library, taste, run=1, seed=3, steps=STEPS)
+        sign: battery.session(Knowing(taste, sign), library, taste, run=1, seed=3, steps=STEPS)
         for sign in (1.0, -1.0)
     }
-    chance = battery._session(
-        PLAYERS["random"](library), library, taste, run=1, seed=3, steps=STEPS
-    )
+    chance = battery.session(PLAYERS["random"](library), library, taste, run=1, seed=3, steps=STEPS)
     best, worst = found[1.0], found[-1.0]
     assert best["means"]["20"] > chance["means"]["20"] + 0.5 > worst["means"]["20"] + 1.0
     assert best["forecasts"][0]["error"] < best["forecasts"][0]["error_of_mean"]
@@ -144,6 +142,15 @@ def test_the_verdicts_see_forecasts_that_are_wrong_or_too_sure(results: dict[str
     *_, error, doubt = chapter(broken).findings
     assert error.verdict is Verdict.FAILS
     assert doubt.verdict is not Verdict.HOLDS
+
+
+def test_an_error_too_small_to_be_seen_is_none() -> None:
+    def ratio(error: float, of_mean: float) -> float | None:
+        return battery._ratio([{"step": 30, "error": error, "error_of_mean": of_mean}], 30)
+
+    assert ratio(0.6, 1.2) == pytest.approx(0.5)
+    assert ratio(0.01, 0.0) == 1.0
+    assert ratio(0.3, 0.0) == pytest.approx(6.0)
 
 
 def test_rivals_are_players() -> None:

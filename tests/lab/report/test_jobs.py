@@ -6,8 +6,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from bandstand_lab.report.study import Job
 from tests.fixtures.child_processes import started
 from tests.fixtures.lab.small_study import job
 from tests.fixtures.music.dask_cluster import cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page
 
 from bandstand_lab.paper.reproduce import reproduce
 from bandstand_lab.report.study import Chapter, Finding, Plan, Study, Table, Verdict
 from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
 from tests.fixtures.web.chromium import browser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
 
 SIZES = [(1440, 900), (390, 844), (320, 640)]
 EVIL = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"

@@ -7,7 +7,7 @@ import operator
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,12 +15,7 @@ from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report import tasks as tasks_module
 from bandstand_lab.report.tasks import check_one_place, run_tasks
-from tests.fixtures.music.dask_cluster import cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fixtures.music.dask_cluster import Cluster
+from tests.fixtures.music.dask_cluster import Cluster, cluster
 
 
 def _square(value: int) -> int:

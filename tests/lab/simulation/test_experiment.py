@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from scipy import stats
 
 from bandstand.core.registry import ALGORITHMS
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, frozen
+from bandstand.types import MONTH, Vector, frozen
 from bandstand_lab.simulation.experiment import (
     Experiment,
     ExperimentResult,
@@ -25,9 +25,6 @@ from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.session import EVERYDAY, Clock
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
 from tests.fixtures.music.dask_cluster import cluster
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 FAILURE_RATE: Final = 1e-4
 QUICK = ("random", "linucb-c", "linucb-cn", "greedy-cn-map", "thompson-cn-x", "bayes-ucb-cn-x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -12,17 +12,14 @@ from scipy import stats
 
 from bandstand.core.model.history import Songs
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
+from bandstand.types import Vector, frozen
 from bandstand_lab.simulation.listener import (
     LONGEST_RECOVERY,
     SHORTEST_RECOVERY,
+    Listener,
     SimulatedListener,
     StarListener,
 )
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
-    from bandstand_lab.simulation.listener import Listener
 
 FAILURE_RATE: Final = 1e-4
 MONTH: Final = 43_200.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,9 +16,6 @@ from bandstand_lab.simulation.experiment import Experiment, ExperimentResult, ru
 from bandstand_lab.simulation.report import ExperimentReport, print_report
 from bandstand_lab.simulation.session import Trace
 from bandstand_lab.simulation.worlds import GaussianWorld
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WORLD = GaussianWorld(songs=9, features=2)
 

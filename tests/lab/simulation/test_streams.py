@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,9 +11,6 @@ import pytest
 from bandstand.core.listener_model import randomness
 from bandstand.errors import InvalidInputError
 from bandstand_lab.simulation.session import radio_seed, stream
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SMALL = range(6)
 

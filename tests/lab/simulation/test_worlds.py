@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -13,10 +13,7 @@ from scipy import stats
 from bandstand.errors import InvalidInputError
 from bandstand.types import frozen
 from bandstand_lab.simulation.listener import SimulatedListener
-from bandstand_lab.simulation.worlds import GaussianWorld, TableWorld
-
-if TYPE_CHECKING:
-    from bandstand_lab.simulation.worlds import Meeting, World
+from bandstand_lab.simulation.worlds import GaussianWorld, Meeting, TableWorld, World
 
 FAILURE_RATE: Final = 1e-4
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,11 +19,9 @@ from bandstand.core.model.priors import (
     paper_prior,
 )
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from bandstand_lab.speed import metropolis
 from tests.fixtures.statistical import checks
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 FAILURE_RATE = 1e-3
 

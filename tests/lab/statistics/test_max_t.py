@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bandstand.errors import InvalidInputError
+from bandstand.types import Matrix, Vector
 from bandstand_lab.statistics.max_t import max_t
 from bandstand_lab.statistics.paired import paired_columns
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
 
 RNG = np.random.default_rng(0)  # never used where all flips are looked at
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,11 +12,9 @@ from scipy.stats import binom, poisson
 
 from bandstand._util.power_laws import zipf
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from bandstand_lab.statistics import rank_laws
 from bandstand_lab.statistics.rank_laws import LawFit, Ranking, Shape, compare_laws, vuong
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 # Each of the statistical tests below fails by chance at most this often.
 FAILURE_RATE = 1e-4

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bandstand.errors import InvalidInputError
+from bandstand.study.records import StudyData
 from bandstand.study.study_files import read_export
 from bandstand_lab.user_study.command import write_report
 from tests.fixtures.lab.study_reports import all_files, first_only, real, simulated, uneven
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.study.records import StudyData
 
 CHAPTERS = ["ratings", "comparisons", "uncertainty", "repetition", "novelty", "participation"]
 BANNER = "Simulated participants."

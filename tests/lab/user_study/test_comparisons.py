@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy import stats
 
+from bandstand.study.records import StudyData
 from bandstand_lab.report.study import Verdict
 from bandstand_lab.user_study.analysis import MIN_PEOPLE_CLEAR, Analysis, analyse
 from bandstand_lab.user_study.chapters import (
@@ -20,9 +19,6 @@ from bandstand_lab.user_study.page import answer
 from tests.fixtures.lab.drawn_figures import assert_whole
 from tests.fixtures.lab.study_reports import real, simulated, uneven
 from tests.fixtures.study.small import ONE, OTHER, study
-
-if TYPE_CHECKING:
-    from bandstand.study.records import StudyData
 
 RETIRED_TOO = (ONE, "bayes-ucb-cnd-v")
 LOW, HIGH = [1, 2, 2, 3, 1, 2], [4, 4, 5, 3, 5, 4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from bandstand import Recommender, radio_prior
 from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
-from bandstand.study.records import SongSnapshot
+from bandstand.study.records import Record, SongSnapshot, StudyData
 from bandstand.types import MONTH
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study.measures import (
@@ -26,9 +26,6 @@ from bandstand_lab.user_study.measures import (
     uncertainty_along,
 )
 from tests.fixtures.study.small import ONE, OTHER, drawn_stars, record, study
-
-if TYPE_CHECKING:
-    from bandstand.study.records import Record, StudyData
 
 
 def rated(*counts: int) -> StudyData:

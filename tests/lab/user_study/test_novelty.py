@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from bandstand.study.records import StudyData
+from bandstand_lab.report.study import Chapter
 from bandstand_lab.user_study.chapters import novelty_chapter
 from tests.fixtures.study.small import ONE
 from tests.lab.user_study.test_measures import bored_listener, untiring_listener
-
-if TYPE_CHECKING:
-    from bandstand.study.records import StudyData
-    from bandstand_lab.report.study import Chapter
 
 AFTER_TEN = 3  # the column
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from bandstand.study.records import Record, StudyData
 from bandstand_lab.report.study import Cell, Verdict
 from bandstand_lab.user_study.analysis import analyse
 from bandstand_lab.user_study.page import answer
 from bandstand_lab.user_study.participation import broken_rules, participation_chapter
 from tests.fixtures.lab.drawn_figures import assert_whole
 from tests.fixtures.lab.study_reports import real, simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.study.records import Record, StudyData
 
 RULES = ("listening", "rest", "gap", "parts")
 HOUR = 3_600_000

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser
 
 from bandstand_lab.user_study.command import write_report
 from tests.fixtures.lab.study_reports import simulated
 from tests.fixtures.web.chromium import browser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser
 
 EVIL = "<img src=x onerror=\"document.title='run'\"> and others"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError, RefusedError
 from bandstand.study.design import Design
+from bandstand.study.records import StudyData
 from bandstand_lab.user_study.simulated import simulated_study
 from tests.fixtures.study.playing import World, audit
 from tests.fixtures.study.small import ONE, OTHER, THIRD
-
-if TYPE_CHECKING:
-    from bandstand.study.records import StudyData
 
 
 def simulated(people: int = 4, *, seed: int = 1, **settings_: Any) -> StudyData:

@@ -4,7 +4,7 @@ import io
 import random
 import struct
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,10 +33,6 @@ from tests.fixtures.music.sound_checks import (
     read_file,
     seconds_into_the_melody,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 LONG = 32.0  # seconds; its clip begins at 1
 START = 1.0

@@ -7,13 +7,15 @@ import math
 import sys
 import wave
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors import spectral
@@ -25,14 +27,7 @@ from bandstand.music.audio.descriptors.definition import (
     SAMPLE_RATE,
 )
 from bandstand.music.audio.descriptors.summary import describe, frame_descriptors
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
-
+from bandstand.types import Matrix, Vector
 
 CLIPS: Final = ("syn_chirp", "syn_clicks120bpm", "syn_noise", "syn_silence", "syn_sine440")
 NOT_SILENT: Final = tuple(clip for clip in CLIPS if clip != "syn_silence")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from bandstand.music.audio import loadings
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.projection import Projection, fit
-from bandstand.types import frozen
+from bandstand.types import Matrix, frozen
 from tests.fixtures.music.descriptor_tables import WIDTH, library, real_library, seeds
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.types import Matrix
 
 GROUP_NAMES = ["tempo", "brightness", "harmony", "timbre", "movement"]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import av
 import numpy as np
@@ -12,9 +12,6 @@ from bandstand.music.audio.opus import codec_of, opus_chunks
 from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
 from tests.fixtures.music.audio_files import FORMATS, make, wav
 from tests.music.audio.test_tracker_support import protracker
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def opus(content: bytes, *, size: int = 1 << 20) -> bytes:

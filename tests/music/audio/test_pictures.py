@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import io
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio.source import checked_picture, claimed_size, media_type
@@ -18,11 +20,6 @@ from bandstand.music.audio.tags import MAX_COVER_BYTES, embedded_cover, thumbnai
 from tests.fixtures.music.audio_files import apic, huge_png, id3, make, picture
 from tests.fixtures.music.handmade_tags import jpeg
 from tests.fixtures.music.sound_checks import read_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 KINDS = {"mjpeg": "image/jpeg", "png": "image/png", "libwebp": "image/webp"}
 BACK = 4

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +16,8 @@ from hypothesis import strategies as st
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.audio.projection import Projection, fit
+from bandstand.types import Matrix
 from tests.fixtures.music.descriptor_tables import WIDTH, embedded, library, real_library, seeds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bandstand.types import Matrix
-
 
 sizes = st.integers(2, 60) | st.sampled_from([158, 159, 160, 300])
 shares = st.floats(0.05, 1.0)

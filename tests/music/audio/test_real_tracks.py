@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,9 +16,7 @@ import pytest
 from bandstand.music.audio.decode import read
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.audio.descriptors.summary import describe
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix
+from bandstand.types import Matrix
 
 TEMPO = len(NAMES) - 1  # the last one
 OTHERS = [column for column in range(len(NAMES)) if column != TEMPO]

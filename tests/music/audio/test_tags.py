@@ -3,8 +3,9 @@ from __future__ import annotations
 import io
 import math
 import unicodedata
+from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,11 +25,6 @@ from bandstand.music.audio.tags import (
 )
 from bandstand.types import Tags
 from tests.fixtures.music.audio_files import chunk, id3, make, wav
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 RECORDING = "f205627f-b70a-409d-adbe-66289b614e80"
 RELEASE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"

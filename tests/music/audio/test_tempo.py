@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -13,12 +14,7 @@ from hypothesis import strategies as st
 
 from bandstand.music.audio.descriptors.definition import SAMPLE_RATE
 from bandstand.music.audio.descriptors.summary import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.types import Vector
-
+from bandstand.types import Vector
 
 # How often a fixed share of right answers may fail by the luck of the draw.
 FAILURE_RATE: Final = 1e-3

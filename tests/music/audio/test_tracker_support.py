@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,6 @@ from bandstand.errors import UnreadableAudioError
 from bandstand.music.audio import tracker_support
 from bandstand.music.audio.tracker_support import NeedsProgramError, ffmpeg_with, is_module
 from tests.fixtures.music.sound_checks import read_bytes, read_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SAMPLES = 31
 ROWS = 64

@@ -4,10 +4,11 @@ import fcntl
 import json
 import os
 import tracemalloc
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -20,24 +21,16 @@ from bandstand.music.catalogue import catalogue, columns
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of, load_catalogue
 from bandstand.music.catalogue.columns import _COLUMNS, SongColumns, discard, opened, saved
 from bandstand.music.catalogue.refresh import refreshed
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import songs
 from bandstand.store.songs.save_analysis import record_analyses
-from bandstand.store.songs.songs import facts_of
+from bandstand.store.songs.songs import SongRecord, facts_of
+from bandstand.types import AnyArray
 from tests.fixtures.music.descriptor_tables import library
 from tests.fixtures.radio.catalogues import features, matrix, record, song_id
 from tests.fixtures.store.examples import analysis
-from tests.fixtures.store.library_changes import events, happen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.types import AnyArray
-    from tests.fixtures.store.library_changes import Event
-
+from tests.fixtures.store.library_changes import Event, events, happen
 
 DESCRIPTORS = library(1, 40)
 
@@ -309,10 +302,10 @@ def test_what_was_saved_comes_back(tmp_path: Path, count: int) -> None:
     assert opened(tmp_path) is None
 
 
-def _before_there_were_years(path: Path) -> None:
+def _before_there_were_artist_ids(path: Path) -> None:
     content = path.read_bytes()
-    assert content[:8] == b"BSCOLS\x00\x02"
-    path.write_bytes(b"BSCOLS\x00\x01" + content[8:])
+    assert content[:8] == b"BSCOLS\x00\x03"
+    path.write_bytes(b"BSCOLS\x00\x02" + content[8:])
 
 
 def _described(path: Path, **changes: object) -> None:
@@ -330,7 +323,7 @@ DAMAGES: list[Callable[[Path], object]] = [
     lambda path: path.write_bytes(path.read_bytes() + bytes(64)),
     lambda path: path.write_bytes(b""),
     lambda path: path.write_bytes(b"\x93NUMPY\x01\x00" + path.read_bytes()[8:]),
-    _before_there_were_years,
+    _before_there_were_artist_ids,
     Path.unlink,
     lambda path: path.write_bytes(os.urandom(5_000)),
     lambda path: _described(path, artists=[]),

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import SongsAt
-from bandstand.music.catalogue.catalogue import catalogue_of
+from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of
 from bandstand.radio.selection.filters import Station, Years
-from bandstand.radio.selection.select import NOVELTY_BONUS, minutes_at, policy_with
+from bandstand.radio.selection.select import NOVELTY_BONUS, RadioListener, minutes_at, policy_with
+from bandstand.types import Indices, Vector
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import HOUR, MINUTE, Log
-
-if TYPE_CHECKING:
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import Indices, Vector
 
 SONGS = 20_000
 REQUESTS: dict[str, dict[str, Any]] = {

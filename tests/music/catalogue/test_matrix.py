@@ -9,10 +9,10 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,13 +23,9 @@ from hypothesis.extra import numpy as arrays
 from bandstand.errors import InvalidInputError
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue.matrix import FeatureMatrix, SongIds, open_latest, write
+from bandstand.types import AnyArray
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.music.small_catalogues import COLUMNS, chunks, ids, mark, write_marked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bandstand.types import AnyArray
 
 FILES = ("features.npy", "ids.npy", "stamp.json")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,24 +21,18 @@ from bandstand.music.audio.projection import Projection, fit
 from bandstand.music.catalogue import matrix
 from bandstand.music.catalogue import refresh as catalogue
 from bandstand.music.catalogue.design import Design
+from bandstand.music.catalogue.matrix import FeatureMatrix
 from bandstand.music.catalogue.refresh import check_projection, current, refreshed
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs import projections, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import note_song_change as count
+from bandstand.store.songs.projections import ProjectionRecord
 from bandstand.store.songs.save_analysis import record_analyses
+from bandstand.types import Matrix
 from tests.fixtures.music.descriptor_tables import library
 from tests.fixtures.store.examples import analysis
-from tests.fixtures.store.library_changes import events, happen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.music.catalogue.matrix import FeatureMatrix
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.projections import ProjectionRecord
-    from bandstand.types import Matrix
-    from tests.fixtures.store.library_changes import Event
+from tests.fixtures.store.library_changes import Event, events, happen
 
 DESCRIPTORS = library(1, 1_000)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,9 +20,6 @@ from bandstand.music.sandbox import Answer, Limits
 from bandstand.music.sandbox.protocol import ended, out_of_time
 from bandstand.types import Analysis, Tags
 from tests.fixtures.music.audio_files import make
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UUID = "f205627f-b70a-409d-adbe-66289b614e80"
 TAGS: dict[str, Any] = {

@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,18 +18,13 @@ from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library import analysers
 from bandstand.music.library.analyse import request
-from bandstand.music.library.analysers import ClusterAnalyser, LocalAnalyser, analyse_batch
+from bandstand.music.library.analysers import Asked, ClusterAnalyser, LocalAnalyser, analyse_batch
+from bandstand.types import Analysis
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.music.dask_cluster import Cluster, children_of, cluster, lonely_scheduler
 from tests.fixtures.music.scan_command import contents, matrix, scanned
 from tests.fixtures.music.scanned_library import song, tagged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.music.library.analysers import Asked
-    from bandstand.types import Analysis
 
 FILES = 40  # five batches
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 import io
 import os
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 from hypothesis import given
@@ -15,20 +17,13 @@ from bandstand.music.library.content import PASSING, fingerprint, open_beneath, 
 from tests.fixtures.music.link_swapper import (
     INSIDE,
     OUTSIDE,
+    Opener,
     careless,
     half_careful,
     make_world,
     outcomes,
     swapping,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import BinaryIO
-
-    from tests.fixtures.music.link_swapper import Opener
-
 
 MEBIBYTE = 1 << 20
 SIZES = [0, 1, 65_535, 65_536, 65_537, MEBIBYTE - 1, MEBIBYTE, MEBIBYTE + 1, 10 * MEBIBYTE]

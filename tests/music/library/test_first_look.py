@@ -2,23 +2,18 @@ from __future__ import annotations
 
 import time
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from bandstand.music.library import scan as looking
-from bandstand.music.library.scan import first_look, is_needed, sample_files
+from bandstand.music.library.scan import FileSample, first_look, is_needed, sample_files
 from bandstand.music.library.walk import library_roots, walk
 from bandstand.store.database.connection import open_store
 from tests.fakes.analyser import BAD, Inventor, Library
 from tests.fixtures.statistical.checks import FAILURE_RATE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bandstand.music.library.scan import FileSample
 
 
 @pytest.fixture

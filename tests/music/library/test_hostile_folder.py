@@ -12,10 +12,12 @@ import subprocess
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -24,19 +26,13 @@ import pytest
 from bandstand.music.audio.descriptors.definition import NAMES
 from bandstand.music.library.content import fingerprint
 from bandstand.music.library.walk import shown
+from tests.fixtures.cli.run_command import Outcome
 from tests.fixtures.music.audio_files import SHORT_FORMATS, encoded, piece
 from tests.fixtures.music.handmade_tags import id3, jpeg, picture, text
 from tests.fixtures.music.hostile_folder import Hostile, build, playlists
-from tests.fixtures.music.leftovers import adopting, children, orphans, picture_of
+from tests.fixtures.music.leftovers import Trace, adopting, children, orphans, picture_of
 from tests.fixtures.music.scan_command import Contents, contents, scan_apart, scanned
 from tests.fixtures.music.scanned_library import song
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from tests.fixtures.cli.run_command import Outcome
-    from tests.fixtures.music.leftovers import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

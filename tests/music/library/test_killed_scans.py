@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from itertools import combinations
+from pathlib import Path
 from signal import SIGINT, SIGKILL, Signals
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -21,11 +23,6 @@ from tests.fixtures.cli.run_command import environment
 from tests.fixtures.music.leftovers import adopting, children, orphans
 from tests.fixtures.music.scan_command import command, contents, matrix, scanned
 from tests.fixtures.music.scanned_library import ScannedFolder, song, tagged
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Sequence
-    from pathlib import Path
 
 FILES = 80  # more than go into one transaction, so that a scan is killed between two of them
 

@@ -6,7 +6,9 @@ Invented songs that move, swap and break are in test_scan.py.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -14,10 +16,6 @@ from bandstand.music.audio.decode import read
 from bandstand.music.library import analyse
 from bandstand.music.library.content import fingerprint, open_file
 from tests.fixtures.music.scanned_library import ScannedFolder, song
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

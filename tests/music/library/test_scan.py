@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,17 +23,15 @@ from hypothesis.stateful import (
 
 from bandstand.music.library import scan as scanning
 from bandstand.music.library.content import PASSING, fingerprint
+from bandstand.store.songs.scans import ScanCounts
 from tests.fakes.analyser import (
     BAD,
     Inventor,
     Library,
+    Scanned,
     StopError,
     analysis_version,
 )
-
-if TYPE_CHECKING:
-    from bandstand.store.songs.scans import ScanCounts
-    from tests.fakes.analyser import Scanned
 
 
 @pytest.fixture

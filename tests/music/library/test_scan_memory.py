@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.music.audio_files import wav
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FEW, MANY = 1_000, 10_000  # files
 MOST = 400  # megabytes

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -17,10 +19,6 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.songs import files, projections, songs
 from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.music.scanned_library import Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PATIENCE = 60.0  # seconds; nothing here takes a tenth of that
 pytestmark = pytest.mark.usefixtures("_in_this_process")

@@ -3,23 +3,19 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.music.library.walk import MUSIC, library_roots, shown, walk
+from bandstand.music.library.walk import MUSIC, Folder, library_roots, shown, walk
 from bandstand.store.database.schema import MAX_PATH_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.music.library.walk import Folder
 
 DEPTH = 500
 

@@ -2,19 +2,15 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bandstand.music.sandbox import Limits
+from bandstand.music.sandbox import Limits, Pool
 from tests.fixtures.music.escape_attempts import ATTEMPTS
 from tests.fixtures.music.sandbox_children import outcome, outcomes, pool, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.music.sandbox import Pool
 
 ATTEMPT = "tests.fixtures.music.escape_attempts:attempt"
 PROGRAMS = Limits(may_start_programs=True)

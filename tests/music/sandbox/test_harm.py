@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.music.sandbox import Answer, Failure, Limits
 from bandstand.music.sandbox.confinement import OWN_ALARM_SECONDS
-from bandstand.music.sandbox.protocol import encoded
+from bandstand.music.sandbox.protocol import Outcome, encoded
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.music.sandbox_children import (
     eventually,
@@ -29,10 +29,6 @@ from tests.fixtures.music.sandbox_children import (
     value,
     zombies,
 )
-
-if TYPE_CHECKING:
-    from bandstand.music.sandbox.protocol import Outcome
-
 
 FOUR_GIGABYTES = 4 << 30
 SMALL = Limits(memory_bytes=512 << 20)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
 from bandstand.music.sandbox import pool as pool_module
-from bandstand.music.sandbox.protocol import in_words
+from bandstand.music.sandbox.protocol import Outcome, in_words
 from tests.fixtures.music.sandbox_children import (
     eventually,
     failure,
@@ -21,12 +23,6 @@ from tests.fixtures.music.sandbox_children import (
     pool,
     value,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bandstand.music.sandbox.protocol import Outcome
 
 LIMITED = Limits(wall_seconds=2)
 

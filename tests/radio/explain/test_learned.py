@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.priors import LogNormalRecovery, radio_prior
+from bandstand.core.model.priors import EffectPrior, LogNormalRecovery, radio_prior
 from bandstand.core.registry import ALGORITHMS
-from bandstand.music.audio.loadings import GROUPS
+from bandstand.music.audio.loadings import GROUPS, towards
 from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain.taste import (
     CURVE_MINUTES,
@@ -26,6 +26,7 @@ from bandstand.radio.explain.taste import (
 )
 from bandstand.radio.explain.why import preference_of
 from bandstand.radio.selection.training_data import LONGEST
+from bandstand.types import Minutes
 from tests.fixtures.radio.tastes import listened, model, projected
 from tests.fixtures.simulated_listeners import simulated_history
 from tests.music.audio.test_loadings import made_by_hand
@@ -61,6 +62,26 @@ def test_the_preferences_of_one_node() -> None:
     assert (dark.group, dark.likes, dark.dislikes) == ("brightness", "dark", "bright")
     assert dark.stars == pytest.approx(0.6)
     assert dark.standard_deviation == pytest.approx(math.sqrt(4.5))
+
+
+def test_what_a_song_of_an_unknown_artist_is_worth_is_no_doubt_about_sound() -> None:
+    prior = replace(radio_prior(3), effects=EffectPrior(artist=1.0, album=0.5, song=2.0))
+    history = History.of(
+        features=[[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], elapsed=np.inf, ratings=[4.0, 2.0]
+    )
+    engine = Exact(prior=prior)
+    belief = engine.fit(history)
+    found = preferences(engine, belief, 3, Columns(made_by_hand()), never=Minutes(np.inf))
+    # In the direction of an index d: E[1/τ | D] d'Λ⁻¹d, the same at every node.
+    unit = float(belief.rates[0] / (belief.shape - 1))
+    covariance = np.linalg.inv(
+        prior.preference.precision + history.features.T @ history.features / (1 + 3.5)
+    )
+    directions = towards(made_by_hand())
+    for each in found:
+        direction = np.append(directions[each.group], 0.0)
+        variance = unit * direction @ covariance @ direction
+        assert each.standard_deviation == pytest.approx(math.sqrt(variance), rel=1e-9)
 
 
 @settings(max_examples=15)

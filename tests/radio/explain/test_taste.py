@@ -25,6 +25,7 @@ from bandstand.radio.explain.taste import (
     Preference,
     Recovery,
     Taste,
+    UncertaintyPoint,
     as_json,
     preferences,
     sentences,
@@ -111,8 +112,8 @@ def test_of_somebody_new_there_is_nothing_to_tell() -> None:
         "noise": None,
         "uncertainty": (),
         "leanings": (),
-        "artists": {"most": (), "least": ()},
-        "genres": {"most": (), "least": ()},
+        "artists": {"most": (), "least": (), "usual": None},
+        "genres": {"most": (), "least": (), "usual": None},
         "sentences": ("You have not heard anything yet, so there is nothing to tell.",),
     }
 
@@ -163,8 +164,17 @@ def test_it_says_in_words_what_it_shows() -> None:
     assert said[-3] in {
         f"A song is fresh again for you after about {hours} hours." for hours in range(18, 30)
     }
-    assert any(sentence.startswith("Of all artists you should like") for sentence in said)
-    assert said[-2].startswith("I know what a new song is worth to you to within about 0.")
+    assert any(sentence.startswith("Of all artists you probably like") for sentence in said)
+    assert said[-2].startswith("I can guess what you would give a new song, give or take about 0.")
+
+
+def test_the_doubt_that_is_named_is_that_of_a_rating() -> None:
+    known = taste(400)
+    assert known.noise is not None
+    doubt = np.hypot(known.uncertainty[-1].stars, known.noise)
+    assert f"give or take about {doubt:.1f} stars." in known.sentences[-2]
+    of_the_mean = sentences(replace(known, noise=None))[-2]
+    assert f"on average, give or take about {known.uncertainty[-1].stars:.1f}" in of_the_mean
 
 
 def test_a_guess_is_called_a_guess() -> None:
@@ -172,6 +182,13 @@ def test_a_guess_is_called_a_guess() -> None:
     assert not any("fresh again" in sentence for sentence in few)
     assert "I hardly know yet what a new song is worth to you." in few
     assert not any("artists" in sentence for sentence in few)
+
+
+def test_of_skips_alone_no_stars_are_told() -> None:
+    known = taste(400)
+    skipped = replace(known, counts=replace(known.counts, ratings=0))
+    assert "You have rated nothing yet" in sentences(skipped)[-2]
+    assert not any("give or take" in sentence for sentence in sentences(skipped))
 
 
 def test_how_sure_the_curve_is_decides_on_the_words() -> None:
@@ -184,6 +201,7 @@ def test_how_sure_the_curve_is_decides_on_the_words() -> None:
         return sentences(replace(known, recovery=changed))[-3]
 
     assert said(replace(recovery, curve=unsure)).endswith("hours, but I am far from sure of it.")
+    assert "fresh" not in said(replace(recovery, repeats=0))
     never = replace(recovery, fresh_after=None)
     assert said(never) == "A song takes more than three months to be fresh again for you."
     assert said(replace(never, curve=unsure)) == (
@@ -193,16 +211,29 @@ def test_how_sure_the_curve_is_decides_on_the_words() -> None:
     assert said(replace(never, curve=curve)).startswith("A song takes more than three months")
 
 
-def test_names_are_told_only_if_the_best_and_the_least_liked_differ() -> None:
-    known = taste(400)
-
-    def of(best: float, worst: float) -> Favourites:
-        most = Named(name="a", songs=3, expected=best)
-        return Favourites(most=(most,), least=(replace(most, name="b", expected=worst),))
-
-    for best, worst, is_told in ((3.1, 3.0, False), (3.3, 3.0, True), (9.0, 5.1, False)):
-        changed = replace(known, artists=of(best, worst), genres=Favourites())
-        assert any("you should like" in each for each in sentences(changed)) is is_told
+@pytest.mark.parametrize(
+    ("best", "usual", "worst", "said"),
+    [
+        (3.1, 3.0, 2.9, ""),
+        (3.7, 3.0, 2.9, "a best."),
+        (3.1, 3.0, 2.3, "b least."),
+        (3.7, 3.0, 2.3, "a best and b least."),
+        (9.0, 5.1, 5.05, ""),
+    ],
+)
+def test_a_name_is_told_only_if_it_stands_out_by_more_than_the_doubt(
+    best: float, usual: float, worst: float, said: str
+) -> None:
+    most = Named(name="a", songs=3, expected=best)
+    least = Named(name="b", songs=3, expected=worst)
+    changed = replace(
+        taste(400),
+        artists=Favourites(most=(most,), least=(least,), usual=usual),
+        genres=Favourites(),
+        uncertainty=(UncertaintyPoint(answers=400, stars=0.6),),
+    )
+    told = [each for each in sentences(changed) if "you probably like" in each]
+    assert told == ([f"Of all artists you probably like {said}"] if said else [])
 
 
 def preference(likes: str, dislikes: str, stars: float, certainty: float | None) -> Preference:
@@ -250,12 +281,16 @@ def test_preferences_are_said_together_the_sure_ones_first(
 def test_favourite_artists_and_genres_share_a_sentence() -> None:
     known = taste(400)
     best, worst = known.artists.most[0].name, known.artists.least[0].name
-    artists = f"Of all artists you should like {best} best and {worst} least"
-    best, worst = known.genres.most[0].name, known.genres.least[0].name
-    assert f"{artists}, of all genres {best} best and {worst} least." in known.sentences
+    artists = f"Of all artists you probably like {best} best and {worst} least"
+    best, worst = "Folk", "Techno"
+    most, least = (
+        Named(name=name, songs=3, expected=stars) for name, stars in ((best, 4.5), (worst, 1.5))
+    )
+    known = replace(known, genres=Favourites(most=(most,), least=(least,), usual=3.0))
+    assert f"{artists}, of all genres {best} best and {worst} least." in sentences(known)
     assert f"{artists}." in sentences(replace(known, genres=Favourites()))
     only = sentences(replace(known, artists=Favourites()))
-    assert f"Of all genres you should like {best} best and {worst} least." in only
+    assert f"Of all genres you probably like {best} best and {worst} least." in only
 
 
 def certainties_about_nothing() -> list[tuple[float, float]]:

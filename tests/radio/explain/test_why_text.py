@@ -40,11 +40,23 @@ def said(
 @pytest.mark.parametrize(
     ("groups", "character", "words"),
     [
-        # Known by what marks it most among what counts.
+        # The largest part comes first; others follow where they are marked too.
         (
             {"timbre": 1.0, "tempo": 0.4, "movement": 0.1},
             {"timbre": 0.6, "tempo": 2.0, "movement": 3.0},
-            ", but its fast, rough sound is just what you like.",
+            ", but its rough, fast sound is just what you like.",
+        ),
+        # The largest part is named even where others are more marked.
+        (
+            {"timbre": 0.9, "movement": 0.3},
+            {"timbre": 0.1, "movement": -2.0},
+            ", but its timbre and movement are just what you like.",
+        ),
+        # What sounds like it says most, and has no word.
+        (
+            {"alike": 0.9, "movement": 0.3},
+            {"movement": -2.0},
+            ", but its sound is just what you like.",
         ),
         # Not marked: praised for what it is made of.
         (
@@ -107,6 +119,14 @@ def test_no_more_is_claimed_than_is_known(answers: int, tempo: float, words: str
 def test_how_fresh_a_song_is(minutes: float, novelty: float | None, beginning: str) -> None:
     found = said(why(minutes=minutes, novelty=novelty, groups={"tempo": 0.5}))
     assert found == f"{beginning}its tempo is close to what you like."
+
+
+@pytest.mark.parametrize(("part", "way"), [(1.0, "for"), (-1.0, "against")])
+def test_a_songs_own_part_is_no_liking_but_what_was_said_beyond_the_rest(
+    part: float, way: str
+) -> None:
+    found = said(why(minutes=4_320.0, novelty=None, groups={"song": part, "artist": -2 * part / 3}))
+    assert found == f"You heard it three days ago; what you said of it before speaks {way} it."
 
 
 LEARNS = {"groups": {"tempo": 1.0}, "exploration": 2.0, "learns": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,10 +23,8 @@ from bandstand.radio.log.evidence import (
     Sitting,
     evidence,
 )
+from bandstand.store.events.events import Event
 from tests.fixtures.radio.logs import SONGS, Log
-
-if TYPE_CHECKING:
-    from bandstand.store.events.events import Event
 
 PAGE = Path(__file__).parents[3] / "docs" / "listening.md"
 

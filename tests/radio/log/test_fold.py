@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from bandstand.radio.log.evidence import (
     opens_session,
 )
 from bandstand.radio.log.fold import MAX_RECENT, Ledger, Rule, extend, fold
-from bandstand.store.events.events import HEARD
+from bandstand.store.events.events import HEARD, Event
 from bandstand.store.events.values import is_same_play
 from tests.fixtures.radio.logs import (
     DAY,
@@ -37,11 +38,6 @@ from tests.fixtures.radio.logs import (
     same,
     without_retracted,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.store.events.events import Event
 
 A, B, C = SONGS[:3]
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from threading import Barrier, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from hypothesis import given
 
 from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.fold import Ledger, Play, PlayTable, extend, fold
 from tests.fixtures.radio.logs import MINUTE, SONGS, Log, logs, no_log, same
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def play(song: str) -> Play:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from bandstand.errors import StoreError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue.refresh import current, refreshed
 from bandstand.radio.log import snapshots as ledger_store
-from bandstand.radio.log.fold import fold
+from bandstand.radio.log.fold import Ledger, fold
 from bandstand.radio.log.snapshots import check, rebuild, to_bytes
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.radio.listeners import set_snapshot, snapshot_of, stored
 from tests.fixtures.radio.logs import SONGS, Log, same
 from tests.fixtures.store.examples import analysis
 from tests.radio.log.test_fold_anywhere import calendar_log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection
-
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.store.database.connection import Store
 
 
 def add(connection: Connection, account: str, now: int, key: str, **event: Any) -> None:

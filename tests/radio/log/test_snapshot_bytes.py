@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand.radio.log.fold import _Folding, extend, fold
+from bandstand.radio.log.fold import Ledger, _Folding, extend, fold
 from bandstand.radio.log.snapshots import from_bytes, to_bytes
+from bandstand.store.events.events import Event
 from tests.fixtures.radio.logs import SONGS, Log, logs, no_log, same
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.store.events.events import Event
 
 CUTS = 250
 Continue: TypeAlias = "Callable[[Ledger, Sequence[Event], Callable[[], Sequence[Event]]], Ledger]"

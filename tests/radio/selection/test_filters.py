@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +21,9 @@ from bandstand.radio.selection.filters import (
     is_any,
     sample,
 )
+from bandstand.radio.selection.select import RadioListener
 from tests.fixtures.radio.catalogues import features, matrix, model, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
-
-if TYPE_CHECKING:
-    from bandstand.radio.selection.select import RadioListener
 
 SHELF = shelf(40)
 ALL = CandidateSet.everything(40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +19,13 @@ from bandstand.music.catalogue.design import Design
 from bandstand.music.catalogue.design_view import groups_of
 from bandstand.music.catalogue.matrix import FeatureMatrix
 from bandstand.radio.explain.taste import taste_of
-from bandstand.radio.explain.why import EFFECTS, explained, liking_of, preference_of
+from bandstand.radio.explain.why import EFFECTS, Why, explained, liking_of, preference_of
 from bandstand.radio.log.fold import fold
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store.songs.songs import Described, facts_of
 from tests.fixtures.music.descriptor_tables import library
 from tests.fixtures.radio.catalogues import record, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log
-
-if TYPE_CHECKING:
-    from bandstand.radio.explain.why import Why
 
 SONGS = 120
 ARTISTS = [f"Artist {row // 4}" for row in range(SONGS)]
@@ -126,7 +123,7 @@ def test_without_a_repeat_the_recovery_time_is_what_it_was_before(count: int) ->
 def whys(one: RadioListener, count: int) -> list[Why]:
     preference = preference_of(one.engine, one.belief, one.history.columns)
     return [
-        explained(each, preference, one.reader.columns, answers=len(one.history))
+        explained(each, preference, one.reader.columns, one.learned)
         for each in one.playlist(count, now=one.ledger.plays[-1].at + DAY)
     ]
 
@@ -154,7 +151,7 @@ def test_one_who_hates_a_genre_is_given_that_as_the_reason() -> None:
     songs = one.songs(one._minutes(0)).take([row])
     chosen = replace(chosen, situation=songs, prediction=one.engine.predict(one.belief, songs))
     preference = preference_of(one.engine, one.belief, one.history.columns)
-    why = explained(chosen, preference, one.reader.columns, answers=60)
+    why = explained(chosen, preference, one.reader.columns, one.learned)
     assert why.groups["tags"] == min(why.groups.values())
     assert "jazz" in why.sentence or "live" in why.sentence
 

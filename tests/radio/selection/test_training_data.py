@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,9 @@ from bandstand.music.catalogue.design_view import KnownSong
 from bandstand.radio.log.fold import extend, fold
 from bandstand.radio.selection.select import RadioListener, minutes_at
 from bandstand.radio.selection.training_data import LONGEST
+from bandstand.store.events.events import Event
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, shelf, song_id
 from tests.fixtures.radio.logs import DAY, HOUR, MINUTE, Log, logs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.store.events.events import Event
 
 SHELF = shelf(8)
 ONLINE = ["bayes-ucb-cn-x", "linucb-cn", "random"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +14,10 @@ from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.selection.filters import Station, Years
+from bandstand.types import AnyArray
 from tests.fixtures.radio.catalogues import GENRES, features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import DAY, MINUTE, Log
 from tests.music.catalogue.test_large_catalogue import scores
-
-if TYPE_CHECKING:
-    from bandstand.types import AnyArray
 
 NOW = 1_800_000_000_000
 SONGS = 200

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -21,14 +22,9 @@ from bandstand.store.events import events
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.programs import require_program
+from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.sample_log import account_and_songs, adding, rating
 from tests.fixtures.store.send_events import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.fixtures.store.postgres_server import PostgresServer
 
 THREADS = 4
 SECONDS = 60

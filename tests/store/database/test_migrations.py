@@ -7,10 +7,12 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Inspector, UniqueConstraint, func, inspect, select, text
+from sqlalchemy import Connection, Dialect, Inspector, UniqueConstraint, func, inspect, select, text
+from sqlalchemy.types import TypeEngine
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import Store, open_store
@@ -24,12 +26,6 @@ from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.store.kill_migrations import LAST, RELEASED, ROWS
 from tests.fixtures.store.released_stores import load, released, rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Dialect
-    from sqlalchemy.types import TypeEngine
 
 KILLER = "tests.fixtures.store.kill_migrations"
 # How many tables the released versions before the newest have.

@@ -7,11 +7,12 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.errors import StoreError, StoreVersionError
 from bandstand.store.database.connection import Store, open_store
@@ -19,11 +20,6 @@ from bandstand.store.database.migrations import MIGRATIONS, Migration
 from bandstand.store.database.sqlite_file import sqlite_warning
 from bandstand.store.songs import scans
 from bandstand.store.songs.changes import identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection
 
 
 @pytest.fixture

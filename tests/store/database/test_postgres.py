@@ -6,16 +6,13 @@ import signal
 import socket
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.errors import StoreError
 from bandstand.store.database.connection import open_store
 from bandstand.store.songs import scans
-
-if TYPE_CHECKING:
-    from tests.fixtures.store.postgres_server import PostgresServer
+from tests.fixtures.store.postgres_server import PostgresServer
 
 SECRET = "hunter2"
 

@@ -16,8 +16,10 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 
@@ -29,10 +31,6 @@ from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.programs import require_program
 from tests.fixtures.store.send_events import prepare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def cut_power(folder: Path, *, number: int, seed: int, synchronous: str, each: int) -> Verdict:

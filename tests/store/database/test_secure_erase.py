@@ -9,10 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.store import accounts, playlists, sessions
 from bandstand.store.database import secure_erase
@@ -28,12 +30,6 @@ from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 PLANTED = "Xyzzy"  # in everything that is the person's
 

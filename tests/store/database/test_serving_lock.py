@@ -4,23 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bandstand.errors import StoreError, StoreLockedError
 from bandstand.store.database.connection import open_store
-from bandstand.store.database.location import SqliteLocation, parse_location
+from bandstand.store.database.location import Location, SqliteLocation, parse_location
 from bandstand.store.database.serving_lock import is_served_elsewhere, lock_file, serving_lock
 from tests.fixtures.child_processes import started
 from tests.fixtures.cli.run_command import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bandstand.store.database.location import Location
 
 CODE = """
 import sys, time

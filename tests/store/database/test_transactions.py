@@ -6,12 +6,13 @@ import math
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import Connection, func, select, text, update
 
 from bandstand.errors import InvalidInputError, StoreError, StoreLockedError
 from bandstand.store.database.connection import MAX_LOG_BYTES, FairLock, Store, open_store
@@ -21,12 +22,6 @@ from bandstand.store.songs.changes import claim, identity
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis, record_analysis
 from tests.fixtures.store.lock_process import held_elsewhere
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 
 class OddError(Exception):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection, text
 from sqlalchemy import event as listen
-from sqlalchemy import text
 
 from bandstand.errors import (
     InvalidInputError,
@@ -27,13 +30,6 @@ from bandstand.store.songs import scans
 from tests.fixtures.store.lock_process import held_elsewhere
 from tests.fixtures.store.sample_log import UNKNOWN, account_and_songs, adding, rating
 from tests.store.database.test_transactions import number_of_scans
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-    from pathlib import Path
-
-    from sqlalchemy import Connection
 
 SECONDS = 60
 

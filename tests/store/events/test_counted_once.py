@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import KeyReusedError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
-from bandstand.store.events.events import Appended, append
+from bandstand.store.events.events import Appended, NewEvent, append
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_log import (
     NOW,
@@ -25,13 +27,6 @@ from tests.fixtures.store.sample_log import (
     new_songs,
     rating,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.events.events import NewEvent
 
 
 class _Lost(Exception):  # noqa: N818  # it stands for a process that is gone

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import ConflictError, InvalidInputError, KeyReusedError, NotFoundError
+from bandstand.store.database.connection import Store
 from bandstand.store.events import append as appending
 from bandstand.store.events import events
-from bandstand.store.events.events import Event, NewEvent, append
+from bandstand.store.events.events import Event, Kind, NewEvent, append
 from bandstand.store.events.values import (
     KINDS,
     MAX_AGE_MS,
@@ -34,14 +37,6 @@ from tests.fixtures.store.sample_log import (
     new_songs,
     rating,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Kind
 
 
 def test_every_kind_goes_in_and_comes_out_as_it_was(store: Store) -> None:

@@ -4,23 +4,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from bandstand.errors import StoreError
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
+from bandstand.store.events.events import Event
 from tests.fixtures.store.examples import discarded
 from tests.fixtures.store.sample_log import NOW, account_and_songs, add, every_kind, new_account
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Event
 
 TRIGGERS = ("event_is_never_changed", "event_goes_with_its_account", "event_is_never_replaced")
 

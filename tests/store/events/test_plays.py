@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
-from bandstand.store.events.events import NewEvent, append
+from bandstand.store.events.events import Event, NewEvent, append
 from bandstand.store.events.values import HEARD, Kind, is_same_play
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_log import MINUTE, NOW, new_account, new_songs
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.events.events import Event
 
 
 class Before(NamedTuple):

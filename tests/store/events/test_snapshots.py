@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.events import snapshots
 from bandstand.store.events.snapshots import Snapshot
 from tests.fixtures.store.sample_log import UNKNOWN, account_and_songs, add, rating
-
-if TYPE_CHECKING:
-    from bandstand.store.database.connection import Store
 
 
 def with_events(store: Store, number: int = 9) -> str:

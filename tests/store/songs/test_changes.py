@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import ColumnElement, Connection
 
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import (
@@ -21,13 +21,7 @@ from bandstand.store.songs.changes import (
     since_note,
 )
 from tests.fixtures.store.examples import discarded, some_examples
-from tests.fixtures.store.library_changes import PLACES, events, happen
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection
-
-    from bandstand.store.database.connection import Store
-    from tests.fixtures.store.library_changes import Event
+from tests.fixtures.store.library_changes import PLACES, Event, events, happen
 
 DESCRIPTORS = np.random.default_rng(1).normal(size=(PLACES, 159))
 

@@ -1,22 +1,19 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
+from bandstand.store.songs.files import FileRecord
 from bandstand.store.songs.save_analysis import record_analyses, record_problem, relocate
 from tests.fixtures.store.examples import analysis, discarded, paths, record_analysis, some_examples
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.files import FileRecord
 
 A, B, C = b"/music/a.ogg", b"/music/b.ogg", b"/music/deep/c.ogg"
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand.store.database.connection import Store
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import pages as song_pages
-from bandstand.store.songs.pages import MAX_KEY_CHARS, ORDERS, Filter, Heard, names
+from bandstand.store.songs.pages import MAX_KEY_CHARS, ORDERS, Filter, Heard, Of, Order, names
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis, discarded, some_examples
 from tests.fixtures.store.sample_log import add, new_account, rating
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
-    from bandstand.store.songs.pages import Of, Order
 
 NAMES = (None, "a", "A", "b", "É", "é", "a b", "a-b", "%", "BJO\u0308RK", "Straße", "a_b", "'")
 numbers = st.none() | st.integers(-2, 3)

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import projections
 from bandstand.store.songs.projections import ProjectionRecord
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 GIVEN: dict[str, Any] = {
     "descriptor_version": 1,

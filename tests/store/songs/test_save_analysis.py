@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, songs
 from bandstand.store.songs import save_analysis as recording
 from bandstand.store.songs.changes import identity
@@ -22,11 +24,6 @@ from tests.fixtures.store.examples import (
     record_analysis,
     some_examples,
 )
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 A, B = b"/music/a.ogg", b"/music/b.ogg"
 

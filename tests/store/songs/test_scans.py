@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import scans
 from bandstand.store.songs.scans import ScanCounts, ScanRecord
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 COUNTS = ScanCounts(found=10, added=1, changed=2, moved=3, missing=4, failed=5, unchanged=6)
 

@@ -1,22 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.save_analysis import record_problem
 from tests.fixtures.store.examples import analysis, discarded, record_analysis, some_examples, text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.database.connection import Store
 
 SONGS = {
     "Jóga": ("Björk", b"/music/bjork/02 joga.flac"),

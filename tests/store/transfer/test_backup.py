@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
+from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -27,15 +28,10 @@ from bandstand.store.songs.changes import identity
 from bandstand.store.transfer.backup import backup, check_backup, restore
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.store.transfer.verify import verify
+from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.rating_process import rated_elsewhere
 from tests.fixtures.store.sample_store import NOW, add_life
 from tests.store.database.test_serving_lock import served_elsewhere
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from tests.fixtures.store.postgres_server import PostgresServer
 
 
 def test_a_backup_restored_is_the_same_store(store: Store, tmp_path: Path) -> None:

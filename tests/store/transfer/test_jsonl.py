@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store import accounts, playlists, studies
@@ -16,21 +19,14 @@ from bandstand.store.events import events
 from bandstand.store.events.events import NewEvent
 from bandstand.store.songs import files, scans, songs
 from bandstand.store.songs.save_analysis import record_analyses
+from bandstand.store.studies import ArmRow, ParticipantRow, SongRow, StudyRow
 from bandstand.store.transfer.jsonl import export_lines, import_lines, write_lines
 from bandstand.store.transfer.verify import verify
+from bandstand.types import Analysis
 from tests.fixtures.store import examples
+from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.sample_store import NOW, add_account, add_life
 from tests.fixtures.store.sample_study import begun, joined, play
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from bandstand.store.studies import ArmRow, ParticipantRow, SongRow, StudyRow
-    from bandstand.types import Analysis
-    from tests.fixtures.store.postgres_server import PostgresServer
 
 few = settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import random
 import sqlite3
 import struct
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -20,11 +21,6 @@ from bandstand.errors import StoreError
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.transfer.verify import Report, verify
 from tests.fixtures.store.sample_store import add_life
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 SECOND_AND_THIRD_STUDY = """
     INSERT INTO study

@@ -6,7 +6,8 @@ import asyncio
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
 
 import pytest
 from starlette.requests import Request
@@ -24,13 +25,9 @@ from bandstand.web.security.passwords import (
     MAX_WAITING_HASHES,
     PasswordPool,
 )
+from tests.fixtures.web.worlds import World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-
-    Ask = Callable[[str, Callable[[], object]], Coroutine[Any, Any, object]]
-
-    from tests.fixtures.web.worlds import World
+Ask = Callable[[str, Callable[[], object]], Coroutine[Any, Any, object]]
 
 
 def test_what_finds_no_room_is_told_to_come_back() -> None:

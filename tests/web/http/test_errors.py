@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,8 @@ from bandstand.errors import (
     StoreLockedError,
     StudyUnreadableError,
 )
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer
+from tests.fixtures.web.worlds import World
 
 PLANTED = "/srv/secret/radio.db SELECT password FROM account"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
@@ -13,10 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bandstand.web.http.files import Entity, disposition, plan, safe_name, wanted_part
-from tests.fixtures.web.range_cases import seeded, wrong_answers
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.range_cases import Parser
+from tests.fixtures.web.range_cases import Parser, seeded, wrong_answers
 
 SONG = Entity(size=1_000, tag="abc", modified=1_600_000_000)
 LATER = 1_700_000_000

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import uvicorn
+from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from bandstand.web.http.timeouts import TimeoutProtocol
 from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from starlette.types import Receive, Scope, Send
 
 BLOCK = b"x" * (1 << 20)
 SOON = 1.0  # seconds; of patience the protocol has a fifth of that

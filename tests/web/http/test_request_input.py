@@ -8,7 +8,7 @@ import secrets
 import time
 import tracemalloc
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -17,11 +17,9 @@ from hypothesis import strategies as st
 
 from bandstand.web.http.problems import Problem
 from bandstand.web.http.request_input import MAX_DEPTH, parse
+from tests.fixtures.web.requests import Answer, Client
 from tests.fixtures.web.walking import operations
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import World
 
 BROKEN = {
     "nothing": b"",

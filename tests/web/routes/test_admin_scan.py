@@ -3,19 +3,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bandstand.store import accounts
 from tests.fixtures.music.audio_files import encoded, piece
+from tests.fixtures.web.requests import Client
 from tests.fixtures.web.worlds import SONGS, World, make_world
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Client
 
 PATIENCE = 60.0
 

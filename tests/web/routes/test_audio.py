@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import av
 import pytest
@@ -15,14 +17,8 @@ import pytest
 from tests.fixtures.music.audio_files import make
 from tests.fixtures.web.libraries import library_world, song_at
 from tests.fixtures.web.range_cases import NOWHERE, expected, headers, seeded
-from tests.fixtures.web.requests import HOST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import HOST, Answer, Client
+from tests.fixtures.web.worlds import World
 
 DIRECT = {
     "a.mp3": "audio/mpeg",

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bandstand.web.security import browser_sessions
 from bandstand.web.security.access import Access
 from tests.fixtures.music.audio_files import wav
-from tests.fixtures.web.servers import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.fixtures.web.servers import Server
+from tests.fixtures.web.servers import Server, serving
 
 SIZE = 20_000_000  # bytes of one song, far more than any buffer on the way
 SLOW = 60  # clients who ask for it and do not read

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -15,15 +17,9 @@ from tests.fixtures.web import naive_client as naive
 from tests.fixtures.web.libraries import library_world
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.traversal import traversals
+from tests.fixtures.web.worlds import World
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import BinaryIO
-
-    from tests.fixtures.web.worlds import World
-
-    Traversed = tuple[World, Client, list[str]]
+Traversed = tuple[World, Client, list[str]]
 
 STEP = 25  # of so many hostile names one is tried
 SECRET = b"ID3\x03\0\0\0\0\0\0\xff\xfb a secret from outside the library"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,13 +12,8 @@ from bandstand.media import covers, probe_pool
 from bandstand.music.audio.source import claimed_size
 from tests.fixtures.music.audio_files import make, picture
 from tests.fixtures.web.libraries import library_world, song_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer, Client
+from tests.fixtures.web.worlds import World
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 

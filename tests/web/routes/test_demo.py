@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bandstand.store import accounts
-from tests.fixtures.web.worlds import make_world
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import World, make_world
 
 
 def test_the_demos_guest_starts_afresh(tmp_path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer, Client
+from tests.fixtures.web.worlds import World
 
 
 def put(client: Client, scope: str, target: str, *, favourite: Any = True) -> Answer:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer, Client
+from tests.fixtures.web.worlds import World
 
 
 def tell(listener: Client, key: str, kind: str, **said: Any) -> Answer:

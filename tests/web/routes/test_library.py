@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,12 +15,8 @@ from bandstand.store.songs.save_analysis import record_analyses
 from bandstand.web.app import create_app
 from bandstand.web.server import server_context
 from tests.fixtures.store.examples import analysis
+from tests.fixtures.web.requests import Client
 from tests.fixtures.web.worlds import Clock, World
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Client
 
 SHAPE = {
     "songs", "artists", "albums", "genres", "duration", "is_scanning", "state", "done", "total",

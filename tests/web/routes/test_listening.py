@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,8 @@ from bandstand.core.registry import ALGORITHMS, DEFAULT
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.store.examples import analysis
-
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Answer, Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Answer, Client
+from tests.fixtures.web.worlds import World
 
 
 def rate(client: Client, song: str, stars: int, key: str) -> Answer:
@@ -42,6 +40,29 @@ def test_the_next_song_already_knows_the_rating(world: World) -> None:
     why = offer["why"]
     assert why["base"] + sum(why["groups"].values()) == pytest.approx(why["liking"], abs=1e-9)
     assert why["expected"] + why["exploration"] == pytest.approx(why["score"], abs=1e-9)
+
+
+def test_all_sums_of_an_explanation_hold_in_the_answer(world: World) -> None:
+    """Also of songs heard before, by an algorithm that knows names."""
+    ann = world.listener()
+    for number in range(30):
+        # Each song of ten comes three times.
+        rate(ann, world.songs[number % 10], 1 + number * number % 5, f"k{number}")
+        world.clock.now += 3_600_000
+    whys = [offer["why"] for offer in ann.ask("GET", "/api/playlist?count=40").json()["songs"]]
+    for why in whys:
+        assert {"alike", "tags", "artist", "album", "song"} <= why["groups"].keys()
+        for parts, whole in (
+            ((why["base"], *why["groups"].values()), "liking"),
+            ((why["liking"], why["staleness"]), "expected"),
+            ((why["expected"], why["exploration"]), "score"),
+        ):
+            assert abs(sum(parts) - why[whole]) <= 1e-9
+        assert abs(sum(why["tags"].values()) - why["groups"]["tags"]) <= 1e-9
+        assert why["rating_deviation"] > why["standard_deviation"]
+        assert 0 <= why["novelty"] <= 1
+    assert {why["minutes_since_heard"] is None for why in whys} == {True, False}
+    assert any(abs(why["groups"]["song"]) > 0.01 for why in whys)
 
 
 def test_a_wish_is_where_it_starts(world: World) -> None:

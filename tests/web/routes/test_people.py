@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +14,8 @@ from bandstand.store import accounts
 from bandstand.store.database.schema import SESSION
 from bandstand.web.security import passwords
 from bandstand.web.security.browser_sessions import NAME, SECURE_NAME
+from tests.fixtures.web.requests import Answer, Client
 from tests.fixtures.web.worlds import PASSWORD, World, make_world
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer, Client
 
 OTHER = "quite another tune 7"
 

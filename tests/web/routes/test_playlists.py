@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
-if TYPE_CHECKING:
-    from tests.fixtures.web.requests import Client
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.requests import Client
+from tests.fixtures.web.worlds import World
 
 XSPF = "{http://xspf.org/ns/0/}"
 

@@ -6,7 +6,9 @@ import asyncio
 import gc
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -15,6 +17,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.store import studies
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.web.security.browser_sessions import NAME
+from tests.fixtures.web.requests import Answer
 from tests.fixtures.web.studies import (
     HOUR,
     SECOND,
@@ -25,14 +28,7 @@ from tests.fixtures.web.studies import (
     invited,
     participant,
 )
-from tests.fixtures.web.worlds import PASSWORD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.web.requests import Answer
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import PASSWORD, World
 
 
 def refused(answer: Answer, code: str, *words: str, until: int | None = None) -> dict[str, Any]:
@@ -248,35 +244,33 @@ def test_a_closed_study_takes_nothing_more(world: World) -> None:
         assert studies.arms(connection, study.id, ann.account.id)[0].rated == rated == 1
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/api/study/consent", {"agree": False}),
-        ("POST", "/api/study/consent", {"agree": 1}),
-        ("POST", "/api/study/consent", {}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 0, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 6, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 4.0, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": True, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": "4", "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 4, "known": 1}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 0, "stars": 4, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"stars": 4, "known": True}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 4, "played_seconds": -1}),
-        ("POST", "/api/study/arms/{arm}/ratings", {"number": 1, "stars": 4, "at": 5}),
-        ("DELETE", "/api/study/participation", {"confirm": "yes"}),
-        ("DELETE", "/api/study/participation", {}),
-    ],
-)
-def test_what_is_not_as_documented_is_refused(
-    ann: Participant, method: str, path: str, body: dict[str, Any]
-) -> None:
+BAD_RATINGS: list[dict[str, Any]] = [
+    {"number": 1, "stars": 0, "known": True},
+    {"number": 1, "stars": 6, "known": True},
+    {"number": 1, "stars": 4.0, "known": True},
+    {"number": 1, "stars": True, "known": True},
+    {"number": 1, "stars": "4", "known": True},
+    {"number": 1, "stars": 4, "known": 1},
+    {"number": 0, "stars": 4, "known": True},
+    {"stars": 4, "known": True},
+    {"number": 1, "stars": 4, "played_seconds": -1},
+    {"number": 1, "stars": 4, "at": 5},
+]
+
+
+def test_what_is_not_as_documented_is_refused(ann: Participant) -> None:
     arm = ann.begin()
     ann.offered(arm)
     before = ann.rows()
-    answer = ann.client.ask(method, path.format(arm=arm), json=body)
-    assert (answer.status, answer.code) == (422, "invalid")
-    assert ann.rows() == before
+    requests: list[tuple[str, str, dict[str, Any]]] = [
+        *(("POST", "consent", body) for body in ({"agree": False}, {"agree": 1}, {})),
+        *(("POST", f"arms/{arm}/ratings", body) for body in BAD_RATINGS),
+        *(("DELETE", "participation", body) for body in ({"confirm": "yes"}, {})),
+    ]
+    for method, path, body in requests:
+        answer = ann.client.ask(method, f"/api/study/{path}", json=body)
+        assert (answer.status, answer.code) == (422, "invalid"), (path, body)
+        assert ann.rows() == before
 
 
 # A study that cannot be read says so, and the radio goes on.

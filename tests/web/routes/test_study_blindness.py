@@ -13,8 +13,9 @@ import logging
 import re
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fastapi.responses import JSONResponse
@@ -26,13 +27,9 @@ from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.web.http import concurrency
 from bandstand.web.routes import study as study_routes
 from bandstand.web.routes.study import offer_json
+from tests.fixtures.web.requests import Answer
 from tests.fixtures.web.studies import Participant, begin_study, participant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tests.fixtures.web.requests import Answer
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import World
 
 _ID = re.compile(r"\b[0-9a-f]{16}\b")
 _DRAWN = frozenset({"x-request-id", "content-length"})

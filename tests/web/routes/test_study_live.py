@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,9 +15,6 @@ from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
 from bandstand.study.study_store import open_study
 from tests.fixtures.web.servers import Server, prepared
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PACE = 0.5  # seconds
 SONGS = 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from hashlib import md5
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bandstand.store import accounts, app_passwords
-from bandstand.store.app_passwords import HOUR_MS, SCOPES, allows
+from bandstand.store.app_passwords import HOUR_MS, SCOPES, App, AppScope, allows
 from bandstand.store.database.connection import open_store
 from bandstand.web.app import create_app
 from bandstand.web.http.problems import Problem
@@ -19,11 +19,7 @@ from bandstand.web.security.throttle import NAME_FAILURES, PAIR_FAILURES
 from bandstand.web.server import server_context
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.walking import Operation, operations
-from tests.fixtures.web.worlds import PASSWORD
-
-if TYPE_CHECKING:
-    from bandstand.store.app_passwords import App, AppScope
-    from tests.fixtures.web.worlds import World
+from tests.fixtures.web.worlds import PASSWORD, World
 
 ADDRESS = "203.0.113.7"
 

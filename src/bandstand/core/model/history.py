@@ -411,16 +411,21 @@ class PlayTimes:
         """Return the play times of a listener who has heard none of the songs."""
         return cls(songs=songs, longest=longest)
 
-    def after(self, row: int, moment: Minutes) -> PlayTimes:
-        """Return the play times after the song in `row` was heard at `moment`."""
-        place = int(np.searchsorted(self.heard_rows, row))
-        rows, at = self.heard_rows, self.heard_at
-        if place < len(rows) and rows[place] == row:
-            at = at.copy()
-            at[place] = moment
-        else:
-            rows, at = np.insert(rows, place, row), np.insert(at, place, moment)
-        return replace(self, heard_rows=rows, heard_at=frozen(at))
+    def after(self, rows: ArrayLike, moments: ArrayLike) -> PlayTimes:
+        """Return the play times after these songs were heard at these moments, one or many."""
+        # Of several plays the last one counts: in rows turned around, the first.
+        every = np.concatenate([np.atleast_1d(rows)[::-1], self.heard_rows])
+        at = np.concatenate([np.atleast_1d(moments)[::-1], self.heard_at])
+        heard, first = np.unique(every, return_index=True)
+        return replace(self, heard_rows=heard, heard_at=frozen(at[first]))
+
+    def elapsed_between(self, rows: Indices, moments: Vector) -> Vector:
+        """Return the minutes from each play back to the one before of the same song: (n,)."""
+        order = np.argsort(rows, kind="stable")
+        again = np.flatnonzero(np.diff(rows[order]) == 0)
+        before = self.last_heard_of(rows)
+        before[order[again + 1]] = moments[order[again]]
+        return np.clip(moments - before, 0.0, self.longest)
 
     def last_heard_of(self, rows: Rows) -> Vector:
         """Return when each of the songs in `rows` was heard last, −∞ for never."""

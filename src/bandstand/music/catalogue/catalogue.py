@@ -27,6 +27,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.catalogue import columns as columns_file
 from bandstand.music.catalogue import refresh
+from bandstand.music.catalogue.artists import ArtistIds
 from bandstand.music.catalogue.columns import MAX_SECONDS, SongColumns
 from bandstand.music.catalogue.design_view import DesignView, groups_of, known_songs
 from bandstand.music.catalogue.matrix import SongIds, release_pages
@@ -162,6 +163,10 @@ class Catalogue:
         return None if self.design is None else self.design.projection
 
     @cached_property
+    def _artist_ids(self) -> ArtistIds:
+        return ArtistIds.of(self.columns)
+
+    @cached_property
     def _index(self) -> NameIndex:
         return NameIndex(self.columns)
 
@@ -189,7 +194,7 @@ class Catalogue:
         # Rounded as in the matrix, so that a song counts the same when it is back.
         rounded = self.design.rows(found).astype(np.float32).astype(np.float64)
         columns = SongColumns.of(map(songs.facts_of, records))
-        return known_songs(columns, rounded)
+        return known_songs(columns, rounded, self._artist_ids)
 
     def warmed(self) -> Catalogue:
         """Return this catalogue after computing what its first listener would wait for."""

@@ -7,6 +7,7 @@ code             type    meaning
 `year`           i2      from 0 to 9999; −1 if unknown
 `title`          u8      digest of the title that all versions of the song share; 0 for none
 `recording`      u8      digest of its MusicBrainz recording; 0 for none
+`artist_mbid`    u8      digest of its MusicBrainz artist, the first of several; 0 for none
 
 Two of a million different texts share a digest of 64 bits with a chance of 3 in 10⁸, and then two
 songs are kept apart in time that need not be.
@@ -62,7 +63,7 @@ _CHUNK_IDS: Final = 16_384
 
 _NAME: Final = "shelf.columns"
 _UNFINISHED: Final = f".{_NAME}."  # followed by random characters
-_KIND: Final = b"BSCOLS\x00\x02"
+_KIND: Final = b"BSCOLS\x00\x03"
 _ALIGNMENT: Final = 64  # bytes
 _COLUMNS: Final = {
     "ids": f"|S{ID_LENGTH}",
@@ -74,6 +75,7 @@ _COLUMNS: Final = {
     "year": "<i2",
     "title": "<u8",
     "recording": "<u8",
+    "artist_mbid": "<u8",
 }
 _NAMES_OF: Final = {
     "artist": "artists",
@@ -96,6 +98,7 @@ class SongColumns:
     year: AnyArray
     title: AnyArray
     recording: AnyArray
+    artist_mbid: AnyArray
     names: Names
     store: str = ""  # id of the store that they are from, …
     changes: int = 0  # … and its last change note by then
@@ -111,18 +114,19 @@ class SongColumns:
         ids: list[bytes] = []
         chunks: list[AnyArray] = []
         seconds, codes, years, digests = array("f"), array("i"), array("h"), array("Q")
-        for song, title, artist, album_artist, album, genre, year, recording, duration in songs:
+        for song, title, artist, album_artist, album, genre, year, *mbids, duration in songs:
             ids.append(song.encode())
             seconds.append(duration if duration == _INFINITE else min(duration, MAX_SECONDS))
             codes.extend((artists(artist), artists(album_artist), albums(album), genres(genre)))
             years.append(year_code(year))
-            digests.extend((_digest(song_key(title)) if title else 0, _digest(recording)))
+            digests.append(_digest(song_key(title)) if title else 0)
+            digests.extend(map(_digest, mbids))
             if len(ids) == _CHUNK_IDS:
                 chunks.append(np.array(ids, dtype=np.bytes_))
                 ids = []
         tables: dict[tuple[str, ...], AnyArray] = {
             ("artist", "album_artist", "album", "genre"): np.frombuffer(codes, dtype=np.int32),
-            ("title", "recording"): np.frombuffer(digests, dtype=np.uint64),
+            ("title", "recording", "artist_mbid"): np.frombuffer(digests, dtype=np.uint64),
         }
         # Copies: a view would step over its neighbours, and keep all of them.
         columns = {

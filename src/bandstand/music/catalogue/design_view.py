@@ -11,14 +11,13 @@ import numpy as np
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.history import SongFeatures
 from bandstand.core.model.priors import people_prior, radio_prior
-from bandstand.core.model.song_groups import UNKNOWN, SongGroups, mixed
+from bandstand.core.model.song_groups import SongGroups, mixed
+from bandstand.music.catalogue.artists import ArtistIds, artists_of
 from bandstand.music.catalogue.design import Columns
-from bandstand.music.catalogue.tags import album_name, artist_name, identity
+from bandstand.music.catalogue.tags import album_name, identities
 from bandstand.types import frozen, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.music.catalogue.columns import SongColumns
     from bandstand.music.catalogue.design import Design
@@ -98,18 +97,16 @@ class DesignView:
 # ── Songs, albums and artists as identities ─────────────────────────────────────────────
 
 
-def groups_of(columns: SongColumns) -> SongGroups:
+def groups_of(columns: SongColumns, artist_ids: ArtistIds | None = None) -> SongGroups:
     """Return the song, album and artist of each row.
 
-    A song whose artist is no name is by the artist of its album, if that is one.
+    `artist_ids` are those of the catalogue, by default of these songs.
     """
-    names = columns.names
-    artists = _identities(names.artists, artist_name)
-    own, of_album = artists[columns.artist], artists[columns.album_artist]
+    known = ArtistIds.of(columns) if artist_ids is None else artist_ids
     return SongGroups.of(
         song=song_identities(columns.ids),
-        album=_identities(names.albums, album_name)[columns.album],
-        artist=np.where(own == UNKNOWN, of_album, own),
+        album=identities(columns.names.albums, album_name)[columns.album],
+        artist=artists_of(columns, known),
     )
 
 
@@ -119,16 +116,11 @@ def song_identities(ids: Ids) -> AnyArray:
     return mixed(halves[::2], halves[1::2])
 
 
-def _identities(spellings: Iterable[str], name_of: Callable[[str | None], str | None]) -> AnyArray:
-    """Return the identity of each spelling, and at the end `UNKNOWN`, for `NOTHING`."""
-    named = (name_of(text) for text in spellings)
-    found = [UNKNOWN if name is None else identity(name) for name in named]
-    return np.array([*found, UNKNOWN], dtype=np.int64)
-
-
-def known_songs(columns: SongColumns, features: Matrix) -> dict[str, KnownSong]:
+def known_songs(
+    columns: SongColumns, features: Matrix, artist_ids: ArtistIds | None = None
+) -> dict[str, KnownSong]:
     """Return songs by id, from their columns and their features."""
-    groups = groups_of(columns)
+    groups = groups_of(columns, artist_ids)
     return {
         song.decode(): KnownSong(features[row], groups.take([row]))
         for row, song in enumerate(columns.ids.tolist())

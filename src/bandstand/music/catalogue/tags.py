@@ -6,7 +6,8 @@
 
 `names` finds the songs of a ban and may put too many together. Here two artists who are not the
 same must stay apart, since what one of them is given would count for the other. Everything is a
-function of the text alone, so that an identity stays the same when songs come and go.
+function of the text alone, so that an identity stays the same when songs come and go; `artists`
+adds what MusicBrainz says.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ import re
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from bandstand.core.model.song_groups import UNKNOWN
 from bandstand.music.catalogue.names import lead_artist, song_key
 from bandstand.store.songs.pages import genre_names, name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bandstand.types import AnyArray
 
 # A text that names more genres, or longer ones, is no list of genres.
 MAX_TAGS: Final = 8
@@ -120,6 +129,13 @@ def identity(name: str) -> int:
     """
     digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def identities(spellings: Iterable[str], name_of: Callable[[str | None], str | None]) -> AnyArray:
+    """Return the identity of each spelling, and at the end `UNKNOWN`, for `NOTHING`."""
+    named = (name_of(text) for text in spellings)
+    found = [UNKNOWN if name is None else identity(name) for name in named]
+    return np.array([*found, UNKNOWN], dtype=np.int64)
 
 
 def _genre(text: str) -> str | None:

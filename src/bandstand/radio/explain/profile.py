@@ -141,6 +141,7 @@ class Favourites:
 
     most: tuple[Named, ...] = ()  # best first
     least: tuple[Named, ...] = ()  # worst first
+    usual: float | None = None  # median over all names, in stars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -232,4 +233,8 @@ def favourites(liking: Vector, groups: Groups) -> Favourites:
     ]
     most = min(MAX_NAMED, -(-len(found) // 2))
     least = min(MAX_NAMED, len(found) - most)
-    return Favourites(most=tuple(found[:most]), least=tuple(reversed(found[len(found) - least :])))
+    return Favourites(
+        most=tuple(found[:most]),
+        least=tuple(reversed(found[len(found) - least :])),
+        usual=float(np.median(means)) if found else None,
+    )

@@ -40,7 +40,7 @@ from bandstand.errors import InvalidInputError
 from bandstand.music.audio import loadings
 from bandstand.radio.explain import profile
 from bandstand.radio.explain.profile import Favourites
-from bandstand.radio.explain.why import liking_of
+from bandstand.radio.explain.why import liking_of, rating_deviation
 from bandstand.radio.selection.training_data import LONGEST
 from bandstand.types import Minutes
 
@@ -71,8 +71,8 @@ _LIKELY: Final = 0.8
 _SURE: Final = 0.975
 # Standard deviation of the novelty curve, where it crosses, above which it is far from sure.
 _DOUBTFUL: Final = 0.1
-# Uncertainty of a new song, in stars, above which no favourites are named; nor are they if the
-# best and the least liked are closer than that on the scale of ratings.
+# Uncertainty of a new song, in stars, above which no favourites are named. Nor are those that are
+# nearer to the usual one than that uncertainty, or than this, on the scale of ratings.
 _TOO_UNSURE: Final = 1.5
 # With fewer answers artists and genres are not ranked.
 _ENOUGH_FOR_NAMES: Final = 20
@@ -134,6 +134,7 @@ class Recovery:
     mean: float | None  # of s, after which 63 % of the novelty is back
     standard_deviation: float | None
     fresh_after: float | None  # until 90 % is expected to be back; None: not in three months
+    repeats: int  # answers about songs heard before; without any it is the prior alone
     curve: NoveltyCurve
 
 
@@ -184,7 +185,7 @@ def _learned(
     some = sample_rows(rows)
     found = replace(
         taste,
-        recovery=_recovery(engine, belief, columns),
+        recovery=_recovery(engine, belief, columns, listener.learned.repeats),
         noise=engine.summary(belief).noise_sd,
         uncertainty=uncertainty_over_time(
             reader.prior(),
@@ -214,7 +215,9 @@ def _learned(
 # ── Novelty ──────────────────────────────────────────────────────────────────────────────
 
 
-def _recovery(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Recovery | None:
+def _recovery(
+    engine: Engine[BeliefT], belief: BeliefT, columns: int, repeats: int
+) -> Recovery | None:
     curve = novelty_curve(engine, belief, columns, CURVE_MINUTES)
     if curve is None:
         return None
@@ -223,6 +226,7 @@ def _recovery(engine: Engine[BeliefT], belief: BeliefT, columns: int) -> Recover
         mean=summary.recovery_time_mean,
         standard_deviation=summary.recovery_time_sd,
         fresh_after=curve.reaches(FRESH),
+        repeats=repeats,
         curve=curve,
     )
 
@@ -293,7 +297,7 @@ def preferences(
     first = columns.first_sound
     if not directions or not 0 <= count - first - len(next(iter(directions.values()))) <= 1:
         return ()
-    features = np.zeros((len(directions), count))
+    features = np.zeros((len(directions) + 1, count))  # the last: a song without any sound
     for row, direction in enumerate(directions.values()):
         # The intercept stays 0: a difference.
         features[row, first : first + len(direction)] = direction
@@ -301,7 +305,11 @@ def preferences(
     likings = prediction.parts().get("content")
     if likings is None:
         return ()
-    spreads = prediction.standard_deviation()
+    deviations = prediction.standard_deviation()
+    spreads = None
+    if deviations is not None:  # without what its unknown artist, album and title may be worth
+        squares = np.square(deviations[:-1]) - deviations[-1] ** 2
+        spreads = np.sqrt(np.maximum(squares, 0.0))
     found = [
         _preference(name, float(likings[row]), None if spreads is None else float(spreads[row]))
         for row, name in enumerate(directions)
@@ -416,12 +424,10 @@ def sentences(taste: Taste) -> tuple[str, ...]:
 
 
 def recovery_text(taste: Taste) -> str:
-    """Return how soon songs are fresh again; nothing where the radio knows no novelty."""
-    recovery, repeats = taste.recovery, taste.repeats
-    if recovery is None:
+    """Return how soon songs are fresh again; nothing where nothing was learned of it."""
+    recovery = taste.recovery
+    if recovery is None or not recovery.repeats:
         return ""
-    if repeats is None or not repeats.share:
-        return ""  # nothing can be known of it
     is_sure = _is_sure(recovery)
     if recovery.fresh_after is None:
         if is_sure:
@@ -481,31 +487,51 @@ def _sides(preferences: Sequence[Preference]) -> str:
 def _favourites_text(taste: Taste) -> str:
     if _unsure(taste) >= _TOO_UNSURE:
         return ""
+    apart = max(_MIN_DISTANCE, _unsure(taste))
     said = [
-        (f"all {noun}s", f"{found.most[0].name} best and {found.least[0].name} least")
+        (f"all {noun}s", ends)
         for noun, found in (("artist", taste.artists), ("genre", taste.genres))
-        if found.most and found.least and _apart(found) >= _MIN_DISTANCE
+        if (ends := _standing_out(found, apart))
     ]
     if not said:
         return ""
     (names, ends), *others = said
     more = "".join(f", of {other} {sides}" for other, sides in others)
-    return f"Of {names} you should like {ends}{more}."
+    return f"Of {names} you probably like {ends}{more}."
 
 
-def _apart(found: Favourites) -> float:
-    """Return how many stars lie between the best and the least liked."""
-    ends = (found.most[0].expected, found.least[0].expected)
-    best, worst = (min(max(stars, _WORST), _BEST) for stars in ends)
-    return best - worst
+def _standing_out(found: Favourites, apart: float) -> str:
+    """Return the best and the least liked name, as far as they are no usual ones."""
+    usual = _on_scale(found.usual or 0.0)
+    best = [
+        f"{one.name} best" for one in found.most[:1] if _on_scale(one.expected) >= usual + apart
+    ]
+    least = [
+        f"{one.name} least" for one in found.least[:1] if _on_scale(one.expected) <= usual - apart
+    ]
+    return " and ".join([*best, *least])
+
+
+def _on_scale(stars: float) -> float:
+    return min(max(stars, _WORST), _BEST)
 
 
 def _uncertainty_text(taste: Taste) -> str:
     if not taste.uncertainty:
         return ""
+    if not taste.counts.ratings:
+        return (
+            "You have rated nothing yet, so I can hardly say what a song is worth to you in stars."
+        )
     if _unsure(taste) >= _TOO_UNSURE:
         return "I hardly know yet what a new song is worth to you."
-    return f"I know what a new song is worth to you to within about {_unsure(taste):.1f} stars."
+    doubt = rating_deviation(_unsure(taste), taste.noise)
+    if doubt is None:
+        return (
+            "I know what a new song is worth to you on average, give or take about "
+            f"{_unsure(taste):.1f} stars."
+        )
+    return f"I can guess what you would give a new song, give or take about {doubt:.1f} stars."
 
 
 def _unsure(taste: Taste) -> float:

@@ -12,8 +12,10 @@ code           maths                 meaning, in stars
 `liking`       E[θ'x + e]            expected rating of the song when it is new
 `staleness`    E[U | D] − liking     loss because it, or its like, was heard not long ago
 `expected`     E[U | D]              expected rating now, with SD[U | D] in `standard_deviation`
+                                     and that of the rating itself in `rating_deviation`
 `exploration`  score − E[U | D]      added (or taken off) because the rating is uncertain
-`novelty`      E[1 − exp(−t/s)]      how far it has recovered from its last play, 0 to 1; no stars
+`novelty`      E[1 − exp(−t/s)]      how far it has recovered from its last play, 0 to 1; no
+                                     stars; None before any answer about a song heard again
 
 What an algorithm does not have is None, and no groups: LinUCB knows no novelty, a random choice
 has no score, and before the first answer nothing is known of a listener.
@@ -41,6 +43,7 @@ import numpy as np
 from bandstand._util.words import ago, counted_in_words
 from bandstand.core.model.history import Songs
 from bandstand.music.audio import loadings
+from bandstand.radio.selection.select import Learned
 from bandstand.radio.selection.training_data import LONGEST
 
 if TYPE_CHECKING:
@@ -80,6 +83,7 @@ _GUESS: Final = 5
 _IMPRESSION: Final = 20
 _AT_RANDOM: Final = "it was drawn at random"
 _SAYS_NOTHING: Final = "nothing in its sound speaks for or against it"
+_NOT_LEARNED: Final = Learned()
 _NAMED: Final = (TAGS, *EFFECTS)
 
 
@@ -90,6 +94,7 @@ class Why:
     score: float | None = None
     expected: float | None = None
     standard_deviation: float | None = None  # of the expected rating, in stars
+    rating_deviation: float | None = None  # of the rating that would be given, in stars
     exploration: float | None = None
     liking: float | None = None
     base: float | None = None
@@ -126,20 +131,23 @@ def explained(
     selection: Selection,
     preference: Vector | None,
     columns: Columns | None,
-    *,
-    answers: int = 0,
+    learned: Learned = _NOT_LEARNED,
 ) -> Why:
     """Return the parts of a choice, and the sentence that sums them up.
 
-    `preference` is E[θ], `columns` say of what, and `answers` is the number it was learned from.
+    `preference` is E[θ], `columns` say of what, and `learned` from what.
     """
     why = Why(groups={}, tags={}, minutes_since_heard=selection.minutes_since_heard)
     character: Mapping[str, float] = {}
     if selection.prediction is not None and selection.situation is not None:
         features = selection.situation.features[0]
+        found = selection.prediction
+        why = _predicted(why, selection, found, preference, columns, features)
         why = replace(
-            _predicted(why, selection, selection.prediction, preference, columns, features),
-            answers=answers,
+            why,
+            answers=learned.answers,
+            novelty=known_novelty(found, learned),
+            rating_deviation=rating_deviation(why.standard_deviation, learned.noise),
         )
         if columns is not None and columns.projection is not None and OTHER in why.groups:
             sound = features[columns.first_sound :]
@@ -164,9 +172,7 @@ def _predicted(
 ) -> Why:
     """Return `why` with the parts of the engine and the score."""
     parts, expected = prediction.parts(), only(prediction.mean())
-    liking, novelty = only(liking_of(prediction)), only(parts.get("novelty"))
-    if novelty is not None:  # a curve of straight pieces may overshoot, a sum may by rounding
-        novelty = min(max(novelty, 0.0), 1.0)
+    liking = only(liking_of(prediction))
     base, groups, tags = None, dict[str, float](), dict[str, float]()
     if liking is not None and preference is not None:
         effects: dict[str, float] = {
@@ -195,7 +201,6 @@ def _predicted(
         groups=groups,
         tags=tags,
         staleness=staleness,
-        novelty=novelty,
     )
 
 
@@ -218,6 +223,24 @@ def _content(
     if first:
         groups |= {ALIKE: float(each[: columns.curved].sum()), TAGS: math.fsum(tags.values())}
     return base, {**groups, OTHER: content - base - math.fsum(groups.values())}, tags
+
+
+def known_novelty(prediction: Prediction, learned: Learned) -> float | None:
+    """Return the novelty of the one song, 0 to 1; None where nothing was learned of recovery."""
+    novelty = only(prediction.parts().get("novelty"))
+    if novelty is None or not learned.repeats:
+        return None
+    # A curve of straight pieces may overshoot, a sum may by rounding.
+    return min(max(novelty, 0.0), 1.0)
+
+
+def rating_deviation(deviation: float | None, noise: float | None) -> float | None:
+    """Return the standard deviation of a rating that is not given yet: doubt and noise together.
+
+    >>> rating_deviation(0.3, 0.4), rating_deviation(0.3, None)
+    (0.5, None)
+    """
+    return None if deviation is None or noise is None else math.hypot(deviation, noise)
 
 
 def only(values: Vector | None) -> float | None:
@@ -273,7 +296,8 @@ def _reason(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
     named[SOUND] = math.fsum(sound.values())
     strongest = max(named, key=lambda name: named[name])
     if strongest == "song":
-        return total, "you liked it before" if side > 0 else "you did not like it much before"
+        way = "for" if side > 0 else "against"
+        return total, f"what you said of it before speaks {way} it"
     words, are = _noun(strongest, why, side, sound, character)
     if why.answers < _GUESS:
         return total, _guess(why.answers, words, are, is_for=side > 0)
@@ -324,15 +348,20 @@ def _verdict(total: float, are: str) -> str:
 def _what(parts: Mapping[str, float], character: Mapping[str, float]) -> tuple[str, str]:
     """Return the words for its sound, and their verb: "its bright, fast sound" and "is".
 
-    Of the groups with a large part, the most marked comes first.
+    The largest part comes first: by its word where the song is marked in it, else by its name.
     """
-    least = _MIN_SHARE * max(parts.values())
     ranked = sorted(parts, key=lambda name: -parts[name])
-    named = [name for name in ranked if parts[name] >= least]
-    words = _words({name: character.get(name, 0.0) for name in named})
-    if words:
-        return f"its {words} sound", "is"
-    nouns = [name for name in named if name in _NAMES][:_MAX_NAMED] or ["sound"]
+    if ranked[0] not in _NAMES:
+        return "its sound", "is"  # what has no word says most
+    least = _MIN_SHARE * parts[ranked[0]]
+    named = [name for name in ranked if name in _NAMES and parts[name] >= least]
+    marked = [name for name in named if abs(character.get(name, 0.0)) >= _MARKED]
+    if ranked[0] in marked:
+        return (
+            f"its {', '.join(_word(name, character) for name in marked[:_MAX_NAMED])} sound",
+            "is",
+        )
+    nouns = named[:_MAX_NAMED]
     return f"its {' and '.join(nouns)}", "is" if len(nouns) == 1 else "are"
 
 
@@ -347,10 +376,11 @@ def _words(character: Mapping[str, float]) -> str:
     """
     ranked = sorted(character, key=lambda name: -abs(character[name]))
     marked = [name for name in ranked if name in _NAMES and abs(character[name]) >= _MARKED]
-    return ", ".join(
-        _NAMES[name].more if character[name] > 0 else _NAMES[name].less
-        for name in marked[:_MAX_NAMED]
-    )
+    return ", ".join(_word(name, character) for name in marked[:_MAX_NAMED])
+
+
+def _word(name: str, character: Mapping[str, float]) -> str:
+    return _NAMES[name].more if character[name] > 0 else _NAMES[name].less
 
 
 def _outlook(why: Why, total: float, character: Mapping[str, float]) -> str:

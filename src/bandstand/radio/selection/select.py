@@ -103,6 +103,14 @@ class Selection:
     share_better: float | None = None  # of the songs it was chosen from
 
 
+class Learned(NamedTuple):
+    """What a listener's belief was learned from, and how far ratings scatter around it."""
+
+    answers: int = 0
+    repeats: int = 0  # answers about songs heard before: recovery is learned from no others
+    noise: float | None = None  # standard deviation of a rating; None where the engine has none
+
+
 class _Best(NamedTuple):
     """The best of some songs; its score is None where the policy has none."""
 
@@ -172,6 +180,18 @@ class RadioListener(ListenerModel[Belief]):
     def step(self) -> int:
         """The number of the next song, from 1."""
         return len(self.ledger.plays) + 1
+
+    @property
+    def learned(self) -> Learned:
+        """What the belief was learned from."""
+        history = self.history
+        if not len(history):
+            return Learned()
+        return Learned(
+            answers=len(history),
+            repeats=int((history.elapsed < self.reader.never).sum()),
+            noise=self.engine.summary(self.belief).noise_sd,
+        )
 
     @property
     def nbytes(self) -> int:

@@ -10,7 +10,7 @@ songs without features are heard, but teach nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,7 +23,7 @@ from bandstand.core.model.priors import radio_prior
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups
 from bandstand.music.catalogue.design import Columns
 from bandstand.music.catalogue.design_view import KnownSong
-from bandstand.types import Minutes, Vector, frozen
+from bandstand.types import Minutes, Vector
 
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
@@ -41,8 +41,6 @@ SongsOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, KnownSong]]
 LONGEST: Final = Minutes(RADIO_BASIS.cap)
 # The columns of a table of plays that are evidence.
 _EVIDENCE: Final = ("song", "rating", "weight", "since_heard_ms")
-# More plays than this are counted as heard sooner all at once.
-_MAX_SINGLE_PLAYS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,20 +136,12 @@ class PlayReader:
     def play_times(self, plays: PlayTable) -> PlayTimes:
         """Return when each song of the catalogue was heard, by all plays."""
         never = PlayTimes.nothing(len(self.catalogue), longest=self.never)
-        rows, at = self._heard(plays, 0)
-        # Of several plays the last one counts: in rows turned around, the first.
-        heard_rows, place = np.unique(rows[::-1], return_index=True)
-        at = frozen(at[::-1][place])
-        return replace(never, heard_rows=heard_rows, heard_at=at)
+        return self.play_times_after(never, plays, start=0)
 
     def play_times_after(self, before: PlayTimes, plays: PlayTable, *, start: int) -> PlayTimes:
         """Return the same as `play_times`, from those of the first `start` plays."""
-        if len(plays) - start > _MAX_SINGLE_PLAYS:
-            return self.play_times(plays)
         # The last play that was known may have gone on since.
-        for row, at in zip(*self._heard(plays, max(start - 1, 0)), strict=True):
-            before = before.after(int(row), Minutes(float(at)))
-        return before
+        return before.after(*self._heard(plays, max(start - 1, 0)))
 
     def song(self, song: str, elapsed: Minutes) -> Songs | None:
         """Return one song, in the catalogue or not, heard so long ago; None if it is not known."""

@@ -201,10 +201,14 @@ def _at_named_path(connection: Connection, text: str) -> SongRecord | None:
 
 
 _Text: TypeAlias = str | None
-# id, title, artist, album artist, album, genre, year, MusicBrainz recording, duration in seconds
-Facts: TypeAlias = tuple[str, _Text, _Text, _Text, _Text, _Text, int | None, _Text, float]
+# id, title, artist, album artist, album, genre, year, MusicBrainz recording and artist, duration in
+# seconds
+Facts: TypeAlias = tuple[str, _Text, _Text, _Text, _Text, _Text, int | None, _Text, _Text, float]
 
-_FACT_TAGS: Final = ("title", "artist", "album_artist", "album", "genre", "year", "recording_mbid")
+_FACT_TAGS: Final = (
+    *("title", "artist", "album_artist", "album", "genre", "year"),
+    *("recording_mbid", "artist_mbid"),
+)
 _FACTS: Final = (SONG.c.id, *(SONG.c[name] for name in _FACT_TAGS), SONG.c.duration)
 _SELECT_FACTS: Final = select(*_FACTS).join(FILE, FILE.c.song_id == SONG.c.id).where(PRESENT)
 _FACTS_PER_PAGE: Final = 10_000

@@ -174,6 +174,7 @@ def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
         "song": songs_json(context, account, [view.song])[0],
         "expected": view.expected,
         "standard_deviation": view.standard_deviation,
+        "rating_deviation": view.rating_deviation,
         "novelty": view.novelty,
         "heard_at": view.heard_at,
         "seq": view.seq,

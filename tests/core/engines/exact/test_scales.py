@@ -89,10 +89,11 @@ def test_a_prior_without_kinds_stays_as_it_is() -> None:
     assert not scales.are_due(prior, 8)
 
 
-def test_the_variances_change_when_the_number_of_answers_has_doubled() -> None:
-    assert [n for n in range(200) if scales.are_due(PRIOR, n)] == [8, 16, 32, 64, 128]
+def test_the_variances_change_when_the_number_of_answers_has_grown_by_the_root_of_two() -> None:
+    due = [8, 11, 16, 22, 32, 45, 64, 90, 128, 181]
+    assert [n for n in range(200) if scales.are_due(PRIOR, n)] == due
     history = answers(70)
-    found = [scales.scaled(PRIOR, history.first(n)).effects for n in (0, 7, 8, 15, 16, 63, 64, 70)]
+    found = [scales.scaled(PRIOR, history.first(n)).effects for n in (0, 7, 8, 10, 11, 63, 64, 70)]
     assert found[0] == found[1] != found[2] == found[3] != found[4] != found[5] != found[6]
     assert found[6] == found[7]
 
@@ -142,6 +143,20 @@ def test_a_listener_of_artists_is_known_as_one_and_chance_as_nothing() -> None:
     nothing = np.argmin([kind.effects.artist for kind in PRIOR.kinds])
     assert of_artists[artists] > 2 * shares[artists]
     assert of_chance[nothing] > 5 * shares[nothing]
+
+
+def test_stars_that_are_always_the_same_are_foretold_and_not_believed_to_be_without_noise() -> None:
+    engine, history = Exact(prior=PRIOR), answers(130)
+    same = History.of(
+        features=history.features,
+        elapsed=history.elapsed,
+        ratings=np.full(130, 4.0),
+        groups=history.groups,
+    )
+    belief = engine.fit(same.first(128))
+    expected = engine.predict(belief, answers(40, seed=2).songs).mean()
+    assert expected == pytest.approx(4.0, abs=0.05)
+    assert (engine.summary(belief).noise_sd or 0) > 0.35
 
 
 def test_ratings_without_repeats_say_nothing_of_the_recovery_time() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +13,7 @@ from scipy import stats
 
 from bandstand.core.engines.mcmc import chains
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 FAILURE_RATE = 1e-3
 

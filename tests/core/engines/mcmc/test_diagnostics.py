@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from scipy.signal import lfilter
 
 from bandstand.core.engines.mcmc import diagnostics
 from bandstand.errors import InvalidInputError
+from bandstand.types import Matrix
 from tests.fixtures.statistical import checks
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix
 
 FAILURE_RATE = 1e-3
 LENGTH = 4_000

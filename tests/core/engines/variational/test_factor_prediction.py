@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.engines.variational.engine import FactorPrediction, Variational
 from bandstand.core.model.candidates import CandidateSet, best_rows
-from bandstand.core.model.factors import content_novelty
+from bandstand.core.model.factors import FactorModel, content_novelty
 from bandstand.core.model.history import SONGS_PER_BLOCK, Songs
+from bandstand.types import Matrix, Vector
 from tests.fixtures.factor_worlds import draw_songs, informed_model, random_history
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.variational.engine import FactorPrediction
-    from bandstand.core.model.factors import FactorModel
-    from bandstand.types import Matrix, Vector
 
 COLUMNS: Final = 3
 DRAWS: Final = 40_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
@@ -14,14 +14,12 @@ from bandstand.core.engines.variational.ascent import Ascent, State, search
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import FactorModel, content_novelty
 from bandstand.core.model.history import History
+from bandstand.types import Vector
 from tests.fixtures.factor_worlds import (
     informed_model,
     log_joint,
     random_history,
 )
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 COLUMNS: Final = 2
 # By how much the bound may fall because of rounding, relative to its size.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -12,12 +10,9 @@ from scipy.special import gammaln
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model import factors
 from bandstand.core.model.factors import Factor, FactorModel
-from bandstand.core.model.history import History
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import NoisePrior, PreferencePrior
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import Songs
-    from bandstand.types import Matrix
+from bandstand.types import Matrix
 
 
 def _ones(songs: Songs) -> Matrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from bandstand.core.engines.variational.engine import Variational, VariationalBe
 from bandstand.core.model.factors import FactorModel, content_novelty
 from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import NoisePrior
+from bandstand.types import Vector
 from tests.fixtures.factor_worlds import (
     algorithm_2,
     draw_songs,
@@ -23,9 +24,6 @@ from tests.fixtures.factor_worlds import (
     informed_model,
     random_history,
 )
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 COLUMNS: Final = 3
 # How far a search may end from its top, in standard deviations of an expected rating. The

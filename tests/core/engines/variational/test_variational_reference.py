@@ -5,15 +5,17 @@ Run with `-s` to see the tables; docs/model.md quotes them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
 from bandstand.core.engines.mcmc import diagnostics
-from bandstand.core.engines.variational.engine import Variational
-from bandstand.core.model.factors import content_novelty
+from bandstand.core.engines.variational.engine import Variational, VariationalBelief
+from bandstand.core.model.factors import FactorModel, content_novelty
+from bandstand.core.model.history import History, Songs
+from bandstand.types import Vector
 from tests.fixtures.factor_worlds import (
     SHORT_BASIS,
     answered,
@@ -24,12 +26,6 @@ from tests.fixtures.factor_worlds import (
     random_history,
 )
 from tests.fixtures.statistical import gibbs
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.variational.engine import VariationalBelief
-    from bandstand.core.model.factors import FactorModel
-    from bandstand.core.model.history import History, Songs
-    from bandstand.types import Vector
 
 # ── Against Gibbs sampling of the same model ─────────────────────────────────────────────
 

@@ -1,9 +1,9 @@
 """How much sound, tags and names matter to one listener: prior variances that follow the evidence.
 
 People differ in what their taste follows, so that no one prior suits all of them. A few kinds of
-listeners stand for them, each with its share π_j. Whenever the number of answers has doubled, from
-8 on, these n answers say how likely each kind is, and every variance κ of the prior becomes the
-geometric mean over the kinds:
+listeners stand for them, each with its share π_j. Whenever the number of answers has grown by √2,
+from 8 on, these n answers say how likely each kind is, and every variance κ of the prior becomes
+the geometric mean over the kinds:
 
     w_j ∝ π_j p(D_n | kind j, s)  (44)        κ = Π κ_j^{w_j}  (45)
 
@@ -14,6 +14,7 @@ one answer after the other or after an undo, the same answers have the same prio
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,15 +35,20 @@ FIRST: Final = 8
 
 def are_due(prior: ListenerPrior, answers: int) -> bool:
     """Return whether the variances change with the answer of this number."""
-    return bool(prior.kinds) and answers >= FIRST and answers & (answers - 1) == 0
+    return bool(prior.kinds) and answers >= FIRST and _weighed(answers) == answers
 
 
 def scaled(prior: ListenerPrior, history: History) -> ListenerPrior:
     """Return the prior with the variances that suit a listener with this history."""
     if not prior.kinds:
         return prior
-    count = 1 << (len(history).bit_length() - 1) if len(history) >= FIRST else 0
+    count = _weighed(len(history)) if len(history) >= FIRST else 0
     return _blended(prior, kind_weights(prior, history.first(count)))
+
+
+def _weighed(answers: int) -> int:
+    """Return the largest of the whole parts of √2⁰, √2¹, … that is not above this number."""
+    return isqrt(1 << (((answers + 1) ** 2 - 1).bit_length() - 1))
 
 
 def kind_weights(prior: ListenerPrior, history: History) -> Vector:

@@ -15,7 +15,13 @@ export function openDialog(title, content, { kind = "dialog", frame = h("div.sta
     content(() => dialog.close()),
   );
   const over = new Promise((resolve) => dialog.addEventListener("close", resolve));
-  dialog.addEventListener("close", () => dialog.remove());
+  const closed = new AbortController();
+  dialog.addEventListener("close", () => {
+    closed.abort();
+    dialog.remove();
+  });
+  // It belongs to the page that it was opened on.
+  window.addEventListener("hashchange", () => dialog.close(), { signal: closed.signal });
   document.body.append(dialog);
   dialog.showModal();
   return over;

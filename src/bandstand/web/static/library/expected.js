@@ -7,24 +7,24 @@ const SVG = "http://www.w3.org/2000/svg";
 const [LOWEST, HIGHEST] = [1, 5];
 const [WIDTH, HEIGHT, EDGE, LEVEL] = [240, 44, 10, 14];
 
-// "4.2 ± 0.6 stars"; null where nothing can be said.
-export function expectedInWords({ expected, standard_deviation: spread }) {
+// "4.2 ± 0.9 stars", where one would fall in two cases of three; null where nothing can be said.
+export function expectedInWords({ expected, standard_deviation: spread, rating_deviation: doubt }) {
   if (expected === null) return null;
   if (isGuess(spread)) return "Hard to say yet";
-  const about = spread === null ? "" : ` ± ${spread.toFixed(1)}`;
+  const about = doubt === null ? "" : ` ± ${doubt.toFixed(1)}`;
   return `${rating(expected)}${about} stars`;
 }
 
 // A line from 1 to 5 with a band of one standard deviation on either side, and a dot.
-export function scale({ expected, standard_deviation: spread }) {
+export function scale({ expected, standard_deviation: spread, rating_deviation: doubt }) {
   const step = (WIDTH - 2 * EDGE) / (HIGHEST - LOWEST);
   const at = (value) => EDGE + (clipped(value) - LOWEST) * step;
   const viewBox = `0 0 ${WIDTH} ${HEIGHT}`;
   const drawing = svg("svg", { class: "scale", viewBox, "aria-hidden": "true" });
   const line = { x1: EDGE, x2: WIDTH - EDGE, y1: LEVEL, y2: LEVEL };
   drawing.append(svg("line", { class: "scale-line", ...line }));
-  if (spread !== null) {
-    const [from, to] = [at(expected - spread), at(expected + spread)];
+  if (doubt !== null) {
+    const [from, to] = [at(expected - doubt), at(expected + doubt)];
     const band = { x: from - 4, width: to - from + 8, y: LEVEL - 5, height: 10, rx: 5 };
     drawing.append(svg("rect", { class: "scale-band", ...band }));
   }

@@ -1,6 +1,7 @@
 // Why a song is on the list, in a word or two.
 
 const GREAT = 4.2; // stars that are expected of a favourite
+const FRESH = 0.9; // of its novelty is back, if anything is known of that
 const VAGUE = 2; // stars: so wide a standard deviation says nothing of a scale from 1 to 5
 const SURPRISE = "a surprise";
 
@@ -24,7 +25,8 @@ function reason(offer) {
     return mode === "wish" ? "your start" : SURPRISE;
   if (why.mainly_to_learn) return "to learn";
   if (why.minutes_since_heard === null) return "new";
-  return why.expected >= GREAT ? "a favourite" : "fresh again";
+  if (why.expected >= GREAT) return "a favourite";
+  return why.novelty >= FRESH ? "fresh again" : "heard before";
 }
 
 export const sentence = (offer) => offer.why?.sentence || offer.note || "";

@@ -1,6 +1,7 @@
 // The steps from an average song's rating to the score of a choice. Pure functions.
 
 const SMALL = 0.05; // stars; smaller steps are shown together
+const [LOWEST, HIGHEST] = [10, 50]; // tenths of stars
 const GROUPS = {
   tempo: "Its tempo",
   brightness: "How bright it is",
@@ -16,6 +17,7 @@ const GROUPS = {
 };
 
 const known = (value) => value !== null && value !== undefined;
+const isOnScale = (stars) => tenths(stars) >= LOWEST && tenths(stars) <= HIGHEST;
 
 // {label, change} adds to what is above it, {label, total} says where that has led.
 export function steps(why) {
@@ -24,7 +26,7 @@ export function steps(why) {
     isSum && why.base !== 0 && { label: "What an average song gets", total: why.base },
     isSum && groupsOf(why.groups ?? {}),
     freshness(why),
-    { label: "Expected now", total: why.expected },
+    { label: isOnScale(why.expected) ? "Expected now" : "Together", total: why.expected },
     known(why.exploration) && { label: "Curiosity", change: why.exploration },
     known(why.score) && known(why.exploration) && { label: "Its score", total: why.score },
   ]

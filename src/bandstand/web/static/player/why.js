@@ -1,6 +1,5 @@
 // Why a song was chosen: the sums of its score as bars of stars, with the words beside them.
 
-import { call } from "../app/api.js";
 import { showPanel } from "../app/dialog.js";
 import { h, icon } from "../app/dom.js";
 import { link, way } from "../app/router.js";
@@ -23,24 +22,22 @@ export function toggleWhy(offer) {
 
 export function showWhy(offer) {
   const { song, why } = offer;
-  const facts = h("dl.facts", {}, factsOf(why));
   const body = [
     h("p", {}, sentence(offer) || "You asked for it."),
     why && why.expected !== null ? sums(why) : null,
-    facts,
+    h("dl.facts", {}, factsOf(why)),
   ];
   const about = [icon("note"), "More about it"];
   const actions = (close) =>
     link(way("song", song.id), { class: "button quiet", onclick: close }, about);
   showPanel(`Why “${song.title}”?`, body, { kind: "dialog.why-panel", actions });
-  addCertainty(offer, facts);
 }
 
 // ── The sums ────────────────────────────────────────────────────────────────────────────
 
 function sums(why) {
   const isScored = why.score !== null && why.exploration !== null;
-  const hint = "In stars. The song with the highest score is played.";
+  const hint = "In stars. Of the songs that may be played now, the one with the highest score is.";
   return h("div.stack.tight", {}, waterfall(why), isScored ? h("p.hint", {}, hint) : null);
 }
 
@@ -95,6 +92,7 @@ function factsOf(why) {
   const isRecovering = why.novelty !== null && heard !== null;
   return [
     why.expected === null ? null : fact("Expected now", expectedInWords(why.expected)),
+    why.rating_deviation === null ? null : fact("Give or take", doubtInWords(why.rating_deviation)),
     fact("Last heard", heard === null ? "never" : `${length(60 * heard)} ago`),
     isRecovering ? fact("As good as new", `${Math.round(100 * why.novelty)} %`) : null,
     why.answers ? fact("Learned from", plural(why.answers, "answer")) : null,
@@ -102,28 +100,17 @@ function factsOf(why) {
   ];
 }
 
-// The same number as in the sum; the scale of stars has ends, the model does not know that.
+// The scale of stars has ends, the sum does not know that.
 export function expectedInWords(expected) {
   const value = tenths(expected);
-  const number = shown(NUMBER, value);
   const end = value > 10 * HIGHEST ? HIGHEST : value < 10 * LOWEST ? LOWEST : null;
-  if (end === null) return `about ${number} stars`;
-  return `${number}, so about ${plural(end, "star")} (the scale ends there)`;
+  if (end === null) return `about ${shown(NUMBER, value)} stars`;
+  return `about ${plural(end, "star")}: the scale ends there`;
 }
+
+// Of the rating itself: what is not known of the song, and the scatter of ratings.
+const doubtInWords = (deviation) => `${shown(NUMBER, tenths(deviation))} stars`;
 
 function fact(name, value) {
   return h("div", {}, h("dt", {}, name), h("dd", {}, value));
-}
-
-// The uncertainty comes with the song, and holds as long as there was no event since.
-async function addCertainty({ song, seq }, facts) {
-  try {
-    const found = await call("GET", `/api/songs/${song.id}`);
-    if (found.standard_deviation === null || found.seq !== seq || !facts.firstElementChild) return;
-    facts.firstElementChild.after(
-      fact("Give or take", `${found.standard_deviation.toFixed(1)} stars`),
-    );
-  } catch {
-    // the choice is explained without it
-  }
 }

@@ -1,7 +1,7 @@
 // The radio's uncertainty about new songs, by the number of answers.
 
 import { plural } from "../app/words.js";
-import { SCALE, isTooUnsure } from "./uncertainty.js";
+import { SCALE, isTooUnsure, ratingDoubtOf } from "./uncertainty.js";
 import { figure, inStars } from "./figure.js";
 import { plot } from "./plots.js";
 import { logTicks } from "./ticks.js";
@@ -23,20 +23,19 @@ export function certainty(taste, tools) {
 }
 
 function sentenceOf(taste) {
-  const { uncertainty, noise } = taste;
+  const { uncertainty, noise, counts } = taste;
   const [first, last] = [uncertainty[0], uncertainty.at(-1)];
   const answers = plural(last.answers, "answer");
+  if (!counts.ratings)
+    return `After ${answers}, none of them a rating, the radio can hardly say what a song is worth to you in stars.`;
   if (last.stars > SCALE)
     return `After ${answers} next to nothing is known of what a new song is worth to you.`;
   if (isTooUnsure(taste))
     return `After ${answers} the radio hardly knows yet what a new song is worth to you (give or take ${inStars(last.stars)}).${courseOf(first, last)}`;
-  if (uncertainty.length === 1)
-    return `After ${answers} the radio takes a new song to be worth what it expects, give or take ${inStars(last.stars)}.`;
-  const own =
-    noise === null
-      ? ""
-      : ` A single rating of yours scatters by about ${inStars(noise)} around what is expected.`;
-  return `After ${answers} the radio knows what a new song is worth to you to within about ${inStars(last.stars)}; ${startOf(first)}.${own}`;
+  const worth = `${inStars(last.stars)}${uncertainty.length === 1 ? "" : ` (${startOf(first)})`}`;
+  if (noise === null)
+    return `After ${answers} the radio knows what a new song is worth to you on average, give or take about ${worth}.`;
+  return `After ${answers} the radio can guess what you would give a new song, give or take about ${inStars(ratingDoubtOf(taste))}: by ${worth} it may be wrong about the song, and single ratings scatter by ${inStars(noise)}.`;
 }
 
 const startOf = ({ answers, stars }) =>
@@ -66,7 +65,7 @@ function specOf(points, sentence) {
       ticks: () => xTicks(answers.at(-1)),
     },
     y: {
-      name: "Doubt about a new song, in stars",
+      name: "Doubt about what a new song is worth, in stars",
       ...y,
       isLog: true,
       ticks: () => logTicks(y.min, y.max),

@@ -2,7 +2,13 @@
 
 import { h } from "../app/dom.js";
 import { length, plural } from "../app/words.js";
-import { uncertaintyOf, isGuess, isSureOfFreshness, isTooUnsure } from "./uncertainty.js";
+import {
+  ratingDoubtOf,
+  uncertaintyOf,
+  isGuess,
+  isSureOfFreshness,
+  isTooUnsure,
+} from "./uncertainty.js";
 
 const MOST_SENTENCES = 3;
 
@@ -31,15 +37,23 @@ function factsOf(taste) {
   if (recovery !== null) found.push(freshAfter(taste));
   if (uncertainty.length) {
     found.push(
-      isTooUnsure(taste)
+      isTooUnsure(taste) || !counts.ratings
         ? ["?", "what a new song is worth to you: too early to tell"]
-        : [
-            `± ${Math.max(uncertaintyOf(taste), 0.1).toFixed(1)} stars`,
-            "on what a new song is worth to you",
-          ],
+        : doubtAbout(taste),
     );
   }
   return found;
+}
+
+function doubtAbout(taste) {
+  const doubt = ratingDoubtOf(taste);
+  const shown = `± ${Math.max(doubt ?? uncertaintyOf(taste), 0.1).toFixed(1)} stars`;
+  return [
+    shown,
+    doubt === null
+      ? "on what a new song is worth to you, on average"
+      : "on what you would give a new song",
+  ];
 }
 
 function freshAfter(taste) {

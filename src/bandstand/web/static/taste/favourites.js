@@ -2,11 +2,11 @@
 
 import { h } from "../app/dom.js";
 import { link, way } from "../app/router.js";
-import { plural, rating } from "../app/words.js";
+import { list, plural, rating } from "../app/words.js";
 import { SCALE, TOO_UNSURE, uncertaintyOf, isTooUnsure } from "./uncertainty.js";
 import { figure, inStars } from "./figure.js";
 
-const APART = 0.2; // stars; names that are closer are as good as each other
+const APART = 0.2; // stars; names that are closer than that or than the doubt are not ranked
 const [WORST, BEST] = [1, 5];
 const TITLES = { artist: "Artists", genre: "Genres" };
 
@@ -15,7 +15,8 @@ export function favourites(taste) {
   const kinds = Object.keys(TITLES).filter((kind) => taste[`${kind}s`].most.length);
   if (!kinds.length) return [];
   if (isTooUnsure(taste)) return [tooEarly(taste, kinds)];
-  return kinds.map((kind) => ranked(taste[`${kind}s`], kind));
+  const apart = Math.max(APART, uncertaintyOf(taste));
+  return kinds.map((kind) => ranked(taste[`${kind}s`], kind, apart));
 }
 
 function tooEarly(taste, kinds) {
@@ -34,25 +35,30 @@ function tooEarly(taste, kinds) {
 }
 
 // `kind` is "artist" or "genre".
-function ranked({ most, least }, kind) {
+function ranked({ most, least, usual }, kind, apart) {
   const common = { key: `${kind}s`, title: TITLES[kind] };
   const [best, worst] = [most[0], least[0]];
+  const middle = Number(rating(usual));
+  const liked = most.filter((each) => onScale(each) >= middle + apart);
+  const disliked = least.filter((each) => onScale(each) <= middle - apart);
   const basis = "Mean of what their songs should get from you when they are new.";
   if (!worst) return figure({ ...common, sentence: `${named(best)} should get ${said(best)}.` });
-  if (onScale(best) - onScale(worst) < APART)
+  if (!liked.length && !disliked.length)
     return figure({
       ...common,
-      sentence: `So far all ${kind}s are about equal for you: ${rating(worst.expected)} to ${rating(best.expected)} stars.`,
+      sentence: `No ${kind} stands out so far: none should get clearly more or less from you than the usual ${rating(usual)} stars.`,
     });
+  const ends = [
+    ...liked.slice(0, 1).map((each) => `${each.name} best (${said(each)})`),
+    ...disliked.slice(0, 1).map((each) => `${each.name} least (${said(each)})`),
+  ];
   return figure({
     ...common,
-    sentence: `${best.name} is probably your favourite (${said(best)}), ${worst.name} least (${rating(worst.expected)}). ${basis}`,
-    body: h(
-      "div.favourites",
-      {},
-      names("You will probably like most", most, kind),
-      names("You will probably like least", least, kind),
-    ),
+    sentence: `You will probably like ${list(ends)}; the usual ${kind} should get ${rating(usual)}. ${basis}`,
+    body: h("div.favourites", {}, [
+      liked.length ? names("You will probably like most", liked, kind) : null,
+      disliked.length ? names("You will probably like least", disliked, kind) : null,
+    ]),
   });
 }
 

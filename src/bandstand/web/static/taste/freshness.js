@@ -71,7 +71,7 @@ const range = ({ low, high }) =>
 
 function sentenceOf(taste) {
   if (isGuess(taste))
-    return "You have heard no song twice yet, so this curve is only a guess. Hear some songs twice, and it becomes yours.";
+    return "Nothing is known of it yet: this curve is only a guess, the same for everyone. Hear some songs twice, and it becomes yours.";
   const { curve, fresh_after: freshAfter } = taste.recovery;
   const isSure = isSureOfFreshness(taste);
   if (freshAfter === null)

@@ -14,12 +14,12 @@ const WORTH_SAYING = 0.1; // stars
 const STEPS = [0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 10, 20, 50];
 
 export function soundYouLike(taste) {
-  const { leanings } = taste;
+  const { leanings, counts } = taste;
   if (!leanings.length) return null;
   return figure({
     key: "leanings",
     title: TITLE,
-    sentence: sentenceOf(leanings),
+    sentence: sentenceOf(leanings, counts),
     body: scales(leanings),
     table: tableOf(leanings),
   });
@@ -27,7 +27,7 @@ export function soundYouLike(taste) {
 
 const isWorthSaying = ({ certainty, stars }) => (certainty ?? 1) >= LIKELY && stars >= WORTH_SAYING;
 
-function sentenceOf(leanings) {
+function sentenceOf(leanings, { ratings }) {
   const clear = leanings.filter(isWorthSaying);
   const rest = leanings.filter((leaning) => !isWorthSaying(leaning));
   if (!clear.length)
@@ -41,7 +41,8 @@ function sentenceOf(leanings) {
     rest.filter((leaning) => !isSmall(leaning)),
     "is not known yet",
   );
-  return `You ${isSure ? "" : "probably "}rate ${liked} songs higher: ${amount}.${small}${open}`;
+  const verb = ratings ? "rate" : "would rate"; // a skip is no rating
+  return `You ${isSure ? "" : "probably "}${verb} ${liked} songs higher: ${amount}.${small}${open}`;
 }
 
 // What is small even if it is as large as it may well be.

@@ -7,13 +7,17 @@ export const TOO_UNSURE = 1.5;
 export const SCALE = 4;
 const DOUBTFUL = 0.1; // of freshness, from 0 to 1; again as in the server's sentences
 
-// The doubt about a new song, in stars.
+// The doubt about what a new song is worth, in stars.
 export const uncertaintyOf = ({ uncertainty }) => uncertainty.at(-1)?.stars ?? Infinity;
+
+// The doubt about what it would be given, with the scatter of ratings; null if that is not known.
+export const ratingDoubtOf = (taste) =>
+  taste.noise === null ? null : Math.hypot(uncertaintyOf(taste), taste.noise);
 
 export const isTooUnsure = (taste) => uncertaintyOf(taste) >= TOO_UNSURE;
 
-// How songs recover is unknown until one was heard again.
-export const isGuess = ({ repeats }) => !repeats?.share;
+// How songs recover is unknown until there is an answer about one that was heard again.
+export const isGuess = ({ recovery }) => !recovery?.repeats;
 
 // Whether the curve of freshness is known where it comes to nine tenths, or at its end.
 export function isSureOfFreshness(taste) {

@@ -287,8 +287,11 @@ def curves_of(elapsed: Vector, recovery_times: Vector) -> Matrix:
 
 def looked_up(values: Any, places: Indices, otherwise: float = 0.0) -> Any:
     """Return the values at some places, and another one beyond the last."""
-    beyond = np.full((1, *values.shape[1:]), otherwise)
-    return np.concatenate([values, beyond])[places]
+    if not len(values):
+        return np.full((len(places), *values.shape[1:]), otherwise)
+    found = values.take(places, axis=0, mode="clip")
+    found[places >= len(values)] = otherwise
+    return found
 
 
 def _begins(sorted_ids: Identities) -> AnyArray:
@@ -334,6 +337,6 @@ def _found(known: Identities, wanted: Identities) -> Indices:
     if not len(known):
         return np.zeros(len(wanted), dtype=np.intp)
     order = np.argsort(known, kind="stable")
-    places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
-    places = order[places]
-    return np.where(known[places] == wanted, places, len(known))
+    rising = known[order]
+    places = np.minimum(np.searchsorted(rising, wanted), len(known) - 1)
+    return np.where(rising[places] == wanted, order[places], len(known))

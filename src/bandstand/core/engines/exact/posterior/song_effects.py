@@ -141,15 +141,17 @@ class ExpectedEffects:
         return EffectParts(*map(looked_up, (self.song, self.album, self.artist), places))
 
     def pooled(self, weights: Vector, songs: SongGroups) -> tuple[Vector, Vector]:
-        """Return mean and standard deviation over the nodes of E[e_artist] + E[e_album]: (n,) each.
-
-        The songs have no answers of their own.
-        """
-        both = np.concatenate([self.album + self.artist[self.nesting.artist_of_album], self.artist])
-        mean = both @ weights
-        away = np.sqrt(np.square(both - mean[:, np.newaxis]) @ weights)
-        places, albums = self.nesting.places(songs), len(self.album)
-        where = np.where(places.album < albums, places.album, albums + places.artist)
+        """Return mean and standard deviation over the nodes of what songs have: (n,) each."""
+        nesting, places = self.nesting, self.nesting.places(songs)
+        albums = self.album + self.artist[nesting.artist_of_album]
+        every = np.concatenate([self.song + albums[nesting.album_of_song], albums, self.artist])
+        mean = every @ weights
+        away = np.sqrt(np.square(every - mean[:, np.newaxis]) @ weights)
+        of_album, of_artist = len(self.song), len(self.song) + len(albums)
+        where = np.where(
+            places.album < len(albums), of_album + places.album, of_artist + places.artist
+        )
+        where = np.where(places.song < of_album, places.song, where)
         return looked_up(mean, where), looked_up(away, where)
 
 

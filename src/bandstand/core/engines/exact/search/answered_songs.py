@@ -6,7 +6,7 @@ whole catalogue bounds it. Four steps, each for fewer songs:
 * *The first by their mean* are computed, which gives a value to beat.
 * *Mean and variance.* No quantile of level α is above mean + √(α/(1 − α)) · standard deviation,
   whatever the distribution (Cantelli). For songs never heard the mean is one product, and so is
-  what of the variance lies between the recovery times.
+  what of the variance lies between the recovery times. Others are worth no more than that, or 0.
 * *Cell by cell* (`mixture_cells`): a song has at most Σ share · tail((value − location)/scale)
   above a value, with the content at every node and one variance for all nodes.
 * *Exactly*, those that are left.
@@ -56,9 +56,11 @@ _BEYOND: Final = 1e-3
 # Variances are computed again when there are so many more answers.
 _GROWTH: Final = 1.1
 _MORE: Final = 8
-# Of tails, of products and of variances; and of moments on a grid that holds the posterior.
+# Of tails, of products and of variances; of moments on a grid that holds the posterior; and of
+# the eigenvalues of a sum of squares, in units of the largest.
 _ROUNDING: Final = 1e-7
 _OF_MOMENTS: Final = 1e-4
+_OF_SQUARES: Final = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,17 +126,16 @@ def best_answered(
     if known is None:
         return None
     query = _Query(belief, songs, known, level, count)
-    never = songs.elapsed_of(rows) == np.inf
-    never &= ~is_among(rows, np.sort(query.answered_among(rows)))
-    heard, others = rows[~never], rows[never]
-    first, upper = others[:0], np.full(len(others), np.inf)
+    first, upper = rows[:0], np.full(len(rows), np.inf)
     if query.has_moments:
-        means, upper = query.moments(cache.table, others)
-        first = others[np.argsort(-means)[: count + _FIRST]]
+        never = songs.elapsed_of(rows) == np.inf
+        means, upper = query.moments(cache.table, rows)
+        first = rows[np.argsort(np.where(never, -means, np.inf))[: count + _FIRST]]
+        # Novelty takes from a song what it has above zero.
+        upper = np.where(never, upper, np.maximum(upper, 0.0))
     if not query.compute(np.concatenate([rivals, first])):
         return None
-    others = others[upper >= query.threshold]
-    for some in row_blocks(np.concatenate([heard, others]), _CHUNK):
+    for some in row_blocks(rows[upper >= query.threshold], _CHUNK):
         left = some[query.may_reach(some)]
         for part in row_blocks(left, _EXACT_CHUNK):
             if not query.compute(part):
@@ -190,26 +191,21 @@ class _Query:
         """How many standard deviations above the mean a quantile is at most."""
         return float(np.sqrt(self.level / (1 - self.level)))
 
-    def answered_among(self, rows: Indices) -> Indices:
-        """Return those of `rows` that have answers, or planned plays, of their own."""
-        planned = [play.groups.song for play in self.belief.planned]
-        songs = np.concatenate([self.belief.history.groups.song, *planned])
-        return rows[np.isin(self.songs.groups_of(rows).song, songs)]
-
     def moments(self, table: SongTable, rows: Indices) -> tuple[Vector, Vector]:
-        """Return of songs never heard the mean, and what no quantile is above: (n,) each."""
+        """Return the mean of songs if never heard, and what no quantile is above: (n,) each."""
         belief, weights = self.belief, self.belief.weights
         middle = weights @ belief.means
         away = np.sqrt(weights)[:, np.newaxis] * (belief.means - middle)
-        _, lengths, directions = np.linalg.svd(away, full_matrices=False)
-        lengths = np.pad(lengths, (0, 3))
-        basis = np.concatenate([middle[np.newaxis], lengths[:2, np.newaxis] * directions[:2]])
+        # Two directions, times what the means differ by along them; no other is wider than `rest`.
+        squares, turns = np.linalg.eigh(away @ away.T)
+        rest = float(np.sqrt(max(squares[-3], 0.0) + _OF_SQUARES * squares[-1]))
+        basis = np.concatenate([middle[np.newaxis], turns[:, -2:].T @ away])
         norms = table.norms[rows].astype(np.float64)
         products = table.single[rows] @ basis.astype(np.float32).T
         longest = float(np.sqrt(np.einsum("kp,kp->k", basis, basis)).max())
         slack = product_rounding(len(middle)) * longest * norms
         across = np.abs(products[:, 1:]) + slack[:, np.newaxis]
-        between = np.sqrt(np.square(across).sum(axis=1) + np.square(lengths[2] * norms))
+        between = np.sqrt(np.square(across).sum(axis=1) + np.square(rest * norms))
         own, apart = belief.effects.pooled(weights, self.songs.groups_of(rows))
         within = self._noise.sum() * self.known.at(rows)
         deviations = np.sqrt(within + (between + apart) ** 2)

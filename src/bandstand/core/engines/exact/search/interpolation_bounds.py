@@ -72,7 +72,7 @@ def _by_cell(size: int, columns: int, of: object) -> Matrix:
     by_place = of(points)  # type: ignore[operator]
     matrix = np.zeros((size - 1, columns))
     for cell in range(size - 1):
-        start = stencil(size, cell + 0.5)[0]
+        start = min(max(cell - (points // 2 - 1), 0), size - points)
         found = by_place[cell - start]
         matrix[cell, start : start + len(found)] = found
     result: Matrix = frozen(matrix)

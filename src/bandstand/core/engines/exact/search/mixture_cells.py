@@ -310,10 +310,9 @@ def _shares(belief: ExactBelief) -> Vector:
     places = grid.places[:-1, np.newaxis] + spacing * np.arange(factor) / factor
     logs = rest + _normal(places) - log_density.max()
     density = np.exp(np.clip(logs, -_LARGEST_LOGARITHM, _LARGEST_LOGARITHM))
-    most = np.zeros(len(grid) - 1)
     # The nodes of a grid 2, 4, … times as fine are among those of the finest.
-    for stride in 2 ** np.arange(factor.bit_length()):
-        inside = density[:, ::stride].sum(axis=1)
-        np.maximum(most, inside / inside.sum(), out=most)
+    strides = 2 ** np.arange(factor.bit_length())
+    inside = density @ (np.arange(factor)[:, np.newaxis] % strides == 0).astype(np.float64)
+    most = np.asarray((inside / inside.sum(axis=0)).max(axis=1))
     most[-1] += float(belief.weights[-1])
     return np.asarray(most * (1 + 1e-9))

@@ -105,6 +105,7 @@ class _Query:
         self.rows: Indices = _NO_ROWS
         self.values: Vector = np.empty(0)
         self.threshold = -np.inf
+        self._found: Shortlist | None = None  # whose bounds hold for this question
         # After a planned play there mostly are more, for which the threshold falls.
         self._first_bounded = _BOUNDED_PLANNED if belief.has_planned_plays else _FIRST_BOUNDED
 
@@ -113,6 +114,7 @@ class _Query:
         known = self.cache.shortlist
         if known is None or not known.suits(self.belief, self.songs, self.allowed, self.tail):
             return False
+        self._found = known
         self._evaluate(known, np.arange(len(known.places)))
         self._compare(known)
         return known.outside < self.threshold and self.threshold > 0
@@ -124,14 +126,17 @@ class _Query:
         if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
             return False
         cells = MixtureCells(self.belief, longest, candidates.metric)
-        close = TightBounds.of(cells, self._typical(None), self.tail)
-        if close is None:
-            return False
-        drift = candidates.drift(cells, close.tail)
+        found = self._found
+        if found is None:
+            close = TightBounds.of(cells, self._typical(None), self.tail)
+            if close is None:
+                return False
+            found = Shortlist(self.belief, close, self.allowed)
+        drift = candidates.drift(cells, found.bounds.tail)
         upper, outside = candidates.upper(drift), candidates.outside(drift)
+        upper[np.isin(candidates.rows, found.rows)] = -np.inf
         if not outside < upper.max(initial=-np.inf):
             return False
-        found = Shortlist(self.belief, close, self.allowed)
         first = _highest(upper, self._first_bounded)
         self._bound(found, candidates.rows[first])
         if not outside < self.threshold:
