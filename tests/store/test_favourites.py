@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store import favourites
+from bandstand.store.database.connection import Store
 from bandstand.store.events import events
 from bandstand.store.favourites import album_target
 from tests.fixtures.store.examples import discarded, some_examples
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs
-
-
-    from bandstand.store.database.connection import Store
 
 UNKNOWN = "0123456789abcdef"
 
