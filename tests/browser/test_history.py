@@ -26,6 +26,8 @@ def told(server: Server) -> Iterator[dict[str, Any]]:
         {"kind": "ban", "scope": "artist", "target": "Nobody & Sons"},
         {"kind": "snooze", "scope": "song", "target": song["id"], "days": 30},
     ]
+    heart = {"scope": "song", "target": song["id"], "favourite": True}
+    assert client.put("/api/favourites", json=heart).is_success
     seqs = []
     for number, event in enumerate(events):
         key = f"{song['id']} {number} {client.get('/api/history?limit=1').text}"[:200]
@@ -33,6 +35,7 @@ def told(server: Server) -> Iterator[dict[str, Any]]:
         assert answer.status_code == 201, answer.text
         seqs.append(answer.json()["seq"])
     yield song
+    assert client.put("/api/favourites", json={**heart, "favourite": False}).is_success
     for seq in seqs:  # those that a test has taken back already are refused
         undo = {"key": f"end of {seq}", "kind": "retract", "retracts": seq}
         assert client.post("/api/events", json=undo).status_code in {201, 409}
@@ -52,6 +55,7 @@ def test_every_kind_of_event_is_said_in_words(ben: Watched, told: dict[str, Any]
     expect(rows(ben, f"Heard to the end: {name}").first).to_be_visible()
     expect(rows(ben, "Never again: artist Nobody & Sons").first).to_be_visible()
     expect(rows(ben, "Not until").first).to_contain_text(name)
+    expect(rows(ben, f"A favourite: {name}").first).to_be_visible()
     rating = rows(ben, f"★★★★☆ for {told['title']}").first
     link = rating.get_by_role("link", name=told["title"])
     expect(link).to_have_attribute("href", f"#/song/{told['id']}")

@@ -26,6 +26,7 @@ DIALOGS: Final = {
     "export": "Export",
     "forget": "Forget a period…",
     "password": "Change password…",
+    "new app": "Add an app…",
     "leave": "Delete me…",
     "shortcuts": "Keyboard shortcuts",
     "new person": "Add a person",

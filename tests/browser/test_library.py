@@ -49,6 +49,32 @@ def test_a_search_narrows_the_list_and_the_address_keeps_it(listener: Watched) -
     expect(page.locator(".found")).to_have_count(0)
 
 
+def test_favourites_are_marked_on_their_page_and_listed(listener: Watched) -> None:
+    page = listener.open("library")
+    rows(page).nth(2).get_by_role("link").first.click()
+    heart = page.locator("article").get_by_role("button", name="Favourite")
+    expect(heart).to_have_attribute("aria-pressed", "false")
+    song = page.get_by_role("heading", level=1).inner_text()
+    heart.press("Enter")
+    expect(heart).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("status")).to_contain_text(f"“{song}” is a favourite.")
+    listener.open("library")
+    page.get_by_label("Which songs").select_option("My favourites")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text(song)
+    page.go_back()
+    page.go_back()
+    page.route("**/api/favourites", lambda route: route.abort())
+    heart.click()
+    expect(page.get_by_role("status")).to_contain_text("The server cannot be reached.")
+    expect(heart).to_have_attribute("aria-pressed", "true")
+    page.unroute("**/api/favourites")
+    heart.click()
+    expect(page.get_by_role("status")).to_contain_text("no favourite any more")
+    assert listener.ask("/api/favourites") == {"favourites": []}
+    listener.complaints = [said for said in listener.complaints if "ERR_FAILED" not in said]
+
+
 def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None:
     """The first question is held back until the second has been answered."""
     page = listener.open("library")

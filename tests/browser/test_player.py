@@ -61,6 +61,33 @@ def test_without_music_the_page_says_what_to_do(chromium: Browser, tmp_path: Pat
                 assert watched.complaints == []
 
 
+def test_the_heart_is_that_of_the_song_that_plays_in_every_tab(ben: Watched) -> None:
+    page = listen(ben)
+    page.keyboard.press("Space")
+    heart = page.locator(".player").get_by_role("button", name="Favourite")
+    song = title(page).get_attribute("data-now-playing")
+    other = ben.page.context.new_page()
+    other.goto(page.url.partition("#")[0] + f"#/song/{song}")
+    elsewhere = other.locator("article").get_by_role("button", name="Favourite")
+    expect(elsewhere).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("f")
+    expect(heart).to_have_attribute("aria-pressed", "true")
+    expect(elsewhere).to_have_attribute("aria-pressed", "true")
+    other.close()
+    (favourite,) = ben.ask("/api/favourites")["favourites"]
+    assert (favourite["scope"], favourite["target"]) == ("song", song)
+    page.keyboard.press("n")
+    expect(title(page)).not_to_have_attribute("data-now-playing", str(song))
+    expect(heart).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("p")
+    expect(title(page)).to_have_attribute("data-now-playing", str(song))
+    expect(heart).to_have_attribute("aria-pressed", "true")
+    heart.click()
+    expect(heart).to_have_attribute("aria-pressed", "false")
+    expect(toast(page)).to_contain_text("no favourite any more")
+    assert ben.ask("/api/favourites") == {"favourites": []}
+
+
 def test_stars_are_stored_and_undo_shows_what_is_left(ben: Watched) -> None:
     page, before = listen(ben), ben.last_event()
     page.keyboard.press("Space")

@@ -122,6 +122,34 @@ def test_a_password_is_changed_and_other_devices_are_out(chromium: Browser, serv
     assert other.post("/api/session", json={**login, "password": NEW_PASSWORD}).is_success
 
 
+def test_an_app_gets_a_password_that_is_shown_once_and_revoked(
+    ben: Watched, server: Server
+) -> None:
+    page = ben.open("settings")
+    page.get_by_role("button", name="Add an app").click()
+    dialog = page.get_by_role("dialog", name="Add an app")
+    dialog.get_by_label("Name of the app or device").fill("My phone")
+    dialog.get_by_label("What it may do").select_option("play")
+    dialog.get_by_label("Your password").fill("not this one")
+    dialog.get_by_role("button", name="Make a password").click()
+    expect(dialog.get_by_role("alert")).to_have_text("This is not your password.")
+    dialog.get_by_label("Your password").fill(PASSWORD)
+    dialog.get_by_role("button", name="Make a password").click()
+    shown = page.get_by_role("dialog", name="The password for My phone")
+    app = server.client()
+    app.headers["Authorization"] = f"Bearer {shown.locator('code').inner_text()}"
+    assert app.get("/api/session").json()["scope"] == "play"
+    shown.get_by_role("button", name="Close").click()
+    phone = page.locator("main li").filter(has_text="My phone")
+    expect(phone).to_contain_text(re.compile("Plays. Since .*, last used"))
+    phone.get_by_role("button", name="Revoke: My phone").click()
+    settled(page, "My phone is logged out.")
+    expect(phone).to_have_count(0)
+    expect(page.get_by_role("heading", name="Apps")).to_be_focused()
+    assert app.get("/api/session").status_code == 401
+    ben.complaints = [said for said in ben.complaints if "401 (Unauthorized)" not in said]
+
+
 def test_who_leaves_is_gone(chromium: Browser, server: Server) -> None:
     with visit(chromium, server, "eve") as eve:
         page = eve.open("settings")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bandstand.store import accounts, sessions
+from bandstand.store import accounts, app_passwords, sessions
 from bandstand.store.database.connection import open_store
 from bandstand.web.security.passwords import check
 from tests.fixtures.cli.run_command import Outcome, assert_refused, on_a_terminal, python_apart, run
@@ -187,3 +187,31 @@ def test_removal_is_asked_for_first(store: str, typed: Any) -> None:
     code, _ = on_a_terminal("user", "remove", "Ann", "--store", store, answers=["y"])
     assert code == 0
     assert listed(store) == []
+
+
+def apps(store: str, name: str) -> list[list[str]]:
+    outcome = run("user", "app-password", "list", name, "--store", store)
+    assert outcome.code == 0, outcome.err
+    return [line.split() for line in outcome.out.splitlines()]
+
+
+def test_an_app_password_is_made_listed_and_revoked(store: str, typed: Any) -> None:
+    add(typed, store, "Ann")
+    made = run(
+        "user", "app-password", "add", "ann", "My phone", "--scope", "play", "--store", store
+    )
+    run("user", "app-password", "add", "Ann", "Desk", "--store", store)
+    (identity, scope, _, day, *words), (_, second, *_) = apps(store, "Ann")
+    assert (scope, second, words) == ("play", "rate", ["never", "used", "My", "phone"])
+    assert len(day) == len("2026-11-19")
+    secret = made.out.strip()
+    with open_store(store) as opened, opened.writing() as connection:
+        app = app_passwords.of_secret(connection, secret, name="Ann")
+        assert app is not None
+        assert app.password.id == identity
+        app_passwords.note_use(connection, app, now=0)
+    assert apps(store, "Ann")[0][4:6] == ["used", "1970-01-01"]
+    assert run("user", "app-password", "remove", "Ann", identity, "--store", store).code == 0
+    assert [it[-1] for it in apps(store, "Ann")] == ["Desk"]
+    assert_refused(run("user", "app-password", "remove", "Ann", identity, "--store", store))
+    assert_refused(run("user", "app-password", "add", "Bob", "Desk", "--store", store))

@@ -84,7 +84,7 @@ def test_every_block_is_an_example() -> None:
 def test_every_example_does_what_it_says(world: World) -> None:
     ann = world.member(world.account("Ann", "admin"))
     begin_study(world)
-    known = {"{user_id}": "", "{playlist_id}": "", "{arm_id}": ""}
+    known = {"{user_id}": "", "{playlist_id}": "", "{app_id}": "", "{arm_id}": ""}
     for example in examples():
         target = example.target
         for name, found in known.items():
@@ -99,7 +99,8 @@ def test_every_example_does_what_it_says(world: World) -> None:
             said = set(answer.json())
             assert wanted <= said if "…}" in example.answer else wanted == said, (example, said)
         if answer.status == 201 and "id" in answer.json():
-            name = "{user_id}" if "admin" in target else "{playlist_id}"
+            kinds = {"admin": "{user_id}", "apps": "{app_id}", "playlists": "{playlist_id}"}
+            (name,) = (name for part, name in kinds.items() if part in target)
             known[name] = answer.json()["id"]
         if target == "/api/study/consent":
             known["{arm_id}"] = answer.json()["study"]["arms"][0]["id"]

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from bandstand.store import accounts
 from bandstand.web.app import create_app, find_routers
 from bandstand.web.requests import authentication
-from bandstand.web.requests.authentication import ADMIN, LISTENER, PUBLIC
+from bandstand.web.requests.authentication import ADMIN, LISTENER, PUBLIC, Caller
 from bandstand.web.security.browser_sessions import NAME, SECURE_NAME
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.walking import Operation, operations
@@ -111,7 +111,7 @@ def test_an_app_whose_guard_is_gone_is_found_out(shared_world: World) -> None:
     """The twin: with the guard replaced, the same walk finds the doors open."""
     app = create_app(shared_world.context)
     somebody = shared_world.account(f"anybody {secrets.token_hex(4)}", "admin")
-    app.dependency_overrides[authentication._listener] = lambda: somebody
+    app.dependency_overrides[authentication._caller] = lambda: Caller(account=somebody)
     client = Client(app, shared_world.runner)
     opened = let_in(client, shared_world.songs[0])
     assert set(opened) == {str(one) for one in operations() if one.policy != "public"}

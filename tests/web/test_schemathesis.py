@@ -8,6 +8,7 @@ know better, and says so with 422.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store.database.connection import open_store
 from bandstand.study.design import Design
 from bandstand.study.study_store import open_study
+from tests.conftest import ROOT
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.web.servers import Server, prepared
 
@@ -36,7 +38,9 @@ _LEFT_OUT = ("log_out",)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    ready = prepared(tmp_path_factory.mktemp("schemathesis"), invented=40)
+    proxies = {"BANDSTAND_TRUSTED_PROXIES": "127.0.0.1"}
+    home = tmp_path_factory.mktemp("schemathesis")
+    ready = prepared(home, invented=40, variables=proxies)
     design = Design(least_songs=40, answer_seconds=0, rest_seconds=0, gap_hours=0)
     with open_store(ready.store) as store:
         open_study(store, load_catalogue(store), design, clock=system_clock)
@@ -64,14 +68,20 @@ def schemathesis(
     (folder / "schemathesis.toml").write_text(token + refused + known, encoding="utf-8")
     left_out = () if who is None else [f"--exclude-operation-id={name}" for name in _LEFT_OUT]
     command = [
-        *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
+        *(sys.executable, "-m", "tests.fixtures.web.many_addresses"),
         *("--config-file", "schemathesis.toml", "run", f"{server.address}/openapi.json"),
         *("--checks", "all", "--exclude-checks", "positive_data_acceptance"),
         *("--generation-database", "none", "--suppress-health-check", "all"),
         *("--request-timeout", "60", "--continue-on-failure", "--no-color", *left_out, *options),
     ]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=seconds
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert server.client().get("/health").json()["status"] == "ok"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
     from bandstand.store.accounts import Account
 
+T = TypeVar("T")
+
 _ROLES: Final = ("listener", "admin")  # as in store.accounts
+_SCOPES: Final = ("read", "play", "rate")  # as in store.app_passwords
 _MAX_INPUT: Final = 4_096  # characters; no password is as long
 
 _from_input: Final = click.option(
@@ -130,7 +134,7 @@ def role(*, name: str, role: Any, store: str | None) -> None:
     """Make an account a listener or an admin."""
     from bandstand.store import accounts
 
-    account = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
+    account, _ = _change(store, name, lambda it, account: accounts.set_role(it, account.id, role))
     click.echo(f"{printable(account.name)} is {'an' if role == 'admin' else 'a'} {role} now.")
 
 
@@ -141,7 +145,7 @@ def disable(*, name: str, store: str | None) -> None:
     """Lock an account and log it out everywhere; nothing of it is lost."""
     from bandstand.store import accounts
 
-    account = _change(
+    account, _ = _change(
         store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=True)
     )
     click.echo(f"{printable(account.name)} is logged out everywhere and cannot log in any more.")
@@ -154,7 +158,7 @@ def enable(*, name: str, store: str | None) -> None:
     """Unlock an account that was disabled."""
     from bandstand.store import accounts
 
-    account = _change(
+    account, _ = _change(
         store, name, lambda it, account: accounts.set_disabled(it, account.id, disabled=False)
     )
     click.echo(f"{printable(account.name)} can log in again.")
@@ -173,16 +177,70 @@ def remove(*, name: str, yes: bool, store: str | None) -> None:
             f"Remove {printable(name)} with all ratings and playlists? This cannot be undone."
         )
         click.confirm(question, abort=True, err=True)
-    account = _change(store, name, lambda it, account: accounts.delete(it, account.id))
+    account, _ = _change(store, name, lambda it, account: accounts.delete(it, account.id))
     click.echo(f"{printable(account.name)} is removed, with all its data.")
 
 
-def _change(store: str | None, name: str, change: Callable[[Connection, Account], None]) -> Account:
+@user.group("app-password")
+def app_password() -> None:
+    """Make, list and revoke the passwords of an account's apps and devices."""
+
+
+@app_password.command("add")
+@click.argument("name")
+@click.argument("app")
+@click.option("--scope", type=click.Choice(_SCOPES), default="rate", help="What it may do.")
+@store_option
+def add_app(*, name: str, app: str, scope: Any, store: str | None) -> None:
+    """Make a password for APP, and print it: it is shown only this once.
+
+    `read` looks at the library and the listener's own lists, `play` also streams and notes what was
+    heard, `rate` (the default) also rates, marks, bans, takes back and changes playlists.
+    """
+    from bandstand._util.clock import system_clock
+    from bandstand.store import app_passwords
+
+    def create(connection: Connection, account: Account) -> str:
+        return app_passwords.create(
+            connection, account=account.id, name=app, scope=scope, now=system_clock()
+        )[1]
+
+    click.echo(_change(store, name, create)[1])
+
+
+@app_password.command("list")
+@click.argument("name")
+@store_option
+def list_apps(*, name: str, store: str | None) -> None:
+    """List an account's apps: id, scope, when each was made and last used, name."""
+    from bandstand.store import app_passwords
+
+    _, found = _change(store, name, lambda it, account: app_passwords.all_of(it, account.id))
+    for one in found:
+        used = "never used" if one.used_at is None else f"used {_day(one.used_at)}"
+        made = f"made {_day(one.created_at)}"
+        click.echo(f"{one.id}  {one.scope:4}  {made}  {used:15}  {printable(one.name)}")
+
+
+@app_password.command("remove")
+@click.argument("name")
+@click.argument("app_id")
+@store_option
+def remove_app(*, name: str, app_id: str, store: str | None) -> None:
+    """Revoke an app's password, by its id: it opens nothing from now on."""
+    from bandstand.store import app_passwords
+
+    _change(store, name, lambda it, account: app_passwords.delete(it, account.id, app_id))
+    click.echo("It opens nothing any more.")
+
+
+def _change(
+    store: str | None, name: str, change: Callable[[Connection, Account], T]
+) -> tuple[Account, T]:
     require_store(store)
     with opened_store(store) as opened, opened.writing() as connection:
         account = named_account(connection, name)
-        change(connection, account)
-    return account
+        return account, change(connection, account)
 
 
 def _hashed(name: str, *, from_input: bool) -> str:
@@ -206,6 +264,10 @@ def _asked() -> str:
         msg = "a password is asked for on a terminal; without one, use --password-stdin"
         raise click.UsageError(msg)
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _day(moment: int) -> str:
+    return f"{datetime.fromtimestamp(moment / 1_000, tz=UTC):%Y-%m-%d}"
 
 
 def _plain(account: Account) -> dict[str, Any]:

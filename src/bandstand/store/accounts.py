@@ -4,7 +4,7 @@ Every function keeps one rule: the last enabled admin with a password cannot be 
 demoted or left without a password.
 
 An account that is disabled, removed or gets another password is logged out at once: its sessions
-end in the same transaction.
+end in the same transaction. Its app passwords end with the password.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sqlalchemy import func, insert, select, text, update
 from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
 from bandstand.store.database.schema import (
     ACCOUNT,
+    APP_PASSWORD,
     LOG_END,
     SESSION,
     checked_integer,
@@ -145,7 +146,7 @@ def password_hash(connection: Connection, account: str) -> str | None:
 def set_password(
     connection: Connection, account: str, password_hash: str | None, *, keep: str | None = None
 ) -> None:
-    """Set or remove a password; end the account's sessions, except the one of `keep`."""
+    """Set or remove a password; end app passwords, and sessions except the one of `keep`."""
     hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
     _claim(connection)
     before = existing(connection, account)
@@ -153,6 +154,7 @@ def set_password(
         _check_not_last(connection, before, "lose its password")
     _change(connection, account, password=hashed)
     end_sessions(connection, account, keep=keep)
+    connection.execute(delete_from(APP_PASSWORD).where(APP_PASSWORD.c.account_id == account))
 
 
 def renew_hash(connection: Connection, account: str, *, old: str, new: str) -> None:

@@ -15,6 +15,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from bandstand.store import app_passwords
 from bandstand.web import routes
 from bandstand.web.http import problems
 from bandstand.web.http.request_input import BodyReader
@@ -95,7 +96,7 @@ _PROBLEM: Final = {
 _MEANINGS: Final = {
     400: "The request is malformed, or for another host.",
     401: "Log in first; or the name, password or token is wrong.",
-    403: "Not allowed: for administrators only, or sent by another site's page.",
+    403: "Not allowed: for administrators, beyond an app's scope, or from another site's page.",
     404: "There is no such thing, or it belongs to another account.",
     408: "The body came too slowly.",
     409: "It does not go with what is already there, or with a rule of the study.",
@@ -136,6 +137,7 @@ def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
     name = browser_sessions.cookie_name(app.state.context.access)
     components["securitySchemes"] = {
         "session": {"type": "apiKey", "in": "cookie", "name": name},
+        "app": {"type": "http", "scheme": "bearer", "description": "the password of an app"},
     }
     for route, method, operation in _operations(schema, routes):
         _complete(operation, route, method, components["schemas"])
@@ -173,6 +175,9 @@ def _complete(
     if policy != "public":
         operation["security"] = [{"session": []}]
         codes |= {401, 403}
+    if policy in app_passwords.SCOPES:
+        operation["security"] += [{"app": [policy]}]
+        codes |= {429}
     if method not in {"GET", "HEAD"}:
         codes |= {*_CHANGING}
     if model is not None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bandstand.radio.log.evidence import (
     EARLY_SKIP,
+    FAVOURITE,
     FULL_LISTEN,
     LATE_SKIP,
     MAX_SKIPS,
@@ -109,6 +110,7 @@ def test_nothing_that_is_not_a_rating_counts_as_much_as_one(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ("marked as a favourite while it plays", FAVOURITE),
         ("heard to the end", FULL_LISTEN),
         ("skipped within 30 seconds", EARLY_SKIP),
         ("skipped within 2 minutes", MIDDLE_SKIP),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -80,6 +81,29 @@ def test_songs_that_play_on_without_a_sign_of_a_person_say_nothing_after_the_thi
     assert weights == [FULL_LISTEN.weight] * 3 + [0.0] * 26 + [1.0, FULL_LISTEN.weight]
 
 
+def test_a_favourite_is_evidence_of_the_play_in_which_it_is_marked() -> None:
+    log, played = Log(), {"played_ms": 3 * MINUTE}
+    log.add("favourite", scope="song", target=A)  # while it plays
+    log.add("listen", A, after=2 * MINUTE, **played)
+    log.add("listen", B, after=4 * MINUTE, **played)
+    log.add("favourite", scope="song", target=B)  # right after it
+    log.add("skip", C, after=0, played_ms=5 * SECOND)
+    log.add("favourite", scope="song", target=A, after=MINUTE)  # in a list, while C plays
+    log.add("favourite", scope="artist", target=C, after=MINUTE)
+    log.add("listen", C, after=30 * MINUTE, **played)
+    log.add("listen", A, after=4 * MINUTE, **played)
+    log.add("favourite", scope="song", target=C, after=DAY)  # of no play
+    log.add("rating", B, after=MINUTE, stars=2)
+    log.add("favourite", scope="song", target=B)  # rated already
+    found = [(play.rating, play.weight) for play in fold(log.events).plays]
+    hearted, listened = (5.0, 1 / 4), (FULL_LISTEN.rating, FULL_LISTEN.weight)
+    skipped = (EARLY_SKIP.rating, EARLY_SKIP.weight)
+    assert found == [hearted, hearted, skipped, listened, listened, (2.0, 1.0)]
+    assert fold(log.events).rules == ()
+    log.add("retract", retracts=1)
+    assert fold(log.events).plays[0].rating == FULL_LISTEN.rating
+
+
 def test_rules_hold_until_they_run_out_or_are_taken_back() -> None:
     log = Log()
     log.add("ban", scope="artist", target="The Band")
@@ -115,21 +139,38 @@ def test_recent_songs_are_the_last_hundred_each_once() -> None:
 def reference(events: Sequence[Event]) -> list[dict[str, Any]]:
     """Return the plays of a log without anything taken back, by the words of the rules."""
     plays: list[list[Event]] = []
+    marked: set[int] = set()  # the numbers of plays
+    hearts: list[Event] = []  # since the last play began
     for event in events:
+        last = plays[-1][-1] if plays else None
+        if event.kind == "favourite" and event.scope == "song":
+            if last is not None and is_same_play(last, "rating", event.target, event.at, None):
+                marked.add(len(plays) - 1)
+            else:
+                hearts.append(as_rating(event))
         if event.kind not in HEARD:
             continue
-        last = plays[-1][-1] if plays else None
         if last is not None and is_same_play(
             last, event.kind, event.song, event.at, event.played_ms
         ):
             plays[-1].append(event)
         else:
+            of_song = [heart for heart in hearts if heart.song == event.song][-1:]
+            for heart in of_song:
+                if is_same_play(heart, event.kind, event.song, event.at, event.played_ms):
+                    marked.add(len(plays))
+            hearts = []
             plays.append([event])
     found: list[dict[str, Any]] = []
     for number, play in enumerate(plays):
         ratings = [event for event in play if event.kind == "rating"]
         told = (ratings or play)[-1]
-        says = evidence(told, idle_ms=idle_before(plays, number), sitting=sitting_of(plays, number))
+        says = evidence(
+            told,
+            idle_ms=idle_before(plays, number),
+            sitting=sitting_of(plays, marked, number),
+            is_favourite=number in marked,
+        )
         found.append(
             {
                 "song": told.song,
@@ -152,12 +193,17 @@ def idle_before(plays: Sequence[Sequence[Event]], number: int) -> int | None:
     return first.at - (first.played_ms or 0) - plays[number - 1][-1].at
 
 
-def sitting_of(plays: Sequence[Sequence[Event]], number: int) -> Sitting:
+def as_rating(event: Event) -> Event:
+    """Return a rating that would be of the same play as a favourite."""
+    return replace(event, kind="rating", song=event.target)
+
+
+def sitting_of(plays: Sequence[Sequence[Event]], marked: set[int], number: int) -> Sitting:
     """Return how many songs before a play were skipped, or heard without a sign of a person."""
     kinds: list[str] = []
     for place in range(number, 0, -1):
         before, idle = plays[place - 1], idle_before(plays, place)
-        if any(event.kind == "rating" for event in before):
+        if any(event.kind == "rating" for event in before) or place - 1 in marked:
             break
         if opens_session(idle):
             break

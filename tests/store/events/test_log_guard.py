@@ -148,7 +148,7 @@ def damages(log: list[Event]) -> Iterator[str]:
         yield f"DELETE FROM event WHERE seq = {event.seq}"
         yield f"DELETE FROM event WHERE seq >= {event.seq}"
         yield f"DELETE FROM event WHERE seq <= {event.seq}"
-    copied = "SELECT account_id, 12, 'new', at, kind, digest FROM event WHERE seq = 11"
+    copied = "SELECT account_id, 14, 'new', at, kind, digest FROM event WHERE seq = 11"
     yield f"INSERT INTO event (account_id, seq, key, at, kind, digest) {copied}"
     yield "DELETE FROM log_end"
     for change in ("seq = seq - 1", "seq = seq + 1", "at = at + 1"):
@@ -173,8 +173,8 @@ def test_an_end_that_was_cut_off_with_its_note_is_found(store: Store) -> None:
     account, _, log = fill(store)
     with discarded(store) as connection:
         unguard(connection)
-        connection.execute(text("DELETE FROM event WHERE seq = 11"))
-        connection.execute(text("UPDATE log_end SET seq = 10, at = :at"), {"at": log[9].at})
+        connection.execute(text("DELETE FROM event WHERE seq = 13"))
+        connection.execute(text("UPDATE log_end SET seq = 12, at = :at"), {"at": log[11].at})
         assert events.check_chain(connection, account) == [
-            f"account {account}: event 10 must fit the note of where the log ends, got another"
+            f"account {account}: event 12 must fit the note of where the log ends, got another"
         ]

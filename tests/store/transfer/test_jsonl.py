@@ -105,7 +105,7 @@ def test_there_and_back_again_is_the_same_file(
 def test_an_export_has_no_secrets(store: Store) -> None:
     life = add_life(store)
     text = "\n".join(export_lines(store))
-    for secret in ("argon2id", life.token, "Firefox", "password"):
+    for secret in ("argon2id", life.token, life.secret, "Firefox", "password"):
         assert secret not in text
 
 

@@ -194,7 +194,7 @@ def test_no_answer_tells_where_files_are(shared_world: World, reader: Client) ->
 
 SONG_SHAPE = {
     "id", "title", "artist", "album", "album_artist", "genre", "year", "track", "disc", "duration",
-    "replay_gain", "has_cover", "audio", "cover", "recording_mbid", "is_present",
+    "replay_gain", "has_cover", "audio", "cover", "recording_mbid", "is_present", "favourite",
 }  # fmt: skip
 
 

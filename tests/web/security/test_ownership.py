@@ -25,6 +25,7 @@ PARAMETERS = {
     "path": "everybody",
     "user_id": "admin",
     "playlist_id": "owner",
+    "app_id": "owner",
     "arm_id": "owner",
 }
 

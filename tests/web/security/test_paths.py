@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from bandstand.web.app import create_app
-from bandstand.web.requests.authentication import _listener
+from bandstand.web.requests.authentication import Caller, _caller
 from tests.fixtures.web.requests import HOST, Client
 from tests.fixtures.web.walking import operations
 
@@ -118,7 +118,7 @@ def test_an_app_without_a_guard_is_found_out(shared_world: World) -> None:
     """The twin: the same addresses open something where nothing is closed."""
     app = create_app(shared_world.context)
     somebody = shared_world.account("Anybody", "admin")
-    app.dependency_overrides[_listener] = lambda: somebody
+    app.dependency_overrides[_caller] = lambda: Caller(account=somebody)
     client = Client(app, shared_world.runner)
     assert bypasses(client, 600, 1, shared_world.songs[0])
 
@@ -128,7 +128,7 @@ def test_an_app_that_looks_at_paths_is_found_out(shared_world: World) -> None:
     inner = create_app(shared_world.context)
     somebody = shared_world.account("By path", "admin")
     opened = create_app(shared_world.context)
-    opened.dependency_overrides[_listener] = lambda: somebody
+    opened.dependency_overrides[_caller] = lambda: Caller(account=somebody)
 
     async def naive(scope, receive, send) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
         whole = scope["path"] + "?" + scope["query_string"].decode("latin-1")

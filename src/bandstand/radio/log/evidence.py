@@ -2,6 +2,7 @@
 
 what happened                        stars    weight   noise, beside that of a rating
 rated                                1 to 5   1        1 ×
+marked as a favourite while it plays 5        1/4      2 ×
 listened to the end                  4        1/8      2.8 ×
 skipped within 30 seconds            1.5      1/4      2 ×
 skipped within 2 minutes             2.5      1/8      2.8 ×
@@ -10,6 +11,8 @@ a skip that opens a session          as above, half the weight
 a skip after n skips in a row        as above, half the weight for each, at most three times
 heard to the end after three others  nothing: perhaps the room is empty
 less than 2 seconds of it played     nothing
+
+The first line that fits holds.
 
 A weight is an inverse relative variance (docs/model.md), so four skips within 30 seconds count as
 one rating. docs/listening.md says why these numbers.
@@ -71,19 +74,29 @@ class Evidence:
 
 # Powers of two: sums of them are exact, in whatever order they are added.
 NOTHING: Final = Evidence(rating=None, weight=0.0)
+FAVOURITE: Final = Evidence(rating=5.0, weight=1 / 4)
 FULL_LISTEN: Final = Evidence(rating=4.0, weight=1 / 8)
 EARLY_SKIP: Final = Evidence(rating=1.5, weight=1 / 4)
 MIDDLE_SKIP: Final = Evidence(rating=2.5, weight=1 / 8)
 LATE_SKIP: Final = Evidence(rating=3.0, weight=1 / 16)
 
 
-def evidence(event: Event, *, idle_ms: int | None, sitting: Sitting = NEW_SITTING) -> Evidence:
+def evidence(
+    event: Event,
+    *,
+    idle_ms: int | None,
+    sitting: Sitting = NEW_SITTING,
+    is_favourite: bool = False,
+) -> Evidence:
     """Return the evidence of a play that begins with `event`.
 
     `idle_ms` is how long nothing had been played before it; None if nothing ever was.
+    `is_favourite` says that the song was marked while it played.
     """
     if event.stars is not None:
         return Evidence(rating=float(event.stars), weight=1.0)
+    if is_favourite:
+        return FAVOURITE
     if event.played_ms is not None and event.played_ms < JUDGED:
         return NOTHING
     if event.kind == "listen":
@@ -97,9 +110,9 @@ def opens_session(idle_ms: int | None) -> bool:
     return idle_ms is None or idle_ms >= SESSION_GAP
 
 
-def sitting_after(event: Event, before: Sitting) -> Sitting:
+def sitting_after(event: Event, before: Sitting, *, is_favourite: bool = False) -> Sitting:
     """Return the sitting after a play that begins with `event`."""
-    if event.stars is not None:
+    if event.stars is not None or is_favourite:
         return NEW_SITTING
     if event.played_ms is not None and event.played_ms < JUDGED:
         return before

@@ -2,10 +2,12 @@
 
     event log ─ fold ─ Ledger: plays with their evidence, when each song was last heard, rules
 
-Events of one play count once: its last rating is its evidence, or else its end. A retracted event
-counts as if it had never been. Only what the log says goes in, never the clock nor anything that
-may change later, so the same log gives the same ledger, to the last bit, whenever and wherever it
-is folded, and in whatever pieces.
+Events of one play count once: its last rating is its evidence, or else that the song was marked as
+a favourite meanwhile, or else its end. A favourite marked at another time is no evidence: it does
+not say how the song was after which pause. A retracted event counts as if it had never been.
+
+Only what the log says goes in, never the clock nor anything that may change later, so the same log
+gives the same ledger, to the last bit, whenever and wherever it is folded, and in whatever pieces.
 
 A ledger has one form in bytes, the same on every machine, and a digest over them:
 
@@ -34,6 +36,7 @@ import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log.evidence import (
+    FAVOURITE,
     NEW_SITTING,
     Sitting,
     evidence,
@@ -280,7 +283,7 @@ def _play(row: tuple[Any, ...], songs: Sequence[str]) -> Play:
 WholeLog: TypeAlias = "Callable[[], Iterable[Event]]"
 MAX_RECENT: Final = 100  # songs
 # Of the meaning of the bytes, evidence included: a snapshot of another version is not used.
-VERSION: Final = 3
+VERSION: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,6 +314,9 @@ class Ledger:
     recent: tuple[str, ...]  # the last MAX_RECENT songs, each once, the latest at the end
     last_kind: Source | None  # of the last event about a song: it may end the last play
     sitting: Sitting  # of the last plays
+    # The songs that were marked as favourites since the last play began, and when: one may be
+    # playing.
+    marked: tuple[tuple[str, int], ...]
 
     @classmethod
     def empty(cls) -> Ledger:
@@ -323,6 +329,7 @@ class Ledger:
             recent=(),
             last_kind=None,
             sitting=NEW_SITTING,
+            marked=(),
         )
 
     def rules_at(self, now: int) -> tuple[Rule, ...]:
@@ -343,6 +350,7 @@ class Ledger:
             "plays": len(rows),
             "last_kind": self.last_kind,
             "sitting": self.sitting,
+            "marked": self.marked,
         }
         line = json.dumps(header, ensure_ascii=True, separators=(",", ":"))
         names = "".join(f"{song}\n" for song in songs)
@@ -420,6 +428,7 @@ class _Folding:
         self._recent = dict.fromkeys(ledger.recent)  # a dict remembers its order
         self._last_kind = ledger.last_kind
         self._sitting = ledger.sitting
+        self._marked = dict(ledger.marked)
 
     def ledger(self, last: Event) -> Ledger:
         """Return the ledger, with `last` as the last event of all."""
@@ -431,12 +440,15 @@ class _Folding:
             recent=tuple(self._recent),
             last_kind=self._last_kind,
             sitting=self._sitting,
+            marked=tuple(self._marked.items()),
         )
 
     def take(self, event: Event) -> None:
         """Add one event that is not retracted."""
         if event.kind in HEARD:
             self._hear(event)
+        elif event.kind == "favourite":
+            self._mark(event)
         elif event.scope is not None and event.target is not None:
             self._new_rules.append(
                 Rule(scope=event.scope, target=event.target, until=event.until, seq=event.seq)
@@ -447,10 +459,13 @@ class _Folding:
         if last is None or not self._belongs_to(last, event):
             idle = None if last is None else event.at - (event.played_ms or 0) - last.at
             before = NEW_SITTING if opens_session(idle) else self._sitting
-            play = _begun(event, evidence(event, idle_ms=idle, sitting=before))
+            is_marked = self._was_marked_in(event)
+            found = evidence(event, idle_ms=idle, sitting=before, is_favourite=is_marked)
+            play = _begun(event, found)
             self._plays = self._plays.plus(play)
-            self._sitting = sitting_after(event, before)
+            self._sitting = sitting_after(event, before, is_favourite=is_marked)
             self._remember(play.song)
+            self._marked = {}
         elif event.stars is None:
             self._plays = self._plays.with_last(replace(last, at=event.at))
         else:
@@ -458,15 +473,45 @@ class _Folding:
             self._sitting = NEW_SITTING
         self._last_kind = cast("Source", event.kind)
 
+    def _mark(self, event: Event) -> None:
+        """Take a favourite for evidence of the last play, or keep it for one that goes on."""
+        if event.scope != "song" or event.target is None:
+            return
+        last = self._plays.last
+        if last is None or not self._is_rated_by(last, event):
+            self._marked[event.target] = event.at
+            return
+        if last.kind != "rating":
+            marked = replace(last, rating=FAVOURITE.rating, weight=FAVOURITE.weight)
+            self._plays = self._plays.with_last(marked)
+        self._sitting = NEW_SITTING
+
+    def _is_rated_by(self, last: Play, event: Event) -> bool:
+        """Return whether a favourite is of the last play, as a rating at its time would be."""
+        before = self._last_event(last)
+        return is_same_play(before, "rating", event.target, event.at, None)
+
+    def _was_marked_in(self, event: Event) -> bool:
+        """Return whether the song was marked in the play that an event is about."""
+        at = self._marked.get(cast("str", event.song))
+        if at is None:
+            return False
+        # As a rating at its time would be of the play.
+        before = _LastEvent(kind="rating", song=cast("str", event.song), at=at, since_heard_ms=None)
+        return is_same_play(before, event.kind, event.song, event.at, event.played_ms)
+
     def _belongs_to(self, last: Play, event: Event) -> bool:
         """Return whether an event is about the last play."""
-        before = _LastEvent(
+        before = self._last_event(last)
+        return is_same_play(before, event.kind, event.song, event.at, event.played_ms)
+
+    def _last_event(self, last: Play) -> _LastEvent:
+        return _LastEvent(
             kind=cast("Source", self._last_kind),
             song=last.song,
             at=last.at,
             since_heard_ms=last.since_heard_ms,
         )
-        return is_same_play(before, event.kind, event.song, event.at, event.played_ms)
 
     def _remember(self, song: str) -> None:
         self._recent.pop(song, None)

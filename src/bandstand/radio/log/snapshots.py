@@ -95,6 +95,7 @@ def _parsed(body: bytes) -> Ledger:
         recent=_recent(rows, songs),
         last_kind=header["last_kind"],
         sitting=Sitting(*header["sitting"]),
+        marked=tuple((song, at) for song, at in header["marked"]),
     )
 
 

@@ -123,7 +123,41 @@ _SONGS_AND_FILES: Final = (
 )
 
 # On SQLite the events of an account lie side by side (WITHOUT ROWID), so that to read its log is to
-# read few pages, and to add an event is to write few.
+# read few pages, and to add an event is to write few. What is asked of an event depends on its
+# kind; `events.py` says how.
+_EVENTS: Final = """
+    CREATE TABLE {name} (
+        account_id {{ordered_text}} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        seq BIGINT NOT NULL CHECK (seq >= 1),
+        key TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        kind TEXT NOT NULL CHECK (
+            kind IN ({kinds})
+        ),
+        song_id {{ordered_text}} REFERENCES song (id),
+        stars BIGINT CHECK (stars BETWEEN 1 AND 5),
+        played_ms BIGINT CHECK (played_ms >= 0),
+        since_heard_ms BIGINT CHECK (since_heard_ms >= 0),
+        scope TEXT CHECK (scope IN ('song', 'artist', 'album', 'genre')),
+        target TEXT,
+        until BIGINT,
+        retracts BIGINT CHECK (retracts >= 1 AND retracts < seq),
+        digest {{bytes}} NOT NULL CHECK (length(digest) = 32),
+        PRIMARY KEY (account_id, seq),
+        UNIQUE (account_id, key),
+        CHECK ((kind IN ('rating', 'skip', 'listen')) = (song_id IS NOT NULL))
+    ) {{side_by_side}}
+    """
+_KINDS: Final = "'rating', 'skip', 'listen', 'ban', 'snooze', 'retract'"
+_EVENT_INDEXES: Final = (
+    "CREATE INDEX ix_event_account_id_song_id ON event (account_id, song_id, seq)",
+    # Few events take another back, and the others need not be in its index.
+    """
+    CREATE UNIQUE INDEX ix_event_account_id_retracts ON event (account_id, retracts)
+    WHERE retracts IS NOT NULL
+    """,
+)
+
 _ACCOUNTS_AND_EVENTS: Final = (
     """
     CREATE TABLE account (
@@ -148,36 +182,8 @@ _ACCOUNTS_AND_EVENTS: Final = (
     )
     """,
     "CREATE INDEX ix_session_account_id ON session (account_id)",
-    # What is asked of an event depends on its kind; `events.py` says how.
-    """
-    CREATE TABLE event (
-        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
-        seq BIGINT NOT NULL CHECK (seq >= 1),
-        key TEXT NOT NULL,
-        at BIGINT NOT NULL,
-        kind TEXT NOT NULL CHECK (
-            kind IN ('rating', 'skip', 'listen', 'ban', 'snooze', 'retract')
-        ),
-        song_id {ordered_text} REFERENCES song (id),
-        stars BIGINT CHECK (stars BETWEEN 1 AND 5),
-        played_ms BIGINT CHECK (played_ms >= 0),
-        since_heard_ms BIGINT CHECK (since_heard_ms >= 0),
-        scope TEXT CHECK (scope IN ('song', 'artist', 'album', 'genre')),
-        target TEXT,
-        until BIGINT,
-        retracts BIGINT CHECK (retracts >= 1 AND retracts < seq),
-        digest {bytes} NOT NULL CHECK (length(digest) = 32),
-        PRIMARY KEY (account_id, seq),
-        UNIQUE (account_id, key),
-        CHECK ((kind IN ('rating', 'skip', 'listen')) = (song_id IS NOT NULL))
-    ) {side_by_side}
-    """,
-    "CREATE INDEX ix_event_account_id_song_id ON event (account_id, song_id, seq)",
-    # Few events take another back, and the others need not be in its index.
-    """
-    CREATE UNIQUE INDEX ix_event_account_id_retracts ON event (account_id, retracts)
-    WHERE retracts IS NOT NULL
-    """,
+    _EVENTS.format(name="event", kinds=_KINDS),
+    *_EVENT_INDEXES,
     # The end of each account's log: an append locks this row, and a log whose end was cut
     # off no longer fits it.
     """
@@ -344,6 +350,42 @@ _SONG_CHANGES: Final = (
     "CREATE INDEX ix_song_change_note ON song_change (note)",
 )
 
+# A secret is kept as it is: what an app sends is a digest of it with a salt of the app's choice.
+_APP_PASSWORDS: Final = (
+    """
+    CREATE TABLE app_password (
+        id {ordered_text} NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        scope TEXT NOT NULL CHECK (scope IN ('read', 'play', 'rate')),
+        secret TEXT NOT NULL,
+        secret_hash {bytes} NOT NULL UNIQUE CHECK (length(secret_hash) = 32),
+        created_at BIGINT NOT NULL,
+        used_at BIGINT
+    )
+    """,
+    "CREATE INDEX ix_app_password_account_id ON app_password (account_id)",
+)
+
+# One more kind of event. SQLite changes a condition of a table only by making the table again.
+_FAVOURITE_KINDS: Final = f"{_KINDS}, 'favourite'"
+_SQLITE_FAVOURITES: Final = (
+    _EVENTS.format(name="event_again", kinds=_FAVOURITE_KINDS),
+    "INSERT INTO event_again SELECT * FROM event",
+    "DROP TABLE event",
+    "ALTER TABLE event_again RENAME TO event",
+    *_EVENT_INDEXES,
+    *_SQLITE_TRIGGERS,
+)
+_POSTGRES_FAVOURITES: Final = (
+    "ALTER TABLE event DROP CONSTRAINT event_kind_check",
+    f"ALTER TABLE event ADD CONSTRAINT event_kind_check CHECK (kind IN ({_FAVOURITE_KINDS}))",
+)
+_FAVOURITE_INDEX: Final = """
+    CREATE INDEX ix_event_account_id_favourite ON event (account_id, kind, scope, target, at)
+    WHERE kind = 'favourite'
+"""
+
 
 class _Apply(Protocol):
     def __call__(self, connection: Connection, *, now: int) -> None: ...
@@ -386,11 +428,18 @@ def _add_accounts(connection: Connection, *, now: int) -> None:
         connection.exec_driver_sql(statement)
 
 
+def _add_app_passwords(connection: Connection, *, now: int) -> None:
+    is_sqlite = connection.dialect.name == "sqlite"
+    favourites = _SQLITE_FAVOURITES if is_sqlite else _POSTGRES_FAVOURITES
+    _executing((*_APP_PASSWORDS, *favourites, _FAVOURITE_INDEX))(connection, now=now)
+
+
 MIGRATIONS: Final = (
     Migration(version=1, name="songs and files", apply=_create_store),
     Migration(version=2, name="accounts and events", apply=_add_accounts),
     Migration(version=3, name="studies", apply=_executing(_STUDIES)),
     Migration(version=4, name="song changes", apply=_executing(_SONG_CHANGES)),
+    Migration(version=5, name="app passwords and favourites", apply=_add_app_passwords),
 )
 
 

@@ -179,6 +179,18 @@ SESSION: Final = Table(
     Index("ix_session_account_id", "account_id"),
 )
 
+APP_PASSWORD: Final = Table(
+    "app_password",
+    METADATA,
+    Column("id", KeyText, primary_key=True),  # 16 hexadecimal digits, random
+    _account_id(),
+    *_columns(Text, "name scope secret"),
+    Column("secret_hash", LargeBinary, nullable=False, unique=True),  # SHA-256
+    Column("created_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger),  # noted once an hour; NULL for never
+    Index("ix_app_password_account_id", "account_id"),
+)
+
 EVENT: Final = Table(
     "event",
     METADATA,
@@ -192,7 +204,8 @@ EVENT: Final = Table(
     Column("played_ms", BigInteger),  # how much of the song had been played
     # From when the song was heard before to the beginning of this play; NULL for never.
     Column("since_heard_ms", BigInteger),
-    Column("scope", Text),  # what is banned or snoozed: "song", "artist", "album" or "genre"
+    # What is banned, snoozed or a favourite: "song", "artist", "album" or "genre".
+    Column("scope", Text),
     Column("target", Text),
     Column("until", BigInteger),  # the end of a snooze
     Column("retracts", BigInteger),  # the number of the event that is taken back
@@ -206,6 +219,12 @@ EVENT: Final = Table(
         unique=True,
         sqlite_where=text("retracts IS NOT NULL"),
         postgresql_where=text("retracts IS NOT NULL"),
+    ),
+    Index(
+        "ix_event_account_id_favourite",
+        *("account_id", "kind", "scope", "target", "at"),  # all that is asked of a favourite
+        sqlite_where=text("kind = 'favourite'"),
+        postgresql_where=text("kind = 'favourite'"),
     ),
 )
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44
 
+# What opens an account: no copy of a store has it.
+OPENING_TABLES: Final = ("session", "app_password")
+
 _HEADER: Final = b"SQLite format 3\0"
 _MIN_DATABASE_BYTES: Final = 512  # one page
 # Older SQLites that have the fix of 3.51.3 too.
@@ -189,7 +192,7 @@ def plain_errors(target: Path) -> Iterator[None]:
 def copy_sqlite(connection: Connection, path: Path) -> None:
     """Make `path`, an empty file, a copy, with a checksum, of what a connection to SQLite sees.
 
-    Other connections may write meanwhile. A copy has no sessions.
+    Other connections may write meanwhile. A copy has no sessions and no app passwords.
     """
     # The first statement fixes the moment of which this is a copy.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
@@ -204,8 +207,9 @@ def finish(copy: sqlite3.Connection) -> None:
     copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     copy.execute("PRAGMA synchronous = OFF")
     copy.execute("PRAGMA secure_delete = ON")
-    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():
-        copy.execute("DELETE FROM session")
+    for table in OPENING_TABLES:
+        if copy.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+            copy.execute(f"DELETE FROM {table}")  # noqa: S608
     copy.execute("PRAGMA user_version = 0")  # VACUUM does a pending erase (`secure_erase`)
     copy.execute("VACUUM")  # so that it has no deleted rows
     problems = damage(copy)

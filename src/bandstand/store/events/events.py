@@ -1,4 +1,4 @@
-"""The event log: ratings, skips, full listens, bans, snoozes and retractions.
+"""The event log: ratings, skips, full listens, bans, snoozes, favourites and retractions.
 
 Each account has a log of its own, numbered 1, 2, 3, … without a gap. It only grows: a
 retracted event stays, with a later event that retracts it. Everything else about a listener is

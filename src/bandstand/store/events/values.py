@@ -6,6 +6,7 @@ kind        needs                     may have     meaning
 `listen`    song                      played_ms    a song was heard to its end
 `ban`       scope, target                          never again
 `snooze`    scope, target, until                   not before then; `for_ms` may stand for `until`
+`favourite` scope, target                          marked as a favourite, until that is taken back
 `retract`   retracts                               an earlier event is taken back
 
 A listener may rate a song while it plays, correct the rating, and then skip it or hear it out:
@@ -43,7 +44,7 @@ from bandstand.store.database.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-Kind = Literal["rating", "skip", "listen", "ban", "snooze", "retract"]
+Kind = Literal["rating", "skip", "listen", "ban", "snooze", "retract", "favourite"]
 
 HEARD: Final[frozenset[Kind]] = frozenset({"rating", "skip", "listen"})
 ENDS: Final[frozenset[Kind]] = frozenset({"skip", "listen"})
@@ -137,6 +138,7 @@ _NEEDS: Final[dict[str, frozenset[str]]] = {
     "ban": frozenset({"scope", "target"}),
     "snooze": frozenset({"scope", "target"}),
     "retract": frozenset({"retracts"}),
+    "favourite": frozenset({"scope", "target"}),
 }
 _MAY_HAVE: Final[dict[str, frozenset[str]]] = {
     **_NEEDS,
@@ -182,6 +184,9 @@ class NewEvent:
             _CHECKS[name](getattr(self, name), name)
         if self.scope == "song":
             checked_id(self.target, "target")
+        if self.kind == "favourite" and self.scope == "genre":
+            msg = "a favourite must be a song, an album or an artist, got a genre"
+            raise InvalidInputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

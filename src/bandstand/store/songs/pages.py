@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from sqlalchemy import case, collate, func, or_, select, tuple_
+from sqlalchemy import case, collate, func, literal_column, or_, select, tuple_
 
 from bandstand.errors import InvalidInputError, NotFoundError
 from bandstand.store.database.schema import (
@@ -39,7 +39,7 @@ from bandstand.store.songs.songs import MAX_SEARCH_CHARS, SELECT, record_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from bandstand.store.songs.songs import SongRecord
 
@@ -194,6 +194,7 @@ class Filter:
     year_from: int | None = None
     year_to: int | None = None  # included
     heard: Heard | None = None
+    favourite_of: str | None = None  # an account
 
 
 def page(
@@ -291,6 +292,8 @@ def _conditions(connection: Connection, wanted: Filter) -> Iterator[ColumnElemen
     if wanted.heard is not None:
         heard = _was_heard(wanted.heard.account)
         yield heard if wanted.heard.is_heard else ~heard
+    if wanted.favourite_of is not None:
+        yield SONG.c.id.in_(_favourites(wanted.favourite_of))
     for word in folded((wanted.text or "")[:MAX_SEARCH_CHARS]).split()[:_MAX_WORDS]:
         yield _has_word(connection, word)
 
@@ -339,8 +342,20 @@ def _spellings(
 
 def _was_heard(account: str) -> ColumnElement[bool]:
     """Return the condition that an account has heard a song, and has not taken that back."""
+    heard = select(EVENT.c.song_id).where(EVENT.c.song_id.is_not(None), *_standing(account))
+    return SONG.c.id.in_(heard)
+
+
+def _favourites(account: str) -> Select[Any]:
+    """Return the selection of the songs that an account has marked."""
+    kind = EVENT.c.kind == literal_column("'favourite'")  # written out, as its index has it
+    marked = select(EVENT.c.target).where(kind, EVENT.c.scope == "song")
+    return marked.where(*_standing(account))
+
+
+def _standing(account: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Return the conditions that an event is of an account, and was not taken back."""
     own = EVENT.c.account_id == checked_id(account, "account")
     # Two sets, each read once from an index; asked song by song, SQLite walks the whole log.
     taken_back = select(EVENT.c.retracts).where(own, EVENT.c.retracts.is_not(None))
-    stands = EVENT.c.seq.not_in(taken_back)
-    return SONG.c.id.in_(select(EVENT.c.song_id).where(own, EVENT.c.song_id.is_not(None), stands))
+    return own, EVENT.c.seq.not_in(taken_back)

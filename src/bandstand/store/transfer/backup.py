@@ -1,8 +1,9 @@
 """Backups of a store in use, and their restoring: one SQLite file, from and to either database.
 
 It holds everything that was acknowledged before the copy began: songs, accounts with the hashes of
-their passwords, settings, logs, playlists and studies, but no sessions. It is readable for its
-owner only, has a checksum (`sqlite_file`), and appears under its name when it is complete.
+their passwords, settings, logs, playlists and studies, but no sessions and no app passwords, which
+open accounts. It is readable for its owner only, has a checksum (`sqlite_file`), and appears under
+its name when it is complete.
 
 A restore only reads the backup. It checks it completely before anything else is touched, and
 replaces the store atomically; the old store is kept beside it.
@@ -41,7 +42,6 @@ from bandstand.store.database.schema import (
     ROWS_PER_STATEMENT,
     SCAN,
     SCHEMA_VERSION,
-    SESSION,
     SONG,
     STORE,
     STUDY,
@@ -49,6 +49,7 @@ from bandstand.store.database.schema import (
 from bandstand.store.database.serving_lock import serving_lock
 from bandstand.store.database.sqlite_file import (
     APPLICATION_ID,
+    OPENING_TABLES,
     copy_sqlite,
     damage,
     finish,
@@ -69,8 +70,8 @@ if TYPE_CHECKING:
 
     from bandstand.store.database.connection import Store
 
-# Every store has its own versions, and sessions are not copied.
-_LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, SESSION.name})
+# Every store has its own versions, and what opens an account is not copied.
+_LEFT_OUT: Final = frozenset({SCHEMA_VERSION.name, *OPENING_TABLES})
 _NEWEST: Final = MIGRATIONS[-1].version
 _SIDECARS: Final = ("-wal", "-shm", "-journal")
 
@@ -84,7 +85,7 @@ def check_empty(connection: Connection, location: Location) -> None:
 
 
 def copy_rows(source: Connection, target: Connection) -> None:
-    """Copy everything but sessions into a store that is empty."""
+    """Copy everything but what opens accounts into a store that is empty."""
     target.execute(delete(STORE))
     for table in METADATA.sorted_tables:  # what is referred to comes first
         if table.name in _LEFT_OUT:
@@ -168,7 +169,7 @@ def check_backup(source: Path) -> dict[str, int]:
     """
     with _examined_copy(source) as path, closing(single_file(path)) as copy:
         tables = copy.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        names = [name for (name,) in tables if name not in {"store", "schema_version", "session"}]
+        names = [name for (name,) in tables if name not in _LEFT_OUT | {STORE.name}]
         return {
             name: copy.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]  # noqa: S608
             for name in names

@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bandstand.errors import BandstandError
 from bandstand.store.database.schema import (
     ACCOUNT,
+    APP_PASSWORD,
     EVENT,
     LOG_END,
     STUDY,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
 
 # SQLite would take a value of any kind in these columns.
-_CHECKED_TABLES: Final = (EVENT, STUDY, STUDY_PARTICIPANT, STUDY_ARM, STUDY_SONG)
+_CHECKED_TABLES: Final = (APP_PASSWORD, EVENT, STUDY, STUDY_PARTICIPANT, STUDY_ARM, STUDY_SONG)
 _SQLITE_KIND: Final[dict[type, str]] = {
     BigInteger: "integer",
     Boolean: "integer",

@@ -1,22 +1,30 @@
-"""Authentication by password, and the policy of each route: public, listener or admin.
+"""Authentication by password or app password, and the policy of each route.
 
-    @router.get("/api/next", dependencies=[LISTENER])
+    @router.get("/api/next", dependencies=[READ])
     async def next_song(context: ContextDep, me: Me) -> …
 
-Every route declares exactly one of PUBLIC, LISTENER and ADMIN; `check_policies` refuses an app
-with a route that does not (default deny). The decision depends on the route that was matched,
-never on the spelling of a path.
+policy            open to
+PUBLIC            everybody
+READ, PLAY, RATE  listeners, and their apps with this scope or a wider one
+LISTENER          listeners with a session
+ADMIN             administrators with a session
 
-Passwords are compared here and nowhere else. A slot of the throttle is taken before the lookup.
-An unknown name, an account without a password and a disabled one take the same path, and the same
-time, as a wrong password.
+Every route declares exactly one; `check_policies` refuses an app with a route that does not
+(default deny). The decision depends on the route that was matched, never on the spelling of a
+path. A request with a bearer token is judged by that alone, whatever cookie it brings.
+
+Passwords and app passwords are compared here and nowhere else. For a password a slot of the
+throttle is taken before the lookup. An unknown name, an account without a password and a disabled
+one take the same path, and the same time, as a wrong password.
 """
 
 # No postponed annotations: FastAPI reads them when the program runs.
 import json
 import logging
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal, get_args
 
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
@@ -24,14 +32,16 @@ from sqlalchemy import Connection
 from starlette.routing import BaseRoute
 
 from bandstand.errors import BandstandError
-from bandstand.store import accounts
+from bandstand.store import accounts, app_passwords
 from bandstand.store.accounts import Account
+from bandstand.store.app_passwords import App, AppScope
 from bandstand.web.http.problems import Problem, login_required, too_many
 from bandstand.web.requests.context import Context, ContextDep
 from bandstand.web.security import browser_sessions
 
 LOG: Final = logging.getLogger("bandstand.login")
 _MAX_NAME_SHOWN: Final = 64
+_BEARER: Final = re.compile(r"bearer +([^ ]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +114,97 @@ def _wrong_password() -> Problem:
     return Problem(401, "wrong_password", "no account has this name and password")
 
 
-Policy = Literal["public", "listener", "admin"]
+async def verify_secret(
+    context: Context, address: str, secret: str, *, name: str | None = None
+) -> App:
+    """Return the app whose secret this is, of the account `name` if one is given, or raise Problem.
+
+    The secret may be spelt `enc:` and hexadecimal digits, as some apps send it.
+    """
+    plain = _decoded(secret)
+    return await _verified(
+        context, address, name, lambda store: app_passwords.of_secret(store, plain, name=name)
+    )
+
+
+async def verify_token(context: Context, address: str, name: str, *, token: str, salt: str) -> App:
+    """Return the app of an account of whose secret and `salt` this is the MD5, or raise Problem."""
+    return await _verified(
+        context,
+        address,
+        name,
+        lambda store: app_passwords.of_token(store, name, token=token, salt=salt),
+    )
+
+
+async def _verified(
+    context: Context, address: str, name: str | None, find: Callable[[Connection], App | None]
+) -> App:
+    """Return the app that is found. Each request asks anew, so that one that is revoked is out.
+
+    Apps send many requests at once, so that a guess is counted only when it was wrong. A wait is
+    for addresses from which none was right yet: an app that still has an old secret does not keep
+    out the others of its household. Nor do guesses from elsewhere keep out anybody: there is no
+    limit for a name, since 130 bits cannot be guessed from however many addresses.
+    """
+    apps = f"apps at {address}"
+    wait = context.throttle.wait(address, apps)
+    if wait > 0:
+        raise too_many(wait)
+    app = await context.read_pool.run(_read, context, find)
+    if app is None:
+        slot = context.throttle.take(address, apps)
+        if isinstance(slot, float):
+            raise too_many(slot)
+        note_failure(address, name or "an app")
+        raise _wrong_app_password()
+    context.throttle.note_right(address, apps)
+    now, used_at = context.clock(), app.password.used_at
+    if used_at is None or now - used_at >= app_passwords.HOUR_MS:
+        # Not waited for: an app can be heard also while nothing can be stored.
+        context.radio.write(lambda store: app_passwords.note_use(store, app, now=now))
+    return app
+
+
+def _read(context: Context, find: Callable[[Connection], App | None]) -> App | None:
+    with context.store.reading() as connection:
+        return find(connection)
+
+
+def _decoded(secret: str) -> str:
+    if not secret.startswith("enc:"):
+        return secret
+    try:
+        return bytes.fromhex(secret.removeprefix("enc:")).decode(errors="replace")
+    except ValueError:
+        return secret
+
+
+def _wrong_app_password() -> Problem:
+    headers = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+    return Problem(401, "wrong_app_password", "no app has this password, or no longer", headers)
+
+
+def check_scope(scope: AppScope | None, wanted: AppScope) -> None:
+    """Raise Problem unless an app with `scope` may do what `wanted` is for; None may do it all."""
+    if scope is not None and not app_passwords.allows(scope, wanted):
+        raise _beyond_scope(scope, wanted=wanted)
+
+
+def _beyond_scope(scope: AppScope, *, wanted: str) -> Problem:
+    headers = {"WWW-Authenticate": 'Bearer error="insufficient_scope"'}
+    return Problem(403, "beyond_scope", f"this is for {wanted}, this app may {scope}", headers)
+
+
+Policy = Literal["public", "read", "play", "rate", "listener", "admin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The account that sends a request, and the scope of its app; None for a session."""
+
+    account: Account
+    scope: AppScope | None = None
 
 
 async def _public() -> None:
@@ -128,10 +228,36 @@ def _guest(context: Context) -> Account | None:
     return None if account is None or account.disabled else account
 
 
-async def _listener(account: Annotated[Account | None, Depends(visitor)]) -> Account:
-    if account is None:
+async def _caller(request: Request, context: ContextDep) -> Caller:
+    given = _BEARER.fullmatch(request.headers.get("authorization", ""))
+    if given is not None:
+        app = await verify_secret(context, request.state.address, given[1])
+        # No app administers anything, whoever its owner is.
+        account = replace(app.account, role="listener")
+        return Caller(account=account, scope=app.password.scope)
+    found = await visitor(request, context)
+    if found is None:
         raise login_required()
-    return account
+    return Caller(account=found)
+
+
+CallerDep = Annotated[Caller, Depends(_caller)]
+
+
+def _guard(wanted: AppScope) -> Callable[[Caller], Awaitable[None]]:
+    async def check(caller: CallerDep) -> None:
+        check_scope(caller.scope, wanted)
+
+    return check
+
+
+_GUARDS: Final = {scope: _guard(scope) for scope in app_passwords.SCOPES}
+
+
+async def _listener(caller: CallerDep) -> Account:
+    if caller.scope is not None:
+        raise _beyond_scope(caller.scope, wanted="a session in the page")
+    return caller.account
 
 
 async def _admin(account: Annotated[Account, Depends(_listener)]) -> Account:
@@ -140,14 +266,22 @@ async def _admin(account: Annotated[Account, Depends(_listener)]) -> Account:
     return account
 
 
+async def _me(caller: CallerDep) -> Account:
+    return caller.account
+
+
 PUBLIC: Final = Depends(_public)
+READ: Final = Depends(_GUARDS["read"])
+PLAY: Final = Depends(_GUARDS["play"])
+RATE: Final = Depends(_GUARDS["rate"])
 LISTENER: Final = Depends(_listener)
 ADMIN: Final = Depends(_admin)
 
-Me = Annotated[Account, Depends(_listener)]  # on a LISTENER or ADMIN route
+Me = Annotated[Account, Depends(_me)]  # on any route but a PUBLIC one
 
 _POLICIES: Final[dict[object, Policy]] = {
     _public: "public",
+    **{guard: scope for scope, guard in _GUARDS.items()},
     _listener: "listener",
     _admin: "admin",
 }
@@ -161,7 +295,8 @@ def policy_of(route: BaseRoute) -> Policy:
     calls = [dependency.dependency for dependency in route.dependencies]
     declared = [_POLICIES[call] for call in calls if call in _POLICIES]
     if len(declared) != 1:
-        msg = f"{route.path} must declare one of PUBLIC, LISTENER and ADMIN, got {declared}"
+        names = ", ".join(policy.upper() for policy in get_args(Policy))
+        msg = f"{route.path} must declare one of {names}, got {declared}"
         raise ValueError(msg)
     return declared[0]
 

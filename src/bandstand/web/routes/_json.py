@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from bandstand.store import favourites
 from bandstand.store.events import events
 from bandstand.store.songs import songs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from bandstand.media.media import Media
     from bandstand.store.events.events import Event
     from bandstand.store.songs.songs import SongRecord
+    from bandstand.web.requests.context import Context
 
 
 _GAINS: Final = ("track_gain", "track_peak", "album_gain", "album_peak")
 
 
-def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
+def song_json(
+    song: SongRecord, media: Media | None, marked: Collection[str] | None = None
+) -> dict[str, Any]:
     """Return a song as listeners see it: its tags, and the addresses of its audio and cover.
 
     A song without a title has the name of its file; the file's folder is for administrators only.
+    `marked` are favourites; without them it is left open whether the song is one.
     """
     tags = song.tags
     gains = {name: getattr(tags, name) for name in _GAINS}
@@ -45,7 +50,15 @@ def song_json(song: SongRecord, media: Media | None) -> dict[str, Any]:
         "cover": f"/api/songs/{song.id}/cover" if has_cover else None,
         "recording_mbid": tags.recording_mbid,
         "is_present": song.is_present,
+        "favourite": None if marked is None else song.id in marked,
     }
+
+
+def songs_json(context: Context, account: str, found: Sequence[SongRecord]) -> list[dict[str, Any]]:
+    """Return songs as an account sees them. It reads the store."""
+    with context.store.reading() as connection:
+        marked = favourites.songs_of(connection, account, [song.id for song in found])
+    return [song_json(song, context.media, marked) for song in found]
 
 
 def audio_address(song: str) -> str:

@@ -12,7 +12,7 @@ from bandstand.store.accounts import Account
 from bandstand.store.events import events
 from bandstand.store.events.events import KINDS, Kind
 from bandstand.web.http.request_input import Body, Id, JsonBody, Whole
-from bandstand.web.requests.authentication import LISTENER, Me
+from bandstand.web.requests.authentication import LISTENER, READ, Me
 from bandstand.web.requests.context import Context, ContextDep
 from bandstand.web.routes._json import history_json
 
@@ -31,7 +31,7 @@ class Stretch(Body):
     end: Annotated[Moment, Field(alias="to")]
 
 
-@router.get("/api/history", dependencies=[LISTENER], operation_id="history")
+@router.get("/api/history", dependencies=[READ], operation_id="history")
 async def history(
     context: ContextDep,
     me: Me,

@@ -1,6 +1,7 @@
 """Listening: the next song, the listener's events, and their taste."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -13,18 +14,19 @@ from bandstand.radio.selection.filters import Station, Years
 from bandstand.radio.service import Offer
 from bandstand.store.accounts import Account
 from bandstand.store.events.events import NewEvent
+from bandstand.store.events.values import ENDS
 from bandstand.web.http.problems import another_account
 from bandstand.web.http.request_input import Body, Id, JsonBody, Text, Year
-from bandstand.web.requests.authentication import LISTENER, Me
+from bandstand.web.requests.authentication import PLAY, READ, CallerDep, Me, check_scope
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.routes._json import event_json, song_json
+from bandstand.web.routes._json import event_json, songs_json
 
 router = APIRouter(tags=["listening"])
 
 TagName = Annotated[Text, Query(min_length=1, max_length=500)]
 
 
-@router.get("/api/next", dependencies=[LISTENER], operation_id="next_song")
+@router.get("/api/next", dependencies=[READ], operation_id="next_song")
 async def next_song(
     context: ContextDep,
     me: Me,
@@ -44,22 +46,30 @@ async def next_song(
     years = Years(first=year_from, last=year_to)
     station = Station(song=song, artist=artist, genre=genre, years=years)
     offer = await context.ask(
-        context.next_queue, me.id, context.radio.next, me.id, after=after, station=station
+        context.next_queue, me.id, _next, context, me.id, after=after, station=station
     )
-    return JSONResponse(offer_json(offer, context))
+    return JSONResponse(offer)
 
 
-def offer_json(offer: Offer, context: Context) -> dict[str, Any]:
-    """Return an offer: its song, the reasons, its moment, and the last event it knows."""
-    return {
-        "song": song_json(offer.song, context.media),
-        "why": why_json(offer.why),
-        "step": offer.step,
-        "seq": offer.seq,
-        "mode": offer.how,
-        "note": offer.note,
-        "at": offer.at,
-    }
+def _next(context: Context, account: str, **question: Any) -> dict[str, Any]:
+    return offers_json(context, account, [context.radio.next(account, **question)])[0]
+
+
+def offers_json(context: Context, account: str, offers: Sequence[Offer]) -> list[dict[str, Any]]:
+    """Return offers: the song, the reasons, the moment, and the last event that each knows."""
+    songs = songs_json(context, account, [offer.song for offer in offers])
+    return [
+        {
+            "song": song,
+            "why": why_json(offer.why),
+            "step": offer.step,
+            "seq": offer.seq,
+            "mode": offer.how,
+            "note": offer.note,
+            "at": offer.at,
+        }
+        for song, offer in zip(songs, offers, strict=True)
+    ]
 
 
 _DAY_MS = 86_400_000
@@ -140,18 +150,24 @@ class AnyEvent(RootModel[Rating | Skip | Listen | Ban | Snooze | Retract]):
 
 @router.post(
     "/api/events",
-    dependencies=[LISTENER],
+    dependencies=[PLAY],
     operation_id="tell",
     status_code=201,
     responses={200: {"description": "It was there already; or private mode, and not stored."}},
 )
 async def append_event(
-    context: ContextDep, me: Me, body: Annotated[AnyEvent, JsonBody(AnyEvent)]
+    context: ContextDep,
+    me: Me,
+    caller: CallerDep,
+    body: Annotated[AnyEvent, JsonBody(AnyEvent)],
 ) -> Response:
     """Put an event into the log; it is on the disk before the answer.
 
-    In private mode what is heard is not stored, and the answer says so.
+    In private mode what is heard is not stored, and the answer says so. An app with the scope
+    `play` may send skips and listens; all else needs `rate`.
     """
+    if body.root.kind not in ENDS:
+        check_scope(caller.scope, "rate")
     if body.root.account not in {None, me.id}:
         raise another_account()
     appended = await asyncio.wrap_future(context.radio.submit(_new_event(me, body)))
@@ -172,7 +188,7 @@ def _new_event(me: Account, event: AnyEvent) -> NewEvent:
     return NewEvent(account=me.id, **values)
 
 
-@router.get("/api/taste", dependencies=[LISTENER], operation_id="taste")
+@router.get("/api/taste", dependencies=[READ], operation_id="taste")
 async def taste(context: ContextDep, me: Me) -> Response:
     """Describe what the radio has learned from the ratings so far."""
     learned = await context.ask(context.queue, me.id, context.radio.taste, me.id)

@@ -16,7 +16,7 @@ from bandstand.store.songs.songs import SongRecord
 from bandstand.web.http.files import Entity, FileResponse, disposition, plan
 from bandstand.web.http.problems import Problem, busy, not_found
 from bandstand.web.http.request_input import Text
-from bandstand.web.requests.authentication import LISTENER
+from bandstand.web.requests.authentication import PLAY, READ
 from bandstand.web.requests.context import Context, ContextDep
 
 router = APIRouter(tags=["songs"])
@@ -46,7 +46,7 @@ _MAX_AUDIO_WAITS: Final = 4
 @router.api_route(
     "/api/songs/{song_id}/audio",
     methods=["GET", "HEAD"],
-    dependencies=[LISTENER],
+    dependencies=[PLAY],
     operation_id="audio",
     response_class=Response,
     responses={200: {"content": {"audio/*": {}}}, **_NOT_STREAMED},
@@ -133,7 +133,7 @@ _HEADERS: Final = {
 @router.api_route(
     "/api/songs/{song_id}/cover",
     methods=["GET", "HEAD"],
-    dependencies=[LISTENER],
+    dependencies=[READ],
     operation_id="cover",
     response_class=Response,
     responses={

@@ -21,10 +21,10 @@ from bandstand.web.http.concurrency import connected
 from bandstand.web.http.files import disposition
 from bandstand.web.http.problems import Problem, not_found
 from bandstand.web.http.request_input import Body, Id, JsonBody, Text, Whole, Year
-from bandstand.web.requests.authentication import LISTENER, Me
+from bandstand.web.requests.authentication import RATE, READ, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.routes._json import audio_address, song_json
-from bandstand.web.routes.listening import TagName, offer_json
+from bandstand.web.routes._json import audio_address, songs_json
+from bandstand.web.routes.listening import TagName, offers_json
 
 PlaylistFormat = Annotated[
     Literal["json", "m3u8", "xspf", "jspf"], Query(alias="format", description="how it is written")
@@ -93,16 +93,14 @@ class PlaylistChange(Body):
     songs: SongIds | None = None
 
 
-@router.get("/api/playlists", dependencies=[LISTENER], operation_id="playlists")
+@router.get("/api/playlists", dependencies=[READ], operation_id="playlists")
 async def list_playlists(context: ContextDep, me: Me) -> Response:
     """List your playlists."""
     found = await context.pool.run(_all, context, me.id)
     return JSONResponse({"playlists": [_summary(one) for one in found]})
 
 
-@router.post(
-    "/api/playlists", dependencies=[LISTENER], operation_id="save_playlist", status_code=201
-)
+@router.post("/api/playlists", dependencies=[RATE], operation_id="save_playlist", status_code=201)
 async def save(
     context: ContextDep, me: Me, body: Annotated[NewPlaylist, JsonBody(NewPlaylist)]
 ) -> Response:
@@ -117,7 +115,7 @@ async def save(
     return JSONResponse(_without_songs(saved), 201, headers={"Location": _address(saved.id)})
 
 
-@router.get(_ADDRESS, dependencies=[LISTENER], operation_id="saved_playlist", responses=DESCRIBED)
+@router.get(_ADDRESS, dependencies=[READ], operation_id="saved_playlist", responses=DESCRIBED)
 async def show(
     request: Request,
     context: ContextDep,
@@ -130,12 +128,12 @@ async def show(
     check_paths(me, paths)
     found, inside = await context.pool.run(_found, context, me.id, playlist_id)
     if form == "json":
-        shown = await context.pool.run(_songs, context, inside)
+        shown = await context.pool.run(songs_json, context, me.id, inside)
         return JSONResponse({**_without_songs(found), "songs": shown})
     return playlist_file(context, request, inside, form=form, title=found.name, paths=paths)
 
 
-@router.put(_ADDRESS, dependencies=[LISTENER], operation_id="change_playlist")
+@router.put(_ADDRESS, dependencies=[RATE], operation_id="change_playlist")
 async def change(
     context: ContextDep,
     me: Me,
@@ -157,7 +155,7 @@ async def change(
     return JSONResponse(_without_songs(changed))
 
 
-@router.delete(_ADDRESS, dependencies=[LISTENER], operation_id="delete_playlist", status_code=204)
+@router.delete(_ADDRESS, dependencies=[RATE], operation_id="delete_playlist", status_code=204)
 async def remove(context: ContextDep, me: Me, playlist_id: PlaylistId) -> Response:
     """Delete one of your playlists; the songs stay in the library."""
 
@@ -186,10 +184,6 @@ def _existing(connection: Connection, account: str, playlist: str) -> Playlist:
     return found
 
 
-def _songs(context: Context, found: list[SongRecord]) -> list[dict[str, Any]]:
-    return [song_json(song, context.media) for song in found]
-
-
 def _summary(one: PlaylistSummary) -> dict[str, Any]:
     return {"id": one.id, "name": one.name, "created_at": one.created_at, "count": one.count}
 
@@ -211,7 +205,7 @@ _MAX_PLANNED: Final = 100  # some seconds of work for a listener of whom little 
 _TITLE: Final = "Bandstand"
 
 
-@router.get("/api/playlist", dependencies=[LISTENER], operation_id="playlist", responses=DESCRIBED)
+@router.get("/api/playlist", dependencies=[READ], operation_id="playlist", responses=DESCRIBED)
 async def playlist(
     request: Request,
     context: ContextDep,
@@ -240,7 +234,7 @@ async def playlist(
             context.queue, me.id, _offers, context, me.id, count, after, station, is_here
         )
     if form == "json":
-        body = await context.pool.run(_json, context, offers)
+        body = await context.pool.run(offers_json, context, me.id, offers)
         return JSONResponse({"songs": body})
     songs = [offer.song for offer in offers]
     return playlist_file(context, request, songs, form=form, title=_TITLE, paths=paths)
@@ -259,7 +253,3 @@ def _offers(
     return context.radio.playlist(
         account, count=count, after=after, station=station, is_wanted=is_here
     )
-
-
-def _json(context: Context, offers: list[Offer]) -> list[dict[str, Any]]:
-    return [offer_json(offer, context) for offer in offers]

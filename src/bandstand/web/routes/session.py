@@ -16,6 +16,8 @@ from bandstand.web.http.request_input import Body, JsonBody
 from bandstand.web.requests.authentication import (
     LISTENER,
     PUBLIC,
+    READ,
+    CallerDep,
     Me,
     Proof,
     authenticate,
@@ -64,14 +66,18 @@ async def log_in(
     return await _begin(context, request, proof)
 
 
-@router.get("/api/session", dependencies=[LISTENER], operation_id="session")
-async def session(context: ContextDep, me: Me) -> Response:
-    """Return the account that is logged in, and whether there is a study to take part in."""
+@router.get("/api/session", dependencies=[READ], operation_id="session")
+async def session(context: ContextDep, me: Me, caller: CallerDep) -> Response:
+    """Return the account that is logged in, and whether there is a study to take part in.
+
+    `scope` is that of the app that asks, null for a browser.
+    """
     membership = await context.read_pool.run(context.study.membership, me.id)
     is_guest = context.guest == me.name
     return JSONResponse(
         {
             **account_json(me),
+            "scope": caller.scope,
             "guest": is_guest,
             "made_up": is_guest and await context.read_pool.run(_is_made_up, context, me.id),
             "study": None if membership is None else asdict(membership),

@@ -15,7 +15,7 @@ from bandstand.store import accounts
 from bandstand.store.events import events
 from bandstand.web.http.problems import Problem
 from bandstand.web.http.request_input import Body, JsonBody
-from bandstand.web.requests.authentication import LISTENER, Me, confirm
+from bandstand.web.requests.authentication import LISTENER, READ, Me, confirm
 from bandstand.web.requests.context import Context, ContextDep
 from bandstand.web.routes._json import history_json
 from bandstand.web.security import browser_sessions
@@ -57,7 +57,7 @@ async def change_settings(
     return JSONResponse(_described(changed))
 
 
-@router.get("/api/settings/rules", dependencies=[LISTENER], operation_id="rules")
+@router.get("/api/settings/rules", dependencies=[READ], operation_id="rules")
 async def rules(context: ContextDep, me: Me) -> Response:
     """List what you have banned or snoozed; retract `seq` to end it."""
     return JSONResponse({"rules": await context.queue.run(me.id, _rules, context, me.id)})

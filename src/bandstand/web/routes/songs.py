@@ -13,9 +13,9 @@ from bandstand.store.songs import songs
 from bandstand.store.songs.pages import Filter, Heard, Name, Of, Order
 from bandstand.web.http.problems import not_found
 from bandstand.web.http.request_input import Text, Whole, Year
-from bandstand.web.requests.authentication import LISTENER, Me
+from bandstand.web.requests.authentication import READ, Me
 from bandstand.web.requests.context import Context, ContextDep
-from bandstand.web.routes._json import history_json, song_json
+from bandstand.web.routes._json import history_json, songs_json
 from bandstand.web.routes.media import SongId
 
 router = APIRouter(tags=["songs"])
@@ -28,7 +28,7 @@ Words = Annotated[Text, Query(max_length=500)]
 Called = Annotated[Text, Query(min_length=1, max_length=500)]
 
 
-@router.get("/api/songs", dependencies=[LISTENER], operation_id="songs")
+@router.get("/api/songs", dependencies=[READ], operation_id="songs")
 async def list_songs(
     context: ContextDep,
     me: Me,
@@ -40,6 +40,7 @@ async def list_songs(
     year_from: Year | None = None,
     year_to: Year | None = None,
     heard: Literal["yes", "no"] | None = None,
+    favourite: Literal["yes"] | None = None,
     sort: Order | Literal["expected"] = "artist",
     limit: Annotated[Whole, Query(ge=1, le=_MAX_SONGS)] = 50,
     after: Annotated[Text | None, Query(max_length=64)] = None,
@@ -61,15 +62,16 @@ async def list_songs(
         year_from=year_from,
         year_to=year_to,
         heard=None if heard is None else Heard(account=me.id, is_heard=heard == "yes"),
+        favourite_of=None if favourite is None else me.id,
     )
     if sort == "expected":
         best = await context.ask(context.queue, me.id, _best, context, me.id, wanted, after, limit)
         return JSONResponse(best)
-    body = await context.pool.run(_page, context, wanted, after, limit, sort)
+    body = await context.pool.run(_page, context, me.id, wanted, after, limit, sort)
     return JSONResponse(body)
 
 
-@router.get("/api/songs/names", dependencies=[LISTENER], operation_id="names")
+@router.get("/api/songs/names", dependencies=[READ], operation_id="names")
 async def list_names(
     context: ContextDep,
     of: Of,
@@ -85,14 +87,14 @@ async def list_names(
     return JSONResponse(await context.pool.run(_names, context, of, q, limit, after))
 
 
-@router.get("/api/songs/{song_id}", dependencies=[LISTENER], operation_id="song")
+@router.get("/api/songs/{song_id}", dependencies=[READ], operation_id="song")
 async def one_song(context: ContextDep, me: Me, song_id: SongId) -> Response:
     """Show a song: its tags, your events, and the rating that is expected now."""
     return JSONResponse(await context.ask(context.queue, me.id, _song, context, me.id, song_id))
 
 
 def _page(
-    context: Context, wanted: Filter, after: str | None, limit: int, order: Order
+    context: Context, account: str, wanted: Filter, after: str | None, limit: int, order: Order
 ) -> dict[str, Any]:
     with context.store.reading() as connection:
         # One more than is shown tells whether there is a next page.
@@ -100,7 +102,7 @@ def _page(
         size = song_pages.size(connection, wanted) if after is None else None
     shown = found[:limit]
     return {
-        "songs": [song_json(song, context.media) for song in shown],
+        "songs": songs_json(context, account, shown),
         "next": shown[-1].id if len(found) > limit else None,
         **_size_json(size),
     }
@@ -123,7 +125,7 @@ def _best(
         shown = songs.many(connection, ranked[start : start + limit])
     size = (len(found), sum(durations[song] for song in found)) if after is None else None
     return {
-        "songs": [song_json(song, context.media) for song in shown],
+        "songs": songs_json(context, account, shown),
         "next": ranked[start + limit - 1] if start + limit < len(ranked) else None,
         "expected": {song.id: expected[song.id] for song in shown},
         **_size_json(size),
@@ -169,7 +171,7 @@ def _song(context: Context, account: str, song_id: str) -> dict[str, Any]:
         said = events.page(connection, account, before=None, limit=_MAX_EVENTS, song=song_id)
         history = history_json(connection, account, said)
     return {
-        "song": song_json(view.song, context.media),
+        "song": songs_json(context, account, [view.song])[0],
         "expected": view.expected,
         "standard_deviation": view.standard_deviation,
         "rating_deviation": view.rating_deviation,

@@ -6,7 +6,7 @@ from fastapi.responses import JSONResponse, Response
 from bandstand.music.library.scanner import Progress
 from bandstand.radio import demo_history
 from bandstand.web.http.problems import Problem
-from bandstand.web.requests.authentication import LISTENER, PUBLIC, Me
+from bandstand.web.requests.authentication import LISTENER, PUBLIC, READ, Me
 from bandstand.web.requests.context import ContextDep
 
 router = APIRouter()
@@ -21,7 +21,7 @@ async def health(context: ContextDep) -> Response:
     return JSONResponse({"status": "ok", "writable": True})
 
 
-@router.get("/api/library", tags=["songs"], dependencies=[LISTENER], operation_id="library")
+@router.get("/api/library", tags=["songs"], dependencies=[READ], operation_id="library")
 async def library(context: ContextDep) -> Response:
     """Return how many songs can be played now, and the progress of a scan.
 

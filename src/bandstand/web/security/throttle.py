@@ -71,11 +71,23 @@ class Throttle:
     def take(self, address: str, name: str) -> Slot | float:
         """Return a slot for one guess, or the seconds to wait."""
         slot = Slot(address=_address_key(address), name=_name_key(name), at=self._timer())
-        wait = max(self._pair_wait(slot), self._address_wait(slot), self._name_wait(slot))
+        wait = self._wait(slot)
         if wait > 0:
             return wait
         self._count(slot)
         return slot
+
+    def wait(self, address: str, name: str) -> float:
+        """Return the seconds to wait for a guess that is counted only when it was wrong.
+
+        None where this address got in with this name before.
+        """
+        slot = Slot(address=_address_key(address), name=_name_key(name), at=self._timer())
+        return 0.0 if (slot.address, slot.name) in self._known else self._wait(slot)
+
+    def note_right(self, address: str, name: str) -> None:
+        """Record that a guess was right for which no slot was taken."""
+        _put(self._known, (_address_key(address), _name_key(name)), None)
 
     def give_back(self, slot: Slot) -> None:
         """Return the slot of a guess that was never answered, since the server was busy."""
@@ -98,6 +110,9 @@ class Throttle:
         self.give_back(slot)
         self._pairs.pop((slot.address, slot.name), None)
         _put(self._known, (slot.address, slot.name), None)
+
+    def _wait(self, slot: Slot) -> float:
+        return max(self._pair_wait(slot), self._address_wait(slot), self._name_wait(slot))
 
     def _pair_wait(self, slot: Slot) -> float:
         pair = self._pairs.get((slot.address, slot.name))

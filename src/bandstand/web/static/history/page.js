@@ -6,6 +6,7 @@ import { send } from "../app/outbox.js";
 import { link, rename, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { announce } from "../app/tabs.js";
+import { showFavourite } from "../player/heart.js";
 import { radio } from "../player/radio.js";
 import { demoNote } from "../settings/demo_reset.js";
 import { forgetPeriod } from "./forget.js";
@@ -22,6 +23,7 @@ const FILTERS = [
   ["skips", "Skipped", ["skip"]],
   ["listens", "Heard", ["listen"]],
   ["rules", "Banned and snoozed", ["ban", "snooze"]],
+  ["favourites", "Favourites", ["favourite"]],
   ["undone", "Undone", ["retract"]],
 ];
 
@@ -75,6 +77,7 @@ export async function show(main, { params, person, signal }) {
 // What is next may be another song now, here and in other tabs.
 function refreshRadio(event) {
   radio.forgetEvent(event.seq);
+  if (event.kind === "favourite") showFavourite(event.target, false);
   radio.refresh();
   announce("event", event.kind === "rating" ? { song: event.song, stars: 0 } : {});
 }

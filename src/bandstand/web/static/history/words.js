@@ -13,6 +13,7 @@ export const DRAWINGS = {
   ban: "ban",
   snooze: "snooze",
   retract: "undo",
+  favourite: "heart",
 };
 
 // What an event is about, without a link: "Song 3 – Band 1", "artist Band 1".
@@ -51,6 +52,8 @@ function act(event) {
       return "Heard to the end: ";
     case "ban":
       return "Never again: ";
+    case "favourite":
+      return "A favourite: ";
     default:
       return `Not until ${day(event.until)}: `;
   }

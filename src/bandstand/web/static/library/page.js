@@ -29,6 +29,7 @@ const HEARD = [
   ["", "All songs"],
   ["yes", "Heard before"],
   ["no", "Not heard yet"],
+  ["favourites", "My favourites"],
 ];
 const TYPING = 180; // milliseconds; who types on wants no answer yet
 

@@ -7,6 +7,7 @@ import { link, way } from "../app/router.js";
 import { empty, load } from "../app/states.js";
 import { clock, stars } from "../app/words.js";
 import { coverOf } from "../player/cover.js";
+import { heartButton } from "../player/heart.js";
 import { radio } from "../player/radio.js";
 import { starButtons } from "../player/stars.js";
 import { albumWay, artistWay } from "../player/song_links.js";
@@ -29,7 +30,7 @@ export async function show(main, { params, signal }) {
     const view = await ask().catch(() => null);
     if (view?.song && !signal.aborted) redraw(main, view, again);
   };
-  const isThere = await load(main, ask, (view) => page(view, again));
+  const isThere = await load(main, ask, (view) => page(view, again, signal));
   // Events from elsewhere on the page, such as an undo, change what is expected.
   if (isThere) radio.addEventListener("upcoming", again, { signal });
 }
@@ -48,7 +49,7 @@ async function details(id, signal) {
   }
 }
 
-function page(view, again) {
+function page(view, again, signal) {
   if (!view.song) {
     const library = link(way("library"), { class: "button" }, "Go to the library");
     const note = empty("note", "There is no song with this address.", library);
@@ -57,7 +58,7 @@ function page(view, again) {
   return h(
     "article.song-page.stack.loose",
     {},
-    header(view),
+    header(view, signal),
     h("div.song-parts", { dataset: { parts: "" } }, parts(view, again)),
   );
 }
@@ -70,7 +71,7 @@ function redraw(main, view, again) {
   if (held >= 0) place.querySelectorAll("button")[held]?.focus({ preventScroll: true });
 }
 
-function header({ song }) {
+function header({ song }, signal) {
   return h(
     "header.song-head",
     {},
@@ -80,7 +81,7 @@ function header({ song }) {
       {},
       h("div.stack.tight", {}, h("h1", {}, song.title), byline(song), facts(song)),
       song.is_present ? null : h("p.notes", {}, icon("warning"), GONE),
-      actions(song),
+      actions(song, signal),
     ),
   );
 }
@@ -100,16 +101,18 @@ function facts(song) {
 
 const between = (things, text) => things.flatMap((one, index) => (index ? [text, one] : [one]));
 
-function actions(song) {
+function actions(song, signal) {
   const name = `More for “${song.title}”`;
   const items = () => songItems(song, { isHere: true }).filter((item) => !isShown(item));
   const more = menuButton(name, items, { label: "More" });
-  if (!song.is_present) return h("div.row", {}, more);
+  const heart = heartButton(() => song, { signal }).button;
+  if (!song.is_present) return h("div.row", {}, heart, more);
   return h(
     "div.row",
     {},
     button("button.main", "Play now", "play", () => radio.playSong(song)),
     button("button", "Start radio from here", "radio", () => startFrom(song)),
+    heart,
     more,
   );
 }

@@ -14,6 +14,7 @@ const FILTERS = ["q", "artist", "album", "album_artist", "genre", "heard"];
 // `before` is what was listed when one left, if one has come back.
 export function songsFound({ place, before, change, signal }) {
   const wanted = Object.fromEntries([...FILTERS, "sort"].map((name) => [name, place[name]]));
+  if (wanted.heard === "favourites") Object.assign(wanted, { heard: "", favourite: "yes" });
   const shown = new Set(); // an order that moves with the taste may bring a song twice
 
   async function ask(after = null) {

@@ -4,6 +4,7 @@ import { showPanel } from "../app/dialog.js";
 import { h } from "../app/dom.js";
 import { pause } from "../app/network.js";
 import { go, route, way } from "../app/router.js";
+import { markFavourite } from "./heart.js";
 import { radio } from "./radio.js";
 import { sound } from "./sound.js";
 import { toggleWhy } from "./why.js";
@@ -12,6 +13,7 @@ const JUMP = 5; // seconds
 const STEP = 0.05; // of the volume
 const LIST = [
   [["1", "…", "5"], "Rate the song"],
+  [["F"], "Favourite, or no longer"],
   [["Space", "K"], "Play or pause"],
   [["N"], "Next song"],
   [["P"], "Back"],
@@ -27,6 +29,7 @@ const LIST = [
 const RUN = {
   " ": () => radio.togglePlay(),
   k: () => radio.togglePlay(),
+  f: () => radio.current && markFavourite(radio.current.song),
   n: () => radio.skip(),
   p: () => radio.back(),
   ArrowLeft: () => radio.seek(radio.position - JUMP),

@@ -6,6 +6,7 @@ import { empty } from "../app/states.js";
 import { plural } from "../app/words.js";
 import { openMenu } from "../app/menu.js";
 import { LARGE, coverOf } from "./cover.js";
+import { heartButton } from "./heart.js";
 import { NOTHING } from "./playback.js";
 import { listenToKeys } from "./keys.js";
 import { followRadio } from "./media_session.js";
@@ -66,6 +67,7 @@ function progress({ is_scanning: isScanning, done, total }, person) {
 
 function player(signal) {
   const stars = starButtons({ onRate: (count) => radio.rate(count) });
+  const heart = heartButton(() => radio.current?.song, { signal });
   const picture = h("div.player-cover");
   const names = h("div.player-names");
   const chips = h("div.row.chips");
@@ -82,6 +84,7 @@ function player(signal) {
     const isFocused = names.contains(document.activeElement);
     fill(names, namesOf(radio.current));
     if (isFocused) names.querySelector("h1").focus({ preventScroll: true });
+    heart.draw();
   };
   const drawState = () => {
     light(stars, radio.stars);
@@ -103,7 +106,7 @@ function player(signal) {
       {},
       chips,
       names,
-      stars,
+      h("div.row.player-rate", {}, stars, heart.button),
       h("div.player-time", {}, seekBar(signal), note),
       h("div.player-controls", {}, transport(signal), volume(signal)),
       actions(),

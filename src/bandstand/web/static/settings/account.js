@@ -11,8 +11,9 @@ import { date } from "../app/words.js";
 import { passwordField } from "../auth/form.js";
 import { newPassword, sayPassword } from "../auth/new_password.js";
 import { demoNote, startAfresh } from "./demo_reset.js";
+import { apps } from "./apps.js";
 import { deviceName } from "./devices.js";
-import { dialogForm, saved } from "./pieces.js";
+import { dialogForm, saved, userName, wrongPassword } from "./pieces.js";
 
 // Returns what is in the section; the demo's listener has neither password nor devices.
 export function account(person, { signal }) {
@@ -36,6 +37,7 @@ export function account(person, { signal }) {
       h("button", { type: "button", onclick: () => changePassword(person) }, "Change password…"),
     ),
     devices({ signal }),
+    apps(person, { signal }),
     takeAlong(),
     farewell(person),
   ];
@@ -60,7 +62,7 @@ async function changePassword(person) {
       userName(person),
       old.field,
       fresh.field,
-      h("p.hint", {}, "Everywhere else you are logged out."),
+      h("p.hint", {}, "Everywhere else you are logged out, and all apps."),
     ],
     yes: "Change password",
     say: (error) => wrongPassword(error) ?? sayPassword(error),
@@ -73,21 +75,6 @@ async function changePassword(person) {
   });
   if (isDone) saved("The password is changed.");
 }
-
-// What keepers of passwords look for.
-function userName(person) {
-  return h("input", {
-    type: "text",
-    name: "username",
-    autocomplete: "username",
-    value: person.name,
-    hidden: true,
-    readonly: true,
-  });
-}
-
-const wrongPassword = (error) =>
-  error.code === "wrong_password" ? "This is not your password." : null;
 
 // ── Devices ─────────────────────────────────────────────────────────────────────────────
 
@@ -212,6 +199,6 @@ const GOES = [
   "your account, its name and password",
   "every rating, skip and song you heard, and what the radio has learned from it",
   "what you never want to hear again, and what not now",
-  "your playlists and settings",
-  "your logins, on every device",
+  "your favourites, playlists and settings",
+  "your logins, on every device and in every app",
 ];

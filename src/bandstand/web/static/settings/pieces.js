@@ -90,3 +90,18 @@ export async function dialogForm(question, { body, yes, danger = false, send, sa
   await openDialog(question, content, { frame: form });
   return found;
 }
+
+// What keepers of passwords look for beside the field.
+export function userName(person) {
+  return h("input", {
+    type: "text",
+    name: "username",
+    autocomplete: "username",
+    value: person.name,
+    hidden: true,
+    readonly: true,
+  });
+}
+
+export const wrongPassword = (error) =>
+  error.code === "wrong_password" ? "This is not your password." : null;
