@@ -22,7 +22,17 @@ texts = st.text(max_size=60) | st.text("abcÄé& /;,-'()<>", max_size=30)
         ("Rock 'n' Roll, rock n roll, Rock'n'Roll", ("rock and roll",)),
         ("Drum & Bass | Drum'n'Bass | DnB", ("drum and bass",)),
         ("Chanson française", ("chanson francaise",)),
+        ("D&B; DnB", ("drum and bass",)),
         ("Electronica", ("electronica",)),
+        ("Folk, World, & Country", ("folk", "world", "country")),
+        ("80s; 1980's; The 80s", ("1980s",)),
+        ("00s", ("2000s",)),
+        ("ジャズ; ｼﾞｬｽﾞ", ("ジャズ",)),
+        ("हिन्दी", ("हिन्दी",)),
+        ("Йога", ("йога",)),
+        ("Λαϊκά; ΛΑΙΚΑ", ("λαικα",)),
+        ("N/A", ()),
+        ("n/a; Jazz", ("jazz",)),
         ("Rock\0Pop", ("rock", "pop")),
         ("(None)", ()),
         ("<Unknown>", ()),
@@ -30,6 +40,8 @@ texts = st.text(max_size=60) | st.text("abcÄé& /;,-'()<>", max_size=30)
         ("http://music.example.com", ()),
         ("www.example.org; Jazz", ("jazz",)),
         ("name@example.net", ()),
+        ("Free music at example.com", ()),
+        ("Rock [www.example.com]", ("rock",)),
         ("17", ()),
         ("", ()),
         (None, ()),
@@ -56,12 +68,19 @@ def test_a_year_is_its_decade(year: int | None, tags: tuple[str, ...]) -> None:
     assert tags_of(None, year) == tags
 
 
+def test_a_decade_that_is_named_twice_is_one_tag() -> None:
+    assert tags_of("1980s; 80s", 1985) == ("1980s",)
+
+
 @pytest.mark.parametrize(
     "spellings",
     [
         ["The Beatles", "Beatles", "BEATLES, The", "the  beatles", "Beatles feat. Billy Preston"],
         ["Àlex Almarza", "Alex Almarza"],
-        ["Björk", "Bjo\u0308rk", "BJORK", "Björk; Antony"],
+        ["Björk", "Bjo\u0308rk", "BJORK", "Björk; Antony", "Björk Feat.Antony"],
+        ["N.W.A.", "N.W.A", "NWA"],
+        ["J.J. Cale", "J. J. Cale", "JJ Cale"],
+        ["DJ Tiësto [www.example.ru]", "DJ Tiësto http://example.com/x", "DJ Tiësto"],
         ["Simon & Garfunkel", "Simon and Garfunkel"],
         ["Guns N' Roses", "Guns N’ Roses"],
         ["AC/DC", "AC-DC"],
@@ -80,6 +99,10 @@ def test_spellings_of_one_artist_are_one(spellings: list[str]) -> None:
         ["Earth", "Earth, Wind & Fire"],
         ["M", "MM", "Ñ"],
         ["坂本龍一", "久石譲"],
+        ["バンド", "ハント"],
+        ["Хой", "Хои"],
+        ["Simon & Garfunkel", "Simon"],
+        ["L@R", "Disco.com", "Will.i.am", "Anonymous 4"],
     ],
 )
 def test_different_artists_stay_apart(artists: list[str]) -> None:
@@ -92,7 +115,8 @@ def test_different_artists_stay_apart(artists: list[str]) -> None:
     "text",
     [
         *("<Unknown>", "Various Artists", "VA", "[unknown]", "(None)", "", None, "  "),
-        *("???", "---", "http://example.com"),
+        *("???", "---", "http://example.com", "www.example.com", "a.name@example.com"),
+        *("V.A.", "Compilation", "Sampler", "Soundtrack", "Unknown Artist 1"),
     ],
 )
 def test_texts_that_are_no_artist_are_none(text: str | None) -> None:
@@ -108,6 +132,13 @@ def test_editions_of_an_album_are_one_and_titles_are_not() -> None:
     editions = ["Blue", "Blue (Deluxe Edition)", "BLUE [Remastered]", "Blue (2011 Remaster)"]
     assert {album_name(text) for text in editions} == {"blue"}
     assert album_name("Blue Train") == "blue train"
+    assert album_name("Live @ Wembley") == "live wembley"
+
+
+def test_the_discs_of_an_album_are_one_album() -> None:
+    discs = ["Blue", "Blue (Disc 1)", "Blue CD1", "Blue, Disc 2", "Blue [CD 2: Night] (Deluxe)"]
+    assert {album_name(text) for text in discs} == {"blue"}
+    assert album_name("CD1") == "cd1"
 
 
 @given(texts, st.none() | st.integers(-(10**6), 10**6))

@@ -45,7 +45,7 @@ class Columns(NamedTuple):
 
 
 # A change of what the columns mean makes every matrix again.
-COLUMNS_VERSION: Final = 1
+COLUMNS_VERSION: Final = 2
 _MOST_CHARACTERS: Final = 100
 
 

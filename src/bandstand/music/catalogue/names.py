@@ -49,7 +49,7 @@ _VERSION: Final = re.compile(
 _BRACKETED: Final = re.compile(r"\s*[(\[{<]([^()\[\]{}<>]*)[)\]}>]")
 # A dash between spaces, of any length; hyphens inside words stay.
 _DASHED: Final = re.compile(r"\s+[-‐‑‒–—―]+\s+(?=[^-‐‑‒–—―]*$)")
-_GUEST: Final = re.compile(r"\s+[(\[]?(?:feat|ft|featuring)(?![\w'’])\.?\s.*$")
+_GUEST: Final = re.compile(r"\s+[(\[]?(?:feat|ft|featuring)(?![\w'’])(?:\.\s*|\s+)\S.*$")
 # Every ending that could be left out contains one of these.
 _MAY_NAME_VERSION: Final = re.compile(r"[(\[{<‐‑‒–—―-]|feat|ft")
 _WORDS: Final = re.compile(r"\w+")

@@ -54,19 +54,32 @@ _NO_ARTISTS: Final = _texts("""
     unknown; unknown artist; unknown artists; unbekannt; unbekannter interpret;
     unbekannter kunstler; artiste inconnu; various; various artist; various artists; va;
     verschiedene; verschiedene interpreten; verschiedene kunstler; artistes divers;
-    varios artistas; artisti vari; artist; no artist; none; non; n a; anonymous
+    multi interpretes; varios artistas; artisti vari; artist; no artist; none; non; n a; anonymous;
+    compilation; compilations; sampler; soundtrack; original soundtrack; ost
 """)
 _NO_ALBUMS: Final = _texts("""
     unknown; unknown album; unbekannt; unbekanntes album; album inconnu; album; no album; none;
     non; n a; untitled; untitled album; singles; misc
 """)
-_ADDRESS: Final = re.compile(r"://|\bwww\.|@|\.(?:com|net|org|info|ru|de|fm)\b", re.IGNORECASE)
+_ADDRESS: Final = re.compile(
+    r"""[(\[<{]?\s* (?: \w+://[^\s)\]>}]+ | \bwww\.[^\s)\]>}]+
+    | [^\s@(\[<{]+@[^\s@.]+\.[^\s@)\]>}]+ ) \s*[)\]>}]?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# A genre that ends like the name of a server is its advertisement; an artist may be "Disco.com".
+_SERVER: Final = re.compile(r"\.(?:com|net|org|info|ru|de|fm)\b", re.IGNORECASE)
 _LISTED: Final = re.compile(r"[;,|\0]")
 _AND: Final = re.compile(r"&|\+|(?<=\w)['’‘`´]n['’‘`´](?=\w)")
 _APOSTROPHES: Final = re.compile(r"['’‘`´ʼ]")
-_WORD: Final = re.compile(r"[^\W_]+")
-_LETTER: Final = re.compile(r"[^\W\d_]")
+# Letters with marks above or below them that other spellings leave out; elsewhere, as in "й" or
+# "ズ", a mark makes another letter.
+_MARKED: Final = re.compile(r"([a-z\u0370-\u03ff])[\u0300-\u036f]+")
+_INITIALS: Final = re.compile(r"(?<!\w)[^\W\d_](?:\.\s?[^\W\d_](?!\w))+\.?")
 _ARTICLE: Final = re.compile(r"^the (?=.)|(?<=.),? the$")
+_NUMBERED: Final = re.compile(r"(?<=^unknown artist) \d+$")
+_DISC: Final = re.compile(r"[(\[]\s*(?:cd|dis[ck])\s*\d+[^)\]]*[)\]]", re.IGNORECASE)
+_DISC_WORDS: Final = re.compile(r" (?:cd|dis[ck]) ?\d+(?: of \d+)?$")
+_DECADE: Final = re.compile(r"(?:the )?(19|20)?(\d)0s")
 # One genre in several spellings that differ by more than signs.
 _SPELLINGS: Final = {
     "hiphop": "hip hop",
@@ -76,6 +89,7 @@ _SPELLINGS: Final = {
     "synth pop": "synthpop",
     "electro pop": "electropop",
     "dnb": "drum and bass",
+    "d and b": "drum and bass",
     "lofi": "lo fi",
     "kpop": "k pop",
     "jpop": "j pop",
@@ -89,12 +103,27 @@ def tags_of(genre: str | None, year: int | None = None) -> tuple[str, ...]:
     >>> tags_of("Hip-Hop/Rap; R&B", 1994), tags_of("(None)"), tags_of("HipHop, hip hop")
     (('hip hop', 'rap', 'r and b', '1990s'), (), ('hip hop',))
     """
-    listed = _LISTED.split((genre or "")[:_MAX_TEXT_LENGTH])
-    texts = (name for text in listed if not _ADDRESS.search(text) for name in genre_names(text))
-    genres = list(dict.fromkeys(name for name in map(_genre, texts) if name))[:MAX_TAGS]
+    tags = list(spelled_tags(genre))[:MAX_TAGS]
     if year is not None and _FIRST_YEAR <= year <= _LAST_YEAR:
-        genres.append(f"{year // 10 * 10}s")
-    return tuple(genres)
+        tags.append(f"{year // 10 * 10}s")
+    return tuple(dict.fromkeys(tags))
+
+
+def spelled_tags(genre: str | None) -> dict[str, str]:
+    """Return the genres of a song, each with its spelling: that which comes first.
+
+    >>> spelled_tags("R&B; Hip-Hop, hiphop"), spelled_tags("N/A")
+    ({'r and b': 'R&B', 'hip hop': 'Hip-Hop'}, {})
+    """
+    found: dict[str, str] = {}
+    for text in _LISTED.split(_ADDRESS.sub(" ", (genre or "")[:_MAX_TEXT_LENGTH])):
+        if _words(text) in _NO_GENRES or _SERVER.search(text):
+            continue
+        for name in genre_names(text):
+            tag = _genre(name)
+            if tag is not None:
+                found.setdefault(tag, name)
+    return found
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
@@ -104,20 +133,22 @@ def artist_name(artist: str | None) -> str | None:
     >>> artist_name("The Beatles"), artist_name("Björk feat. Antony"), artist_name("<Unknown>")
     ('beatles', 'bjork', None)
     """
-    first = re.split("[;\0]", (artist or "")[:_MAX_TEXT_LENGTH])[0]
+    first = re.split("[;\0]", _ADDRESS.sub(" ", (artist or "")[:_MAX_TEXT_LENGTH]))[0]
     whole = _words(lead_artist(first)) if first.strip() else ""
-    return _name(first, _ARTICLE.sub("", whole), _NO_ARTISTS)
+    return _name(first, _NUMBERED.sub("", _ARTICLE.sub("", whole)), _NO_ARTISTS)
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
 def album_name(album: str | None) -> str | None:
-    """Return what all editions of an album have in common; None for no name.
+    """Return what all editions and discs of an album have in common; None for no name.
 
-    >>> album_name("Blue (Deluxe Edition)"), album_name("none")
+    >>> album_name("Blue (Deluxe Edition) CD2"), album_name("none")
     ('blue', None)
     """
-    text = (album or "")[:_MAX_TEXT_LENGTH]
-    return _name(text, _words(song_key(text)), _NO_ALBUMS)
+    text = _ADDRESS.sub(" ", (album or "")[:_MAX_TEXT_LENGTH])
+    without_disc = _DISC.sub(" ", text)
+    whole = _words(song_key(without_disc if _words(without_disc) else text))
+    return _name(text, _DISC_WORDS.sub("", whole), _NO_ALBUMS)
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
@@ -139,32 +170,43 @@ def identities(spellings: Iterable[str], name_of: Callable[[str | None], str | N
 
 
 def _genre(text: str) -> str | None:
-    words = _words(text)
+    words = _words(text).removeprefix("and ")  # "Folk, World, & Country"
     if (
         words in _NO_GENRES
         or len(words) > _MAX_TAG_LENGTH
         or not any(letter.isalpha() for letter in words)
     ):
         return None
+    decade = _DECADE.fullmatch(words)
+    if decade:
+        century = decade[1] or ("20" if decade[2] in "01" else "19")
+        return f"{century}{decade[2]}0s"
     return _SPELLINGS.get(words, words)
 
 
 def _name(text: str, words: str, no_names: frozenset[str]) -> str | None:
     """Return the words of a name, or its signs where it has no words ("!!!")."""
-    if words in no_names or _ADDRESS.search(text):
+    if words in no_names:
         return None
     signs = name_key(text).strip(" ?-_.")
     return words or signs or None
 
 
 def _words(text: str) -> str:
-    """Return the words of a text without case, accents and signs.
+    """Return the words of a text without case and signs, and without accents on Latin and Greek.
 
-    >>> _words("Rock 'n' Roll"), _words("Sigur Rós")
-    ('rock and roll', 'sigur ros')
+    >>> _words("Rock 'n' Roll"), _words("Sigur Rós"), _words("N.W.A."), _words("ｼﾞｬｽﾞ")
+    ('rock and roll', 'sigur ros', 'nwa', 'ジャズ')
     """
-    plain = unicodedata.normalize("NFKD", name_key(text))
-    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    words = _WORD.findall(_APOSTROPHES.sub("", _AND.sub(" and ", letters)))
+    letters = _MARKED.sub(r"\1", unicodedata.normalize("NFD", name_key(text)))
+    plain = unicodedata.normalize("NFKC", letters)
+    joined = _INITIALS.sub(lambda found: re.sub(r"[.\s]", "", found[0]), plain)
+    spaced = _APOSTROPHES.sub("", _AND.sub(" and ", joined))
+    words = "".join(sign if _is_part_of_word(sign) else " " for sign in spaced).split()
     inner = ("and" if word == "n" else word for word in words[1:-1])
     return " ".join([*words[:1], *inner, *words[1:][-1:]])
+
+
+def _is_part_of_word(sign: str) -> bool:
+    """Return whether that is a letter, a digit or a mark, such as the vowels of Hindi."""
+    return sign.isalnum() or unicodedata.category(sign).startswith("M")
