@@ -52,7 +52,12 @@ def test_names_are_learned_from_as_the_recommender_learns_from_them(files: Files
         assert item["mean"] == pytest.approx(float(mean[row]), rel=1e-9)  # type: ignore[index]
         for name in ("content", "artist", "album", "song"):
             assert item[name] == pytest.approx(float(parts[name][row]), rel=1e-9, abs=1e-12)
-    assert [item["elapsed_minutes"] for item in ranking["items"] if item["id"] == "w"] == [None]
+    [unnamed] = [item for item in ranking["items"] if item["id"] == "w"]
+    assert unnamed["elapsed_minutes"] is None
+    files.write(items=NAMED, history=files.history.read_text() + "w,2026-01-02T12:00:00Z,1\n")
+    rated = {name: values(files, name)["w"] for name in ("artist", "album", "song")}
+    assert (rated["artist"], rated["album"]) == (0, 0)
+    assert rated["song"] != 0
 
 
 def test_columns_of_other_names_do_as_well(files: Files) -> None:

@@ -144,6 +144,18 @@ def test_why_names_artist_genre_album_and_song_and_adds_up() -> None:
     assert {tag for why in found for tag in why.tags} <= {"jazz", "live", "hip hop", "rap"}
 
 
+@pytest.mark.parametrize(("names", "parts"), [({}, (0, 0)), ({"artist": "One"}, (1, 0))])
+def test_a_song_without_an_artist_has_no_part_of_one(
+    names: dict[str, str], parts: tuple[int, int]
+) -> None:
+    log = rated({row: 5 if row == 1 else 2 for row in range(30)})
+    one = listener(log, shelf(**{"artist": None, "album": None} | names))
+    found = one.predict(one._minutes(0)).parts()
+    assert (bool(found["artist"].any()), bool(found["album"].any())) == parts
+    assert found["song"][1] == found["song"].max() > 0.2
+    assert not any("its artist" in why.sentence for why in whys(one, 5) if not names)
+
+
 def test_one_who_hates_a_genre_is_given_that_as_the_reason() -> None:
     one = listener(rated(drawn(60, lambda row: (row // 4) % 3 != 0)))
     row = next(row for row in range(SONGS) if GENRES[row] == "Jazz; Live")

@@ -56,8 +56,7 @@ class SongGroups:
             np.full_like(songs, UNKNOWN) if ids is None else _checked(name, ids, len(songs))
             for name, ids in (("album", album), ("artist", artist))
         )
-        own = mixed(songs, np.full_like(songs, _OF_SONG))
-        own[songs == UNKNOWN] = UNKNOWN
+        own = _own(songs)
         artists = np.where(artists == UNKNOWN, own, artists)
         of_album = mixed(mixed(artists, albums), np.full_like(songs, _OF_ALBUM))
         return cls(
@@ -89,6 +88,16 @@ class SongGroups:
         """Return the groups of the songs in `rows` alone."""
         return SongGroups(song=self.song[rows], album=self.album[rows], artist=self.artist[rows])
 
+    @property
+    def has_artist(self) -> AnyArray:
+        """Whether each song has an artist, who is more than the song by itself: (n,)."""
+        return np.asarray(self.artist != _own(self.song))
+
+    @property
+    def has_album(self) -> AnyArray:
+        """Whether each song has an album of an artist: (n,)."""
+        return self.has_artist & (self.album != _own(self.song))
+
     @cached_property
     def _by_artist(self) -> tuple[Indices, Identities]:
         """The rows in order of their artist, and that artist: made once for a catalogue."""
@@ -102,6 +111,13 @@ class SongGroups:
         first = np.searchsorted(rising, wanted)
         counts = np.searchsorted(rising, wanted, side="right") - first
         return np.sort(order[ranges(first, counts)])
+
+
+def _own(songs: Identities) -> Identities:
+    """Return the artist, and the album, of songs that have none."""
+    own = mixed(songs, np.full_like(songs, _OF_SONG))
+    own[songs == UNKNOWN] = UNKNOWN
+    return own
 
 
 def ranges(first: Indices, counts: Indices) -> Indices:

@@ -175,12 +175,18 @@ class ExactPrediction:
         return best_answered(self.belief, self.songs, memory, some, level, count, found)
 
     def _effects(self) -> dict[str, Vector]:
-        """Return E[e] of each song's artist, album and of the song itself (42): (S,) each."""
+        """Return E[e] of each song's artist, album and of the song itself (42): (S,) each.
+
+        What a song without an artist or an album has in their place is its own.
+        """
         found = {name: np.zeros(len(self)) for name in ("artist", "album", "song")}
         for rows in row_blocks(self._answered_rows, _CHUNK):
-            parts = song_effects.parts_of(self.belief, self.songs.groups_of(rows))
-            for name, values in found.items():
-                values[rows] = getattr(parts, name) @ self.belief.weights
+            groups = self.songs.groups_of(rows)
+            parts = song_effects.parts_of(self.belief, groups)
+            song, album, artist = (each @ self.belief.weights for each in parts)
+            found["artist"][rows] = groups.has_artist * artist
+            found["album"][rows] = groups.has_album * album
+            found["song"][rows] = song + ~groups.has_artist * artist + ~groups.has_album * album
         return found
 
     @property
