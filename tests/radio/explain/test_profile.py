@@ -21,6 +21,7 @@ from bandstand.store.songs import pages as song_pages
 from bandstand.store.songs import songs
 from bandstand.store.songs.pages import OF, Filter, names
 from bandstand.store.songs.save_analysis import record_analyses
+from tests.fixtures.radio.catalogues import record
 from tests.fixtures.store.examples import analysis, discarded, some_examples
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ def groups(shelf: Catalogue, of: str) -> Groups:
 
 def each_by_itself(written: Sequence[Sequence[str]]) -> Groups:
     """Return the groups of songs that share no tag, each with the names that are written in it."""
-    return groups_by_tag(np.arange(len(written)), written.__getitem__)
+    return groups_by_tag(np.arange(len(written)), lambda row: by_key(written[row]))
+
+
+def by_key(written: Sequence[str]) -> dict[str, str]:
+    return {name.casefold(): name for name in reversed(written) if name}
 
 
 def same_groups(one: Groups, other: Groups) -> bool:
@@ -87,9 +92,17 @@ def test_names_and_numbers_are_those_of_the_list_of_songs(
             if of == "album":
                 continue
             listed = {each.name: each.songs for each in names(connection, of)}
+            listed.pop("various", None)  # no name
             assert numbers(groups(shelf, of)) == listed
             for name, count in listed.items():
                 assert song_pages.size(connection, Filter(**{of: name}))[0] == count  # type: ignore[arg-type]
+
+
+def test_spellings_of_a_genre_are_one_and_the_usual_one_is_shown() -> None:
+    genres = ("R&B", "Rhythm & Blues", "R&B", "Hip Hop", "Hip-Hop", "Hip-Hop")
+    shelf = catalogue_of(record(row, genre=genre) for row, genre in enumerate(genres))
+    assert numbers(groups(shelf, "genre")) == {"R&B": 3, "Hip-Hop": 3}
+    assert shelf.tag_spellings == {"r and b": "R&B", "hip hop": "Hip-Hop"}
 
 
 def test_names_with_enough_songs_are_ranked_and_none_is_both_best_and_worst() -> None:
@@ -134,5 +147,5 @@ def test_groups_by_shared_tags_are_those_song_by_song(
 ) -> None:
     tags = data.draw(st.lists(st.integers(-1, len(kinds) - 1), max_size=30))
     written = [() if tag < 0 else tuple(kinds[tag]) for tag in tags]
-    found = groups_by_tag(np.array(tags, dtype=np.int32), lambda tag: kinds[tag])
+    found = groups_by_tag(np.array(tags, dtype=np.int32), lambda tag: by_key(kinds[tag]))
     assert same_groups(found, each_by_itself(written))

@@ -141,7 +141,16 @@ def test_why_names_artist_genre_album_and_song_and_adds_up() -> None:
         assert abs(why.base + math.fsum(why.groups.values()) - why.liking) < 1e-9
         assert abs(why.groups["other"]) < 1e-9
     assert any("its artist is" in why.sentence for why in found)
-    assert {tag for why in found for tag in why.tags} <= {"jazz", "live", "hip hop", "rap"}
+    assert {tag for why in found for tag in why.tags} <= {"Jazz", "Live", "Hip-Hop", "Rap"}
+
+
+def test_the_base_is_what_the_average_song_gets() -> None:
+    one = listener(rated(drawn(60, lambda row: (row // 4) % 3 != 0)))
+    parts = one.predict(one._minutes(0)).parts()
+    for why in whys(one, 3):
+        assert why.base == pytest.approx(parts["content"].mean(), abs=1e-5)
+    untagged = listener(rated(drawn(60, lambda row: row % 2)), shelf(genre=None))
+    assert all(why.tags == {} and "genre" not in why.sentence for why in whys(untagged, 3))
 
 
 @pytest.mark.parametrize(("names", "parts"), [({}, (0, 0)), ({"artist": "One"}, (1, 0))])
@@ -165,7 +174,7 @@ def test_one_who_hates_a_genre_is_given_that_as_the_reason() -> None:
     preference = preference_of(one.engine, one.belief, one.history.columns)
     why = explained(chosen, preference, one.reader.columns, one.learned)
     assert why.groups["tags"] == min(why.groups.values())
-    assert "jazz" in why.sentence or "live" in why.sentence
+    assert "Jazz" in why.sentence or "Live" in why.sentence
 
 
 def test_taste_is_told_with_names() -> None:
@@ -175,6 +184,12 @@ def test_taste_is_told_with_names() -> None:
     assert found.uncertainty[-1].stars < found.uncertainty[0].stars
     few = taste_of(listener(rated(drawn(12, lambda row: row % 2))))
     assert few.artists.most == ()
+
+
+def test_taste_names_no_texts_that_are_no_names() -> None:
+    named = {"artist": "<Unknown>", "genre": "(None); N/A"}
+    found = taste_of(listener(rated(drawn(60, lambda row: row % 2)), shelf(**named)))
+    assert found.artists.most == found.genres.most == ()
 
 
 def test_a_song_of_another_artist_now_is_learnt_again() -> None:

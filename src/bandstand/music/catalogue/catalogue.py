@@ -16,6 +16,7 @@ value is replaced.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,7 @@ from bandstand.music.catalogue.columns import MAX_SECONDS, SongColumns
 from bandstand.music.catalogue.design_view import DesignView, groups_of, known_songs
 from bandstand.music.catalogue.matrix import SongIds, release_pages
 from bandstand.music.catalogue.names import NOTHING
+from bandstand.music.catalogue.tags import spelled_tags, usual
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import files, songs
 from bandstand.store.songs.changes import identity
@@ -146,6 +148,16 @@ class Catalogue:
     def recording_codes(self) -> AnyArray:
         """A number for the recording of each song, the same for all its versions."""
         return recording_codes(self.artist_codes, self.columns.title, self.columns.recording)
+
+    @cached_property
+    def tag_spellings(self) -> Mapping[str, str]:
+        """The genres of all songs, as tags, each with the spelling that most songs have."""
+        spellings: dict[str, Counter[str]] = {}
+        codes, counts = np.unique(self.columns.genre, return_counts=True)
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            for tag, text in spelled_tags(self.columns.names.genres[code]).items():
+                spellings.setdefault(tag, Counter())[text] += count
+        return {tag: usual(each) for tag, each in spellings.items()}
 
     @cached_property
     def tally(self) -> Tally:

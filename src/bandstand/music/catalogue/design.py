@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bandstand.store.songs.songs import Described
-    from bandstand.types import AnyArray, Matrix
+    from bandstand.types import AnyArray, Matrix, Vector
 
 
 class Columns(NamedTuple):
@@ -37,6 +37,8 @@ class Columns(NamedTuple):
     projection: Projection | None = None  # of descriptors to sound
     curved: int = 0  # columns of curved likings, the first
     tags: tuple[str, ...] = ()  # of the columns after them
+    averages: Vector | None = None  # of the songs there are, in the columns before the sound
+    spellings: Mapping[str, str] | None = None  # of tags, as most songs write them
 
     @property
     def first_sound(self) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Matrix, Vector
 
 _ID_BYTES: Final = 16
+_AVERAGED_SONGS: Final = 16_384  # evenly spread ones
 
 
 class KnownSong(NamedTuple):
@@ -59,6 +60,15 @@ class DesignView:
     def table(self) -> SongTable:
         """The features as the exact engine streams through them: once for all listeners."""
         return SongTable.of(self.song_features.features)
+
+    @cached_property
+    def averages(self) -> Vector:
+        """The mean of each column before the sound, over songs that have features."""
+        songs = self.song_features
+        some = slice(None, None, -(-len(songs) // _AVERAGED_SONGS) or 1)
+        rows = songs.features[some, : self.columns.first_sound]
+        count = np.count_nonzero(songs.squared_norms[some])
+        return frozen(rows.sum(axis=0, dtype=np.float64) / max(count, 1))
 
     @cached_property
     def without_constant(self) -> DesignView:

@@ -25,6 +25,7 @@ from bandstand.music.catalogue.names import lead_artist, song_key
 from bandstand.store.songs.pages import genre_names, name_key
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable
 
     from bandstand.types import AnyArray
@@ -122,8 +123,13 @@ def spelled_tags(genre: str | None) -> dict[str, str]:
         for name in genre_names(text):
             tag = _genre(name)
             if tag is not None:
-                found.setdefault(tag, name)
+                found.setdefault(tag, tag if _DECADE.fullmatch(tag) else name)
     return found
+
+
+def usual(spellings: Counter[str]) -> str:
+    """Return the spelling that most songs have; of several the first by its letters."""
+    return min(spellings, key=lambda name: (-spellings[name], name))
 
 
 @lru_cache(maxsize=_CACHED_NAMES)

@@ -1,7 +1,8 @@
 """A listener's profile: how often, with what ratings, how often the same songs, which favourites.
 
-Artists and genres go together as they do in the list of songs: all spellings of one name are one,
-shown as most songs write it, and its number is that of the songs found under it.
+All spellings of an artist are one, as in the list of songs, and all of a genre, as the model has
+them: shown as most songs write it, with the number of its songs. Texts that are no names, such as
+"<Unknown>", are left out.
 
 code       maths  shape  meaning
 `songs`           (M,)   the song of each pair of a song and one of its names
@@ -13,17 +14,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand.music.catalogue.tags import artist_name, spelled_tags, usual
 from bandstand.radio.log.evidence import FULL_LISTEN
-from bandstand.store.songs.pages import genre_names, name_key
+from bandstand.store.songs.pages import name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from bandstand.music.catalogue.catalogue import Catalogue
     from bandstand.radio.log.fold import PlayTable
@@ -154,20 +155,25 @@ class Groups:
 
 
 def groups_of(catalogue: Catalogue) -> tuple[Groups, Groups]:
-    """Return the songs of a catalogue by artist and by genre."""
+    """Return the songs of a catalogue by artist and by genre, without texts that are no names."""
     columns = catalogue.columns
     artists, genres = columns.names.artists, columns.names.genres
-    by_artist = groups_by_tag(columns.artist, lambda code: (str(artists[code]),))
-    by_genre = groups_by_tag(columns.genre, lambda code: genre_names(genres[code]))
+    by_artist = groups_by_tag(columns.artist, lambda code: _artist(str(artists[code])))
+    by_genre = groups_by_tag(columns.genre, lambda code: spelled_tags(genres[code]))
     return by_artist, by_genre
 
 
-def groups_by_tag(tags: AnyArray, names_in: Callable[[int], Sequence[str]]) -> Groups:
+def _artist(text: str) -> dict[str, str]:
+    return {} if artist_name(text) is None else {name_key(text): text}
+
+
+def groups_by_tag(tags: AnyArray, names_in: Callable[[int], Mapping[str, str]]) -> Groups:
     """Return the groups of songs with a name in common; each has the number of a tag, or −1.
 
-    Each tag is read once, and there are far fewer than songs.
+    `names_in` a tag are spellings by what all spellings of a name have in common. Each tag is read
+    once, and there are far fewer than songs.
 
-    >>> tags = [["Pop", "pop"], ["Rock"], ["pop"], ["POP", "Rock"]]
+    >>> tags = [{"pop": "Pop"}, {"rock": "Rock"}, {"pop": "pop"}, {"pop": "POP", "rock": "Rock"}]
     >>> groups_by_tag(np.array([0, 1, 2, 3, 2]), tags.__getitem__).names
     ('pop', 'Rock')
     """
@@ -185,37 +191,30 @@ def groups_by_tag(tags: AnyArray, names_in: Callable[[int], Sequence[str]]) -> G
     return Groups(
         songs=songs,
         codes=table[tags[songs], places],
-        names=tuple(_usual(each) for each in spellings.values()),
+        names=tuple(map(usual, spellings.values())),
     )
 
 
 def _names_of_tags(
-    tags: Iterable[int], counts: Iterable[int], names_in: Callable[[int], Sequence[str]]
+    tags: Iterable[int], counts: Iterable[int], names_in: Callable[[int], Mapping[str, str]]
 ) -> tuple[dict[str, Counter[str]], list[list[int]]]:
     """Return the spellings of each name with their numbers, by key, and the codes of each tag."""
-    key_of = cache(name_key)
     spellings: dict[str, Counter[str]] = {}
     places: dict[str, int] = {}
     codes = []
     for tag, count in zip(tags, counts, strict=True):
-        # Of several spellings in one tag the first one counts, and the song counts once.
-        names = {key_of(name): name for name in reversed(names_in(tag))}
-        names.pop("", None)
+        names = names_in(tag)
         for key, name in names.items():
             spellings.setdefault(key, Counter())[name] += count
         codes.append([places.setdefault(key, len(places)) for key in names])
     return spellings, codes
 
 
-def _usual(spellings: Counter[str]) -> str:
-    """Return the spelling that most songs have; of several the first by its letters."""
-    return min(spellings, key=lambda name: (-spellings[name], name))
-
-
 def favourites(liking: Vector, groups: Groups) -> Favourites:
     """Return the best and the least liked names.
 
-    >>> groups = groups_by_tag(np.array([0, 0, 0, 0, 1]), [["a"], ["b"]].__getitem__)
+    >>> tags = [{"a": "a"}, {"b": "b"}]
+    >>> groups = groups_by_tag(np.array([0, 0, 0, 0, 1]), tags.__getitem__)
     >>> favourites(np.array([4.0, 5.0, 3.0, np.nan, 9.0]), groups).most
     (Named(name='a', songs=4, expected=4.0),)
     """

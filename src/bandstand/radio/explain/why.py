@@ -5,10 +5,12 @@
     expected + exploration = score
 
 code           maths                 meaning, in stars
-`base`         E[θ₀]                 rating of the library's average song when it is new
+`base`         E[θ]'x̄                rating of a new song of average sound and tags: E[θ₀], and of
+                                     the curved columns and tags what the library has in the mean
 `groups`       Σ_j (C'E[θ])_j ẑ_j    share of the sound, by groups of descriptors: audio.loadings;
-                                     of sounds like it (the curved columns), of its tags, and of
-                                     the effects E[e] of its artist, its album and the song itself
+                                     of sounds like it (the curved columns) and of its tags,
+                                     E[θ]'(x − x̄); and of the effects E[e] of its artist, its
+                                     album and the song itself
 `liking`       E[θ'x + e]            expected rating of the song when it is new
 `staleness`    E[U | D] − liking     loss because it, or its like, was heard not long ago
 `expected`     E[U | D]              expected rating now, with SD[U | D] in `standard_deviation`
@@ -35,6 +37,7 @@ others.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,6 +88,7 @@ _AT_RANDOM: Final = "it was drawn at random"
 _SAYS_NOTHING: Final = "nothing in its sound speaks for or against it"
 _NOT_LEARNED: Final = Learned()
 _NAMED: Final = (TAGS, *EFFECTS)
+_DECADE: Final = re.compile(r"\d+0s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +103,7 @@ class Why:
     liking: float | None = None
     base: float | None = None
     groups: Mapping[str, float]
-    tags: Mapping[str, float] = field(default_factory=dict)  # of which `groups` have the sum
+    tags: Mapping[str, float] = field(default_factory=dict)  # `groups` have the sum, if there are
     staleness: float | None = None
     novelty: float | None = None
     minutes_since_heard: float | None = None  # None: never
@@ -207,7 +211,7 @@ def _predicted(
 def _content(
     each: Vector, features: Vector, preference: Vector, columns: Columns | None, content: float
 ) -> tuple[float | None, dict[str, float], dict[str, float]]:
-    """Return the parts of E[θ]'x: of the intercept, of groups of columns, and of each tag.
+    """Return the parts of E[θ]'x: of the average song, of groups of columns, and of each tag.
 
     `each` are the parts of the columns, and `content` is their sum.
     """
@@ -217,12 +221,28 @@ def _content(
     groups = loadings.parts(columns.projection, preference[first:], features[first:])
     if not groups:
         return None, {SOUND: content}, {}  # the features of another design
-    base = float(each[first + columns.projection.columns :].sum())
-    named = each[columns.curved : first]
-    tags = {tag: float(part) for tag, part in zip(columns.tags, named, strict=True) if part}
+    base, tags = float(each[first + columns.projection.columns :].sum()), dict[str, float]()
     if first:
-        groups |= {ALIKE: float(each[: columns.curved].sum()), TAGS: math.fsum(tags.values())}
+        average = preference[:first] * (0.0 if columns.averages is None else columns.averages)
+        alike, named = (float(some.sum()) for some in np.split(average, [columns.curved]))
+        base += alike + named
+        tags = _tag_parts(each, features, columns, named)
+        of_tags = float(each[columns.curved : first].sum()) - named
+        groups |= {ALIKE: float(each[: columns.curved].sum()) - alike, TAGS: of_tags}
     return base, {**groups, OTHER: content - base - math.fsum(groups.values())}, tags
+
+
+def _tag_parts(
+    each: Vector, features: Vector, columns: Columns, average: float
+) -> dict[str, float]:
+    """Return the part of each tag that the song has, beside its share of what the average has."""
+    has = np.flatnonzero(features[columns.curved : columns.first_sound])
+    parts, spellings = each[columns.curved + has] - average / max(len(has), 1), columns.spellings
+    names = (columns.tags[tag] for tag in has.tolist())
+    return {
+        (spellings or {}).get(name, name): float(part)
+        for name, part in zip(names, parts, strict=True)
+    }
 
 
 def known_novelty(prediction: Prediction, learned: Learned) -> float | None:
@@ -286,7 +306,11 @@ def _reason(why: Why, character: Mapping[str, float]) -> tuple[float, str]:
     """Return what sound and names add in stars, and the words of the largest part on that side."""
     if why.liking is None:
         return 0.0, ""
-    parts = {name: part for name, part in why.groups.items() if abs(part) >= _WORTH_A_WORD}
+    parts = {
+        name: part
+        for name, part in why.groups.items()
+        if abs(part) >= _WORTH_A_WORD and (name != TAGS or why.tags)  # else there is none to name
+    }
     if not parts:
         return 0.0, _SAYS_NOTHING
     total = math.fsum(parts.values())
@@ -315,7 +339,7 @@ def _noun(
     if name != TAGS:
         return f"its {name}", "is"
     tag = max(why.tags, key=lambda one: side * why.tags[one])
-    return (f"the {tag}", "are") if tag[0].isdigit() else (tag, "is")
+    return (f"the {tag}", "are") if _DECADE.fullmatch(tag) else (tag, "is")
 
 
 def _guess(answers: int, words: str, are: str, *, is_for: bool) -> str:

@@ -98,7 +98,10 @@ class PlayReader:
     @property
     def columns(self) -> Columns:
         """What the columns of the features are."""
-        return Columns() if self.view is None else self.view.columns
+        if self.view is None:
+            return Columns()
+        spellings = self.catalogue.tag_spellings if self.has_effects else None
+        return self.view.columns._replace(averages=self.view.averages, spellings=spellings)
 
     def prior(self) -> ListenerPrior:
         """Return the prior of a listener for these features."""
