@@ -289,7 +289,7 @@ def test_it_is_renewed_and_a_guess_is_called_one(chromium: Browser, server: Serv
         assert "%" not in caption(page, "freshness")
         facts = page.locator(".taste-facts").inner_text()
         assert re.search(r"fresh again: hear some songs twice\s+\?", facts)
-        assert "guess what you would give a new song, give or take" in caption(page, "certainty")
+        assert "2 of them ratings, the radio can hardly say" in caption(page, "certainty")
         assert "falls" not in caption(page, "certainty")
         assert page.locator(".favourite, [data-figure=artists], [data-figure=genres]").count() == 0
         assert "2 ratings so far" in caption(page, "ratings")

@@ -184,11 +184,15 @@ def test_a_guess_is_called_a_guess() -> None:
     assert not any("artists" in sentence for sentence in few)
 
 
-def test_of_skips_alone_no_stars_are_told() -> None:
+@pytest.mark.parametrize(("ratings", "words"), [(0, "no ratings"), (9, "nine ratings"), (10, "")])
+def test_of_hardly_any_rating_no_stars_are_told(ratings: int, words: str) -> None:
     known = taste(400)
-    skipped = replace(known, counts=replace(known.counts, ratings=0))
-    assert "You have rated nothing yet" in sentences(skipped)[-2]
-    assert not any("give or take" in sentence for sentence in sentences(skipped))
+    likes = (preference("fast", "slow", 0.5, 1.0),)
+    few = replace(known, counts=replace(known.counts, ratings=ratings), preferences=likes)
+    said = sentences(few)
+    assert said[0].startswith("You would rate fast songs" if words else "You rate fast songs")
+    assert (f"After {words} I can hardly say" in said[-2]) == bool(words)
+    assert any("give or take" in sentence for sentence in said) != bool(words)
 
 
 def test_how_sure_the_curve_is_decides_on_the_words() -> None:
@@ -272,7 +276,7 @@ def preference(likes: str, dislikes: str, stars: float, certainty: float | None)
 def test_preferences_are_said_together_the_sure_ones_first(
     found: tuple[Preference, ...], said: list[str]
 ) -> None:
-    known = replace(taste(2), preferences=found)
+    known = replace(taste(20), preferences=found)
     told = [sentence for sentence in sentences(known) if " songs higher than " in sentence]
     assert len(told) == len(said)
     assert all(sentence.startswith(begin) for sentence, begin in zip(told, said, strict=True))

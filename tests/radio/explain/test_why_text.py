@@ -32,9 +32,14 @@ def why(*, minutes: float | None = None, learns: bool = False, **facts: Any) -> 
 
 
 def said(
-    of: Why, *, how: str = "model", note: str = "", character: Mapping[str, float] | None = None
+    of: Why,
+    *,
+    how: str = "model",
+    note: str = "",
+    character: Mapping[str, float] | None = None,
+    **more: str,
 ) -> str:
-    return sentence(of, how=how, note=note, character=character or {})
+    return sentence(of, how=how, note=note, character=character or {}, **more)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def said(
         (
             {"tempo": 0.01, "timbre": -0.02},
             {},
-            "; nothing in its sound speaks for or against it.",
+            "; nothing in its sound or names speaks for or against it.",
         ),
     ],
 )
@@ -168,6 +173,14 @@ def test_what_it_is_good_for_beside_its_sound(
     facts: dict[str, Any], character: dict[str, float], ending: str
 ) -> None:
     assert said(why(**facts), character=character).endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("doubted", "words"), [("artist", "its artist"), ("song", "it"), ("sound", "slow songs")]
+)
+def test_a_song_that_is_played_to_learn_names_what_is_least_known(doubted: str, words: str) -> None:
+    found = said(why(**LEARNS), character={"tempo": -0.9}, doubted=doubted)
+    assert found.endswith(f", and I chose it mainly to learn what you think of {words}.")
 
 
 @given(

@@ -19,7 +19,14 @@ from bandstand.music.catalogue.design import Design
 from bandstand.music.catalogue.design_view import groups_of
 from bandstand.music.catalogue.matrix import FeatureMatrix
 from bandstand.radio.explain.taste import taste_of
-from bandstand.radio.explain.why import EFFECTS, Why, explained, liking_of, preference_of
+from bandstand.radio.explain.why import (
+    EFFECTS,
+    Why,
+    explained,
+    liking_of,
+    most_doubted,
+    preference_of,
+)
 from bandstand.radio.log.fold import fold
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store.songs.songs import Described, facts_of
@@ -212,6 +219,31 @@ def test_groups_are_of_clean_names() -> None:
     again = groups_of(columns)
     assert (again.song == groups_of(columns).song).all()
     assert len({*again.song.tolist()}) == len(spelt)
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_the_doubt_of_a_song_has_parts_that_add_up(count: int) -> None:
+    one = listener(rated(drawn(count, lambda row: row // 4 == 7) | {28: 5, 29: 5}))
+    found = one.predict(one._minutes(0))
+    parts = found.variances()
+    deviation, never = found.standard_deviation(), np.arange(SONGS)
+    assert deviation is not None
+    never = np.setdiff1d(never, one.play_times.heard_rows)
+    # The noise variance, for songs that never were heard and so are fresh for certain.
+    ratio = deviation[never] ** 2 / sum(parts.values())[never]  # type: ignore[index]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-2)
+    assert all((part > 0).all() for part in parts.values())
+    assert all(parts[name][28] < parts[name].max() for name in ("artist", "song"))
+
+
+def test_an_artist_without_answers_is_what_is_learned_of() -> None:
+    one = listener(rated(dict.fromkeys(range(12), 4)))
+    effects = replace(one.engine.prior.effects, artist=5.0)
+    prior = replace(one.engine.prior, effects=effects, kinds=())
+    belief = Exact(prior=prior).fit(one.history)
+    songs = one.songs(one._minutes(0))
+    doubted = [most_doubted(one.engine.predict(belief, songs.take([row]))) for row in (100, 0)]
+    assert doubted == ["artist", "song"]
 
 
 def test_a_song_never_heard_is_exactly_fresh() -> None:

@@ -96,7 +96,7 @@ class SongGroups:
     @property
     def has_album(self) -> AnyArray:
         """Whether each song has an album of an artist: (n,)."""
-        return self.has_artist & (self.album != _own(self.song))
+        return np.asarray(self.has_artist & (self.album != _own(self.song)))
 
     @cached_property
     def _by_artist(self) -> tuple[Indices, Identities]:

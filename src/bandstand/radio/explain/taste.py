@@ -76,6 +76,8 @@ _DOUBTFUL: Final = 0.1
 _TOO_UNSURE: Final = 1.5
 # With fewer answers artists and genres are not ranked.
 _ENOUGH_FOR_NAMES: Final = 20
+# With fewer ratings among the answers nothing is said of how songs are rated.
+_ENOUGH_RATINGS: Final = 10
 _MIN_DISTANCE: Final = 0.2
 _WORST, _BEST = 1.0, 5.0
 
@@ -469,7 +471,7 @@ def _preferences_texts(taste: Taste) -> list[str]:
     strong = [each for each in taste.preferences if each.stars >= _MIN_STARS]
     sure = [each for each in strong if each.certainty is None or each.certainty >= _SURE]
     likely = [each for each in strong if each not in sure and (each.certainty or 1) >= _LIKELY]
-    verb = "rate" if taste.counts.ratings else "would rate"  # a skip is no rating
+    verb = "rate" if _has_rated(taste) else "would rate"  # a skip is no rating
     return [
         f"{begin} {_sides(some)}: a clearly {some[0].likes} one gets {some[0].stars:.1f} stars "
         "more than the average."
@@ -519,12 +521,11 @@ def _on_scale(stars: float) -> float:
 def _uncertainty_text(taste: Taste) -> str:
     if not taste.uncertainty:
         return ""
-    if not taste.counts.ratings:
-        return (
-            "You have rated nothing yet, so I can hardly say what a song is worth to you in stars."
-        )
     if _unsure(taste) >= _TOO_UNSURE:
         return "I hardly know yet what a new song is worth to you."
+    if not _has_rated(taste):
+        given = counted_in_words(taste.counts.ratings, "rating")
+        return f"After {given} I can hardly say what a song is worth to you in stars."
     doubt = rating_deviation(_unsure(taste), taste.noise)
     if doubt is None:
         return (
@@ -532,6 +533,11 @@ def _uncertainty_text(taste: Taste) -> str:
             f"{_unsure(taste):.1f} stars."
         )
     return f"I can guess what you would give a new song, give or take about {doubt:.1f} stars."
+
+
+def _has_rated(taste: Taste) -> bool:
+    """Return whether there are enough ratings to speak of stars."""
+    return taste.counts.ratings >= _ENOUGH_RATINGS
 
 
 def _unsure(taste: Taste) -> float:

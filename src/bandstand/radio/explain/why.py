@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bandstand._util.words import ago, counted_in_words
+from bandstand.core.engines.exact.prediction import ExactPrediction
 from bandstand.core.model.history import Songs
 from bandstand.music.audio import loadings
 from bandstand.radio.selection.select import Learned
@@ -85,7 +86,7 @@ _FAVOURITE: Final = 4.5  # stars, from which on a song should be one
 _GUESS: Final = 5
 _IMPRESSION: Final = 20
 _AT_RANDOM: Final = "it was drawn at random"
-_SAYS_NOTHING: Final = "nothing in its sound speaks for or against it"
+_SAYS_NOTHING: Final = "nothing in its sound or names speaks for or against it"
 _NOT_LEARNED: Final = Learned()
 _NAMED: Final = (TAGS, *EFFECTS)
 _DECADE: Final = re.compile(r"\d+0s")
@@ -156,7 +157,8 @@ def explained(
         if columns is not None and columns.projection is not None and OTHER in why.groups:
             sound = features[columns.first_sound :]
             character = loadings.character(columns.projection, sound)
-    text = sentence(why, how=selection.how, note=selection.note, character=character)
+    of = most_doubted(selection.prediction) if why.mainly_to_learn else SOUND
+    text = sentence(why, how=selection.how, note=selection.note, character=character, doubted=of)
     return replace(why, sentence=text)
 
 
@@ -263,6 +265,15 @@ def rating_deviation(deviation: float | None, noise: float | None) -> float | No
     return None if deviation is None or noise is None else math.hypot(deviation, noise)
 
 
+def most_doubted(prediction: Prediction | None) -> str:
+    """Return which part of the liking of the one song is the least known: its sound, or a name."""
+    if not isinstance(prediction, ExactPrediction) or not prediction.belief.has_effects:
+        return SOUND
+    parts = prediction.variances()
+    found = max(parts, key=lambda name: parts[name][0])
+    return found if found in EFFECTS else SOUND
+
+
 def only(values: Vector | None) -> float | None:
     """Return the one number of an array; None where there is none."""
     return None if values is None else float(values[0])
@@ -271,10 +282,12 @@ def only(values: Vector | None) -> float | None:
 # ── The sentence ─────────────────────────────────────────────────────────────────────────
 
 
-def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -> str:
+def sentence(
+    why: Why, *, how: str, note: str, character: Mapping[str, float], doubted: str = SOUND
+) -> str:
     """Return one sentence; `character` is how marked the song is in each group.
 
-    `note` says where more than the model decided.
+    `note` says where more than the model decided, and `doubted` what is the least known.
     """
     if how == "random":
         text = note or _AT_RANDOM
@@ -284,7 +297,7 @@ def sentence(why: Why, *, how: str, note: str, character: Mapping[str, float]) -
         is_surprise = why.minutes_since_heard is None and why.answers >= _GUESS and total >= _LITTLE
         said = (", but " if is_surprise else "; ").join(filter(None, (_familiarity(why), sound)))
         first = "it is what you asked for" if how == "wish" else note
-        text = "; ".join(filter(None, (first, said))) + _outlook(why, total, character)
+        text = "; ".join(filter(None, (first, said))) + _outlook(why, total, character, doubted)
     return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
@@ -407,11 +420,13 @@ def _word(name: str, character: Mapping[str, float]) -> str:
     return _NAMES[name].more if character[name] > 0 else _NAMES[name].less
 
 
-def _outlook(why: Why, total: float, character: Mapping[str, float]) -> str:
+def _outlook(why: Why, total: float, character: Mapping[str, float], doubted: str) -> str:
     """Return the outlook: something learned, or a favourite."""
     if why.mainly_to_learn:
-        such = _words(character) or "such"
-        return f", and I chose it mainly to learn what you think of {such} songs"
+        such = f"{_words(character) or 'such'} songs"
+        if doubted != SOUND:
+            such = "it" if doubted == "song" else f"its {doubted}"
+        return f", and I chose it mainly to learn what you think of {such}"
     if why.answers < _IMPRESSION:
         return ""  # that every answer teaches something goes without saying
     if (why.expected or 0.0) >= _FAVOURITE:

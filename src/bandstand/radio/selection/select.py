@@ -67,8 +67,8 @@ MAX_PLAYLIST: Final = 1_000  # songs
 FAMILIAR_LEVEL: Final = 0.5
 NOVELTY_BONUS: Final = 3.0  # stars, for songs never heard, at the discovering end of the dial
 _DISCOVERY_DEVIATIONS: Final = 2.0  # standard deviations at that end
-# Expected ratings that differ by less, relative to their size, are equal but for rounding.
-_EQUAL: Final = 1e-9
+# In stars: songs that promise less than this more are no better.
+_BETTER: Final = 0.1
 
 LIBRARY_NOT_ANALYSED: Final = "the library is still being analysed: this song is drawn at random"
 SONGS_NOT_ANALYSED: Final = (
@@ -100,7 +100,7 @@ class Selection:
     prediction: Prediction | None = None  # of the one song; None if nothing is learned yet
     level: float | None = None  # of the quantile that decided, if one did
     score: float | None = None  # the policy's own; None if the song was drawn at random
-    share_better: float | None = None  # of the songs it was chosen from
+    share_better: float | None = None  # of the songs it was chosen from, by a tenth of a star
 
 
 class Learned(NamedTuple):
@@ -467,11 +467,11 @@ def _by_familiarity(
 def _share_better(
     state: PlanState[RadioListener], best: _Best, songs: CandidateSet
 ) -> float | None:
-    """Return the fraction of `songs` with a higher expected rating, from a sample of many."""
+    """Return the fraction of `songs` that promise clearly more, from a sample of many."""
     own, expected = best.prediction.mean(), state.model.predict(state.now, sample(songs)).mean()
     if own is None or expected is None:
         return None
-    return float(np.mean(expected > own[0] + _EQUAL * (1 + abs(own[0]))))
+    return float(np.mean(expected >= own[0] + _BETTER))
 
 
 def _selection(

@@ -22,9 +22,11 @@ from bandstand.types import blocks, row_blocks
 
 if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.belief import ExactBelief
+    from bandstand.core.engines.exact.posterior.song_effects import EffectParts
     from bandstand.core.engines.exact.search.candidate_list import SearchCache
     from bandstand.core.model.candidates import CandidateSet, Choice
     from bandstand.core.model.history import Songs
+    from bandstand.core.model.song_groups import SongGroups
     from bandstand.types import Indices, Matrix, Vector
 
 # Far from its centre a density may be smaller than any number: then it is zero.
@@ -142,6 +144,20 @@ class ExactPrediction:
         return parts
 
     @_tiny_is_zero
+    def variances(self) -> dict[str, Vector]:
+        """Return what is unknown of each part of the liking, of a belief with effects: (S,) each.
+
+        They are in units of the noise variance; "content" is all that is not an effect.
+        """
+        belief, rows = self.belief, np.arange(len(self))
+        groups, features = self.songs.groups_of(rows), self.songs.features_of(rows)
+        share = belief.weights * belief.rates / (belief.weights @ belief.rates)
+        effects = _by_name(song_effects.variances_of(belief, groups), share, groups)
+        total = belief.variances_of(features, groups)
+        content = np.broadcast_to(total, (len(rows), len(share))) @ share - sum(effects.values())
+        return {"content": np.asarray(content), **effects}
+
+    @_tiny_is_zero
     def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
         """Return the rows of the `count` largest quantiles among `allowed`, best first."""
         some = allowed_of(allowed, len(self))
@@ -183,10 +199,8 @@ class ExactPrediction:
         for rows in row_blocks(self._answered_rows, _CHUNK):
             groups = self.songs.groups_of(rows)
             parts = song_effects.parts_of(self.belief, groups)
-            song, album, artist = (each @ self.belief.weights for each in parts)
-            found["artist"][rows] = groups.has_artist * artist
-            found["album"][rows] = groups.has_album * album
-            found["song"][rows] = song + ~groups.has_artist * artist + ~groups.has_album * album
+            for name, values in _by_name(parts, self.belief.weights, groups).items():
+                found[name][rows] = values
         return found
 
     @property
@@ -253,6 +267,16 @@ class ExactPrediction:
         return np.asarray(
             np.interp(rng.uniform(0, edges[-1], size), edges, np.arange(len(share)) / factor)
         )
+
+
+def _by_name(parts: EffectParts, weights: Vector, songs: SongGroups) -> dict[str, Vector]:
+    """Return the effects by name, averaged over the nodes: (n,) each."""
+    song, album, artist = (
+        np.broadcast_to(each, (len(each), len(weights))) @ weights for each in parts
+    )
+    has_artist, has_album = songs.has_artist, songs.has_album
+    own = ~has_artist * artist + ~has_album * album
+    return {"artist": has_artist * artist, "album": has_album * album, "song": song + own}
 
 
 def _root(covariance: Matrix) -> Matrix:

@@ -1,7 +1,7 @@
 // The radio's uncertainty about new songs, by the number of answers.
 
 import { plural } from "../app/words.js";
-import { SCALE, isTooUnsure, ratingDoubtOf } from "./uncertainty.js";
+import { SCALE, hasRated, isTooUnsure, ratingDoubtOf } from "./uncertainty.js";
 import { figure, inStars } from "./figure.js";
 import { plot } from "./plots.js";
 import { logTicks } from "./ticks.js";
@@ -26,8 +26,8 @@ function sentenceOf(taste) {
   const { uncertainty, noise, counts } = taste;
   const [first, last] = [uncertainty[0], uncertainty.at(-1)];
   const answers = plural(last.answers, "answer");
-  if (!counts.ratings)
-    return `After ${answers}, none of them a rating, the radio can hardly say what a song is worth to you in stars.`;
+  if (!hasRated(counts))
+    return `After ${answers}, ${counts.ratings || "none"} of them ratings, the radio can hardly say what a song is worth to you in stars.`;
   if (last.stars > SCALE)
     return `After ${answers} next to nothing is known of what a new song is worth to you.`;
   if (isTooUnsure(taste))

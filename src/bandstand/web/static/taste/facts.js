@@ -5,6 +5,7 @@ import { length, plural } from "../app/words.js";
 import {
   ratingDoubtOf,
   uncertaintyOf,
+  hasRated,
   isGuess,
   isSureOfFreshness,
   isTooUnsure,
@@ -37,7 +38,7 @@ function factsOf(taste) {
   if (recovery !== null) found.push(freshAfter(taste));
   if (uncertainty.length) {
     found.push(
-      isTooUnsure(taste) || !counts.ratings
+      isTooUnsure(taste) || !hasRated(counts)
         ? ["?", "what a new song is worth to you: too early to tell"]
         : doubtAbout(taste),
     );

@@ -4,6 +4,7 @@
 import { h } from "../app/dom.js";
 import { list } from "../app/words.js";
 import { figure, percent } from "./figure.js";
+import { hasRated } from "./uncertainty.js";
 
 const TITLE = "The sound you like";
 // These stand at the right, so that a scale stays as it is when the preference changes.
@@ -27,7 +28,7 @@ export function soundYouLike(taste) {
 
 const isWorthSaying = ({ certainty, stars }) => (certainty ?? 1) >= LIKELY && stars >= WORTH_SAYING;
 
-function sentenceOf(leanings, { ratings }) {
+function sentenceOf(leanings, counts) {
   const clear = leanings.filter(isWorthSaying);
   const rest = leanings.filter((leaning) => !isWorthSaying(leaning));
   if (!clear.length)
@@ -41,7 +42,7 @@ function sentenceOf(leanings, { ratings }) {
     rest.filter((leaning) => !isSmall(leaning)),
     "is not known yet",
   );
-  const verb = ratings ? "rate" : "would rate"; // a skip is no rating
+  const verb = hasRated(counts) ? "rate" : "would rate"; // a skip is no rating
   return `You ${isSure ? "" : "probably "}${verb} ${liked} songs higher: ${amount}.${small}${open}`;
 }
 

@@ -14,6 +14,9 @@ export const uncertaintyOf = ({ uncertainty }) => uncertainty.at(-1)?.stars ?? I
 export const ratingDoubtOf = (taste) =>
   taste.noise === null ? null : Math.hypot(uncertaintyOf(taste), taste.noise);
 
+// With fewer ratings nothing is said of what a song would be given, as by the server.
+export const hasRated = ({ ratings }) => ratings >= 10;
+
 export const isTooUnsure = (taste) => uncertaintyOf(taste) >= TOO_UNSURE;
 
 // How songs recover is unknown until there is an answer about one that was heard again.

@@ -247,10 +247,15 @@ class Statistics:
 
     def variance(self, places: Places) -> Matrix:
         """Return v of songs, what is unknown of their effects given θ (41): (n, G)."""
+        song, album, artist = self.variances(places)
+        return song + (album + artist)
+
+    def variances(self, places: Places) -> tuple[Matrix, Matrix, Matrix]:
+        """Return the parts of v that are the song's, its album's and its artist's: (n, G) each."""
         song, album, artist = self._left(places)
-        prior = self.prior
-        of_album = prior.album * album + album**2 * (prior.artist * artist)
-        return prior.song * song + song**2 * of_album
+        prior, above = self.prior, song**2
+        of_artist = above * album**2 * (prior.artist * artist)
+        return prior.song * song, above * (prior.album * album), of_artist
 
     def rows(self, places: Places, own: Matrix, features: Matrix) -> Stack:
         """Return y of songs with the features x (40): (n, G, p).

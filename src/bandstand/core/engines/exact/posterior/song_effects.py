@@ -31,7 +31,7 @@ _FEW: Final = 8
 
 
 class EffectParts(NamedTuple):
-    """E[e] of the song, the album and the artist of each of n songs: (n, G) each."""
+    """E[e], or its variance, of the song, album and artist of each of n songs: (n, G) each."""
 
     song: Matrix
     album: Matrix
@@ -168,6 +168,16 @@ def rows_of(belief: ExactBelief, features: Matrix, songs: SongGroups) -> tuple[S
     if not len(plays.ratings):
         return features[:, np.newaxis], np.full((len(features), 1), belief.prior.effects.total)
     return plays.at(belief, belief.recovery_times).rows(features, songs)
+
+
+def variances_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
+    """Return the parts of v (41), what is unknown of each given θ: (n, G), or (n, 1)."""
+    plays = Plays.of(belief.history, songs).with_planned(belief)
+    if not len(plays.ratings):
+        prior, each = belief.prior.effects, np.ones((len(songs), 1))
+        return EffectParts(prior.song * each, prior.album * each, prior.artist * each)
+    statistics = plays.at(belief, belief.recovery_times).statistics
+    return EffectParts(*statistics.variances(statistics.nesting.places(songs)))
 
 
 def answered_rows(belief: ExactBelief, songs: Songs) -> Indices:
