@@ -8,6 +8,7 @@ import pytest
 
 from bandstand import (
     ExactModel,
+    History,
     InvalidInputError,
     LeastSquaresModel,
     McmcModel,
@@ -27,7 +28,13 @@ from bandstand.core.model.named_items import Names
 from bandstand.core.model.priors import GammaRecovery, ListenerPrior, NoisePrior, PreferencePrior
 from tests.fixtures.simulated_listeners import simulated_history
 
-HISTORY = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
+DRAWN = simulated_history(np.random.default_rng(1), count=25, columns=3, weighted=True)
+HISTORY = History.of(
+    features=DRAWN.features,
+    elapsed=DRAWN.elapsed,
+    ratings=np.clip(3 + DRAWN.ratings, 1, 5),
+    weights=DRAWN.weights,
+)
 MODELS: list[RatingModel] = [
     ExactModel(),
     ExactModel(prior=radio_prior(3)),
@@ -89,7 +96,7 @@ def test_it_feels_like_scikit_learn(model: RatingModel) -> None:
     fresh = _fresh(model)
     with pytest.raises(NotFittedError, match="must be fitted before it can answer"):
         fresh.predict(SONGS, elapsed=1.0)
-    assert fresh.partial_fit(SONGS, elapsed=1_000.0, ratings=np.arange(6.0)) is fresh
+    assert fresh.partial_fit(SONGS, elapsed=1_000.0, ratings=[1, 2, 5, 4, 3, 2.5]) is fresh
     noise = fresh.summary().noise_sd
     assert noise is None or noise >= 0
     mean, deviation = fresh.predict(SONGS, elapsed=[0.0, 1, 10, 100, 1e3, 1e4], return_std=True)  # type: ignore[misc]
@@ -301,3 +308,27 @@ def test_only_names_that_a_file_can_hold_are_saved(name: Any, tmp_path: Path) ->
     model = MixedEffectsModel().fit([[1.0]], elapsed=60, ratings=[1], artists=[name])
     with pytest.raises(InvalidInputError, match="only names that are text or finite numbers"):
         save(model, tmp_path / "names")
+
+
+def test_ratings_on_another_scale_are_stretched_and_others_refused() -> None:
+    features, stars = HISTORY.features, HISTORY.ratings
+    model = MixedEffectsModel().fit(features, elapsed=np.inf, ratings=stars)
+    percent = MixedEffectsModel(scale=(0, 100))
+    percent.fit(features, elapsed=np.inf, ratings=25 * (stars - 1))
+    usual, found = (
+        np.array(each.predict(SONGS, elapsed=np.inf, return_std=True)) for each in (model, percent)
+    )
+    np.testing.assert_allclose(found[0], 25 * (usual[0] - 1), rtol=1e-6)
+    np.testing.assert_allclose(found[1], 25 * usual[1], rtol=1e-6)
+    with pytest.raises(InvalidInputError, match="ratings from 1 to 5, got 6"):
+        model.partial_fit([[1.0, 2.0, 3.0]], elapsed=np.inf, ratings=[6])
+    model.partial_fit([[1.0, 2.0, 3.0]], elapsed=np.inf, ratings=[0], weights=[0])
+    with pytest.raises(InvalidInputError, match="lowest and the highest rating, got 5 and 1"):
+        NamedItems.fit(features).prior(scale=(5, 1))
+
+
+@pytest.mark.parametrize("kind", [McmcModel, LeastSquaresModel])
+def test_a_prior_that_an_engine_would_learn_in_part_is_refused(kind: type[RatingModel]) -> None:
+    model = kind(prior=people_prior(3))  # type: ignore[call-arg]
+    with pytest.raises(InvalidInputError, match="must have no effects and no kinds"):
+        fitted(model)

@@ -231,6 +231,29 @@ def test_an_artist_that_is_liked_is_played_though_the_sound_tells_nothing() -> N
     assert mean[22:24].max() < np.delete(mean, [20, 21, 22, 23]).min()
 
 
+def test_with_names_it_is_the_algorithm_that_learns_from_them() -> None:
+    default, named = named_radio(algorithm=None), named_radio()
+    for one in (default, named):
+        one.update(0, rating=5, time=0)
+    assert (mean_of(default) == mean_of(named)).all()
+    assert "artist" in default.predict().parts()
+    assert Recommender(features=FEATURES).model.policy == radio().model.policy
+
+
+def test_ratings_off_the_scale_are_refused_and_change_nothing() -> None:
+    one = radio("mixed-effects")
+    with pytest.raises(InvalidInputError, match="expects ratings from 1 to 5, got 80"):
+        one.replay([Answer(song=IDS[0], rating=stars, time=0) for stars in (5, 80)])
+    assert one.step == 1
+    percent = radio("mixed-effects", scale=(0, 100))
+    percent.update(IDS[0], rating=80, time=0)
+    mean = percent.predict(only=[IDS[0]], at=1e9).mean()
+    assert mean is not None
+    assert 50 < mean[0] < 90
+    with pytest.raises(InvalidInputError, match="a scale must go with mixed-effects"):
+        radio("greedy-cn", scale=(0, 100))
+
+
 def test_the_same_album_name_of_another_artist_is_another_album() -> None:
     radio = named_radio(albums=["Greatest Hits"] * 40)
     other = named_radio(albums=None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bandstand.core.registry import DEFAULT
+from bandstand.core.registry import WITHOUT_NAMES
 from bandstand.music.catalogue.catalogue import catalogue_of
 from bandstand.radio.listener_cache import CachedListener, ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings
@@ -88,7 +88,7 @@ def grid(one: RadioListener) -> object:
     return belief.grid
 
 
-SOUND = ListenerSettings(algorithm=DEFAULT)
+SOUND = ListenerSettings(algorithm=WITHOUT_NAMES)
 
 
 def cached_with(log: Log) -> tuple[CachedListener, RadioListener, RadioListener]:

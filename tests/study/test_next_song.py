@@ -11,7 +11,7 @@ import pytest
 
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Recommender
-from bandstand.core.registry import DEFAULT
+from bandstand.core.registry import WITHOUT_NAMES
 from bandstand.errors import InvalidInputError
 from bandstand.music.catalogue.catalogue import load_catalogue
 from bandstand.store import studies
@@ -121,7 +121,7 @@ def test_a_new_process_plays_the_same(full: Store, algorithm: str) -> None:
 def test_an_arm_of_a_retired_algorithm_goes_on_with_the_default(
     full: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    design = short_design(algorithms=("bayes-ucb-cnd-v", DEFAULT), **LONG)
+    design = short_design(algorithms=("bayes-ucb-cnd-v", WITHOUT_NAMES), **LONG)
     with pytest.raises(InvalidInputError, match="no retired algorithm, got bayes-ucb-cnd-v"):
         open_study(full, load_catalogue(full), design, clock=Clock())
     monkeypatch.setattr(study_store, "RETIRED", frozenset())  # opened by an earlier version

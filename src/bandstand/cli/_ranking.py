@@ -104,6 +104,7 @@ def rank(
     algorithm: str,
     raw: bool,
     seed: int,
+    scale: tuple[float, float] | None = None,
     level: float | None = None,
     at: Decimal | None = None,
     top: int | None = None,
@@ -117,6 +118,7 @@ def rank(
         ids=items.ids,
         algorithm=algorithm,
         raw=raw,
+        scale=scale,
         seed=seed,
         **_clean(items.texts),
     )

@@ -54,6 +54,13 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--at", "moment", metavar="TIME", help="When to recommend.  [default: the last row's time]"
 )
+@click.option(
+    "--scale",
+    nargs=2,
+    type=float,
+    metavar="LOW HIGH",
+    help="The lowest and the highest rating, for mixed-effects.  [default: 1 5]",
+)
 @click.option("--raw", is_flag=True, help="Features as they are, with the paper's priors.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="List only the best N.")
 @click.option(
@@ -75,6 +82,7 @@ def recommend(
     tags: str | None,
     level: float | None,
     moment: str | None,
+    scale: tuple[float, float] | None,
     raw: bool,
     top: int | None,
     seed: int,
@@ -89,7 +97,7 @@ def recommend(
     from bandstand.cli._ranking import rank, read_history, read_items, show
     from bandstand.core.model.history import FEATURE_LIMIT
     from bandstand.core.model.scaling import LARGEST_FEATURE
-    from bandstand.core.registry import DEFAULT, WITH_NAMES, algorithm_named
+    from bandstand.core.registry import WITH_NAMES, WITHOUT_NAMES, algorithm_named
 
     if algorithm is not None:
         algorithm_named(algorithm)  # refused before anything is read
@@ -99,10 +107,18 @@ def recommend(
     items = read_items(items_path, limit=FEATURE_LIMIT if raw else LARGEST_FEATURE, texts=texts)
     history = read_history(history_path, ids=frozenset(items.ids))
     _check_order(history, at, moment)
-    chosen = algorithm or (WITH_NAMES if items.texts else DEFAULT)
+    chosen = algorithm or (WITH_NAMES if items.texts else WITHOUT_NAMES)
     _warn_of_unused(items.texts, chosen)
     ranking = rank(
-        items, history, algorithm=chosen, raw=raw, seed=seed, level=level, at=at, top=top
+        items,
+        history,
+        algorithm=chosen,
+        raw=raw,
+        scale=scale,
+        seed=seed,
+        level=level,
+        at=at,
+        top=top,
     )
     if as_json:
         click.echo(json.dumps(ranking, allow_nan=False, indent=2))

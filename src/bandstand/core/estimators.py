@@ -33,7 +33,7 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, Songs
-from bandstand.core.model.named_items import NamedItems, Names, groups_of
+from bandstand.core.model.named_items import STARS, NamedItems, Names, check_ratings, groups_of
 from bandstand.core.model.priors import (
     EffectPrior,
     GammaRecovery,
@@ -98,6 +98,7 @@ class RatingModel(ABC):
         self, history: History, items: NamedItems | None = None, known: KnownNames | None = None
     ) -> Self:
         """Learn from a history and return the model itself; a model of names needs them too."""
+        self._check(history)
         engine = self._engine(history.columns, items)
         belief = engine.fit(history, rng=self._rng())
         self.history_, self.engine_, self.belief_ = history, engine, belief
@@ -118,6 +119,7 @@ class RatingModel(ABC):
             return self.fit(features, elapsed=elapsed, ratings=ratings, weights=weights, **names)
         rows = _encoded(self.items_, self.names_, features, names)
         more = History.of(**rows, elapsed=elapsed, ratings=ratings, weights=weights)
+        self._check(more)
         history, belief = self.history_.extended(more), self.belief_
         if self.engine_.online:
             for count in range(len(self.history_) + 1, len(history) + 1):
@@ -202,6 +204,10 @@ class RatingModel(ABC):
         del features, names
         return None
 
+    def _check(self, history: History) -> None:
+        """Refuse answers that the model is not made for."""
+        del history
+
     def _prediction(self, features: ArrayLike, elapsed: ArrayLike, names: Names) -> Prediction:
         columns = self.fitted_history().columns
         known = {kind: dict(numbers) for kind, numbers in self.names_.items()}
@@ -230,21 +236,26 @@ class MixedEffectsModel(RatingModel):
     """The exact model with effects of artists, albums and songs, of features on any scale.
 
     `items` are the columns of a catalogue; without them those of the first rows that are fitted.
-    An elapsed time of infinity stands for never.
+    An elapsed time of infinity stands for never. Without a `prior` ratings are on the `scale`.
     """
 
     items: NamedItems | None = None
     prior: ListenerPrior | None = None
+    scale: tuple[float, float] = STARS
 
     def _items(self, features: ArrayLike, names: Names) -> NamedItems:
         return self.items or NamedItems.fit(features, names.get("tags"))
+
+    def _check(self, history: History) -> None:
+        if self.prior is None:
+            check_ratings(history.ratings, history.weights, self.scale)
 
     def _engine(self, columns: int, items: NamedItems | None) -> Exact:
         del columns
         if items is None:
             msg = "a history must come with the items that its columns are of, got none"
             raise InvalidInputError(msg)
-        return Exact(prior=self.prior or items.prior())
+        return Exact(prior=self.prior or items.prior(self.scale))
 
 
 @dataclass(kw_only=True, eq=False)

@@ -16,9 +16,9 @@ from bandstand._util.timestamps import Moment, minutes_between, seconds_of
 from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import SongFeatures, checked_table
-from bandstand.core.model.named_items import NamedItems, Names, groups_of
+from bandstand.core.model.named_items import STARS, NamedItems, Names, check_ratings, groups_of
 from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior
-from bandstand.core.registry import DEFAULT, algorithm_named
+from bandstand.core.registry import WITH_NAMES, WITHOUT_NAMES, algorithm_named
 from bandstand.errors import InvalidInputError
 from bandstand.types import Minutes
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bandstand.core.model.history import History, Songs
     from bandstand.core.model.prediction import Prediction
     from bandstand.core.model.priors import ListenerPrior
+    from bandstand.core.registry import Algorithm
     from bandstand.types import Features, Vector
 
 Song: TypeAlias = "Hashable"
@@ -63,7 +64,8 @@ class Recommender:
 
     `artists`, `albums` and `tags` have an entry per song as well: a name, or None where there is
     none, and some names. All algorithms learn from tags, which become columns of the features;
-    `mixed-effects` also learns what artists, albums and songs have beyond their features.
+    `mixed-effects`, the default where there are names, also learns what artists, albums and songs
+    have beyond their features. Its prior is for ratings from 1 to 5, or for another `scale`.
 
     >>> radio = Recommender(features=[[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ids=["a", "b", "c"])
     >>> radio.update("a", rating=5, time="2026-01-01T10:00:00Z")
@@ -80,13 +82,20 @@ class Recommender:
         artists: Sequence[Hashable | None] | None = None,
         albums: Sequence[Hashable | None] | None = None,
         tags: Sequence[Iterable[str]] | None = None,
-        algorithm: str = DEFAULT,
+        algorithm: str | None = None,
         raw: bool = False,
         prior: ListenerPrior | None = None,
+        scale: tuple[float, float] | None = None,
         seed: int = 0,
     ) -> None:
-        named = algorithm_named(algorithm)
-        table, start = _design(features, tags, raw=raw, has_effects=named.has_effects)
+        has_names = any(each is not None for each in (artists, albums, tags))
+        named = algorithm_named(algorithm or (WITH_NAMES if has_names else WITHOUT_NAMES))
+        is_for_people = named.has_effects and not raw and prior is None
+        if scale is not None and not is_for_people:
+            msg = f"a scale must go with {WITH_NAMES} and its own prior, got {named.name}"
+            raise InvalidInputError(msg)
+        self._scale = (scale or STARS) if is_for_people else None
+        table, start = _design(features, tags, raw=raw, named=named, scale=scale or STARS)
         names = Names(songs=range(len(table)), artists=artists, albums=albums)
         groups = groups_of(len(table), names, {})
         songs = SongFeatures.of(table, groups=groups if named.has_effects else None)
@@ -216,6 +225,8 @@ class Recommender:
             now = minutes_between(start, seconds)
             _check_order(now, latest, "answers must come in order of time")
             latest = now
+            if self._scale is not None:
+                check_ratings([answer.rating], [answer.weight], self._scale)
             yield RatedRow(row=row, time=now, rating=answer.rating, weight=answer.weight)
 
     def _latest(self, answers: Sequence[Answer]) -> Minutes:
@@ -248,18 +259,23 @@ class Recommender:
 
 
 def _design(
-    features: ArrayLike, tags: Sequence[Iterable[str]] | None, *, raw: bool, has_effects: bool
+    features: ArrayLike,
+    tags: Sequence[Iterable[str]] | None,
+    *,
+    raw: bool,
+    named: Algorithm,
+    scale: tuple[float, float],
 ) -> tuple[Features, ListenerPrior]:
     """Return the features of songs as the model sees them, and the prior that goes with them."""
     if not raw:
-        items = NamedItems.fit(features, tags, is_curved=has_effects)
-        return items.table(features, tags), items.prior()
+        items = NamedItems.fit(features, tags, is_curved=named.has_effects)
+        return items.table(features, tags), items.prior(scale)
     if tags is not None:
         msg = "raw features must hold all columns themselves, got tags beside them"
         raise InvalidInputError(msg)
     table = checked_table(features)
     start = paper_prior(table.shape[1])
-    return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
+    return table, replace(start, effects=PEOPLE_EFFECTS) if named.has_effects else start
 
 
 class _Numbered:

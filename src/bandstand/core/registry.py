@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.core.policies.policy import ScorePolicy
 
-DEFAULT: Final = "bayes-ucb-cn-x"
-RANDOM: Final = "random"
-# Learns from names of artists and albums too.
+# The default for items with names of artists, albums or tags, and for those without.
 WITH_NAMES: Final = "mixed-effects"
+WITHOUT_NAMES: Final = "bayes-ucb-cn-x"
+RANDOM: Final = "random"
 # The quantile of the mixed-effects algorithm: a little more than the middle.
 _MIXED_LEVEL: Final = 0.7
 
@@ -95,7 +95,10 @@ _ALL: Final = (
     ),
     # Ours.
     Algorithm(
-        DEFAULT, "Bayes-UCB by exact quadrature; the default without names", _exact, BayesUcb()
+        WITHOUT_NAMES,
+        "Bayes-UCB by exact quadrature; the default without names",
+        _exact,
+        BayesUcb(),
     ),
     Algorithm("thompson-cn-x", "Thompson sampling, exact", _exact, Thompson()),
     Algorithm("greedy-cn-x", "highest exact posterior mean", _exact, Greedy()),
@@ -115,19 +118,20 @@ _ALL: Final = (
     ),
 )
 ALGORITHMS: Final = {algorithm.name: algorithm for algorithm in _ALL}
-# Names of earlier versions that a store may still hold: they go on with the default.
+# Names of earlier versions that a store may still hold: parts of studies go on with WITHOUT_NAMES,
+# and listeners with the default.
 RETIRED: Final = frozenset({"bayes-ucb-cnd-v", "epsilon-greedy-cn-x", "optimistic-cn-x"})
-# Those that need no names of artists and albums, which the radio's library does not hand on.
+# Those that need no names of artists and albums, of which a study keeps none with its songs.
 SOUND_ALGORITHMS: Final = {one.name: one for one in _ALL if not one.has_effects}
 
 
 def name_now(name: str) -> str:
-    """Return the name of a stored algorithm today: the default for one that is retired.
+    """Return the name of a study's algorithm today: another one for one that is retired.
 
     >>> name_now("bayes-ucb-cnd-v"), name_now("linucb-c")
     ('bayes-ucb-cn-x', 'linucb-c')
     """
-    return DEFAULT if name in RETIRED else name
+    return WITHOUT_NAMES if name in RETIRED else name
 
 
 def algorithm_named(name: str) -> Algorithm:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from bandstand._util.toml_files import read_toml
-from bandstand.core.registry import RETIRED, SOUND_ALGORITHMS
+from bandstand.core.registry import ALGORITHMS, RETIRED, SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def _checked_algorithms(value: Any) -> tuple[str, ...]:
         _refuse("algorithms", "a list of names", value)
     for name in value:
         if name not in SOUND_ALGORITHMS and name not in RETIRED:
-            _refuse("algorithms", f"names among {', '.join(SOUND_ALGORITHMS)}", name)
+            why = " (a study keeps no names of artists)" if name in ALGORITHMS else ""
+            _refuse("algorithms", f"names among {', '.join(SOUND_ALGORITHMS)}{why}", name)
         if value.count(name) > 1:
             msg = f"algorithms must differ, got {name!r} twice"
             raise InvalidInputError(msg)

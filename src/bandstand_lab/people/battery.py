@@ -36,12 +36,10 @@ ARTIST_GAP: Final = 5
 LOOKS: Final = (20, 50, 200)  # songs
 ASKED_AT: Final = (10, 30, 100, 200)
 _ASKED_SONGS: Final = 200
-# Worlds in which nothing can be foretold of a song that was not played.
-UNPREDICTABLE: Final = ("random stars", "always four stars", "song")
 NAMED: Final = ("genre", "artist", "album", "song")
 LINEAR: Final = "linear in sound"
 RANDOM: Final = "random"
-# What is asked of the gain over random, beside that of the default.
+# What is asked of the gain over random, beside that of bayes-ucb-cn-x.
 _NAMED_GAIN, _LINEAR_GAIN = 1.5, 0.97
 _ONE_DEVIATION, _TWO_DEVIATIONS, _WIDEST = 0.63, 0.92, 1.25
 _SIGNIFICANT: Final = 0.05
@@ -223,7 +221,7 @@ def _worse(
 
 
 def _begin_finding(found: Mapping[str, WorldResults]) -> Finding:
-    """Judge the first songs beside random ones and those of the default."""
+    """Judge the first songs beside random ones and those of bayes-ucb-cn-x."""
     look = LOOKS[0]
     worse = _worse(found, [(world, other) for world in found for other in (RANDOM, BEFORE)], look)
     gains = [one.gain(OURS, look) for one in found.values()]

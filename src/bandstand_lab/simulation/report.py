@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bandstand._util.power_laws import second_half_slopes
-from bandstand.core.registry import DEFAULT
+from bandstand.core.registry import WITHOUT_NAMES
 from bandstand_lab.report.machine import machine
 from bandstand_lab.statistics.paired import PairedDifference, p_shown, tested_together
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
@@ -55,7 +55,7 @@ class ExperimentReport:
     def reference(self) -> str:
         """The default algorithm, or the last one if that was not run."""
         names = self.experiment.algorithms
-        return DEFAULT if DEFAULT in names else names[-1]
+        return WITHOUT_NAMES if WITHOUT_NAMES in names else names[-1]
 
     def regret(self, algorithm: str, step: int) -> MeanEstimate:
         """Return the mean regret over listeners after `step` songs, counted from 1."""

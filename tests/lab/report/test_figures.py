@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bandstand.core.registry import ALGORITHMS, DEFAULT
+from bandstand.core.registry import ALGORITHMS, WITHOUT_NAMES
 from bandstand.errors import InvalidInputError
 from bandstand_lab.report.figures import (
     ALGORITHM_LOOKS,
@@ -105,8 +105,8 @@ def test_a_label_can_be_read_on_white(look: Look) -> None:
 
 
 def test_our_default_is_drawn_last_and_bold() -> None:
-    assert in_order(ALGORITHMS)[-1] == DEFAULT
-    assert [name for name, look in ALGORITHM_LOOKS.items() if look.bold] == [DEFAULT]
+    assert in_order(ALGORITHMS)[-1] == WITHOUT_NAMES
+    assert [name for name, look in ALGORITHM_LOOKS.items() if look.bold] == [WITHOUT_NAMES]
 
 
 def test_a_name_without_a_look_is_refused() -> None:
@@ -142,8 +142,8 @@ def test_a_curve_of_one_point_or_of_none_can_be_drawn() -> None:
 
 def test_the_line_that_ends_highest_is_named_first() -> None:
     axes = new_figure(4, 3).subplots()
-    label_ends(axes, {"random": 1.0, "greedy-cn": 3.0, DEFAULT: 2.0})
+    label_ends(axes, {"random": 1.0, "greedy-cn": 3.0, WITHOUT_NAMES: 2.0})
     legend = axes.get_legend()
     assert legend is not None
     names = [text.get_text() for text in legend.get_texts()]
-    assert names == [look_of(name).label for name in ("greedy-cn", DEFAULT, "random")]
+    assert names == [look_of(name).label for name in ("greedy-cn", WITHOUT_NAMES, "random")]

@@ -134,7 +134,7 @@ def test_a_songs_own_part_is_no_liking_but_what_was_said_beyond_the_rest(
     assert found == f"You heard it three days ago; what you said of it before speaks {way} it."
 
 
-LEARNS = {"groups": {"tempo": 1.0}, "exploration": 2.0, "learns": True}
+LEARNS: dict[str, Any] = {"groups": {"tempo": 1.0}, "exploration": 2.0, "learns": True}
 BEST = {"groups": {"tempo": 0.5}, "exploration": 2.0, "expected": 4.6}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.exact.prediction import ExactPrediction
 from bandstand.core.model.history import Songs
 from bandstand.music.audio.projection import fit
 from bandstand.music.catalogue.catalogue import Catalogue
@@ -225,12 +226,12 @@ def test_groups_are_of_clean_names() -> None:
 def test_the_doubt_of_a_song_has_parts_that_add_up(count: int) -> None:
     one = listener(rated(drawn(count, lambda row: row // 4 == 7) | {28: 5, 29: 5}))
     found = one.predict(one._minutes(0))
-    parts = found.variances()
-    deviation, never = found.standard_deviation(), np.arange(SONGS)
+    assert isinstance(found, ExactPrediction)
+    parts, deviation = found.variances(), found.standard_deviation()
     assert deviation is not None
-    never = np.setdiff1d(never, one.play_times.heard_rows)
+    never = np.setdiff1d(np.arange(SONGS), one.play_times.heard_rows)
     # The noise variance, for songs that never were heard and so are fresh for certain.
-    ratio = deviation[never] ** 2 / sum(parts.values())[never]  # type: ignore[index]
+    ratio = deviation[never] ** 2 / np.sum([*parts.values()], axis=0)[never]
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-2)
     assert all((part > 0).all() for part in parts.values())
     assert all(parts[name][28] < parts[name].max() for name in ("artist", "song"))
@@ -238,11 +239,10 @@ def test_the_doubt_of_a_song_has_parts_that_add_up(count: int) -> None:
 
 def test_an_artist_without_answers_is_what_is_learned_of() -> None:
     one = listener(rated(dict.fromkeys(range(12), 4)))
-    effects = replace(one.engine.prior.effects, artist=5.0)
-    prior = replace(one.engine.prior, effects=effects, kinds=())
-    belief = Exact(prior=prior).fit(one.history)
-    songs = one.songs(one._minutes(0))
-    doubted = [most_doubted(one.engine.predict(belief, songs.take([row]))) for row in (100, 0)]
+    usual, songs = one.reader.prior(), one.songs(one._minutes(0))
+    engine = Exact(prior=replace(usual, effects=replace(usual.effects, artist=5.0), kinds=()))
+    belief = engine.fit(one.history)
+    doubted = [most_doubted(engine.predict(belief, songs.take([row]))) for row in (100, 0)]
     assert doubted == ["artist", "song"]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from bandstand import __version__
 from bandstand.core.engines.exact.engine import Exact
-from bandstand.core.registry import ALGORITHMS, DEFAULT
+from bandstand.core.registry import ALGORITHMS, WITHOUT_NAMES
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.store.examples import analysis
@@ -310,7 +310,7 @@ def somebody(world: World, name: str, algorithm: str) -> Client:
 def is_answered(world: World, gate: Blocking, slow: str, quick: str, *, within: float) -> bool:
     """Return whether somebody gets an answer while many others wait for a slow algorithm."""
     many = [somebody(world, f"ann {number}", SLOW) for number in range(MANY)]
-    ben = somebody(world, "ben", DEFAULT)
+    ben = somebody(world, "ben", WITHOUT_NAMES)
 
     async def ask() -> bool:
         theirs = [asyncio.create_task(one.asking("GET", slow)) for one in many]
@@ -356,7 +356,7 @@ def test_settings_that_change_while_a_question_waits_count(
     """Two listeners choose a slow algorithm behind their own questions, and keep nobody waiting."""
     gate, hold, context = Blocking(monkeypatch, is_quick=False), threading.Event(), world.context
     accounts = [world.account(name, password=False) for name in ("ann", "cy")]
-    clients, ben = [world.member(one) for one in accounts], somebody(world, "ben", DEFAULT)
+    clients, ben = [world.member(one) for one in accounts], somebody(world, "ben", WITHOUT_NAMES)
 
     def wait_for_questions() -> None:
         while any(context.queue.waiting[one.id].length < 2 for one in accounts):

@@ -15,14 +15,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
+from bandstand.errors import InvalidInputError
+
 if TYPE_CHECKING:
     from bandstand.core.engines.song_table import SongTable
     from bandstand.core.model.history import History, Songs
     from bandstand.core.model.prediction import Prediction
+    from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Features
 
 # Fields of a belief that it refers to and does not own.
 _SHARED: Final = ("before", "history", "model", "prior")
+
+
+def refuse_effects(prior: ListenerPrior, algorithm: str) -> None:
+    """Refuse a prior with effects of names or kinds of listeners, which only `Exact` learns."""
+    if prior.effects.total or prior.kinds:
+        msg = f"a prior for {algorithm} must have no effects and no kinds, got one that has"
+        raise InvalidInputError(msg)
 
 
 class Belief(Protocol):

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 import numpy as np
 from scipy.special import logsumexp
 
-from bandstand.core.engines.engine import Engine, Summary
+from bandstand.core.engines.engine import Engine, Summary, refuse_effects
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.prediction import PointPrediction
 from bandstand.errors import InvalidInputError
@@ -206,7 +206,9 @@ class LeastSquares(Engine[LeastSquaresBelief]):
     most_iterations: int = 1_000
 
     def __post_init__(self) -> None:
-        """Refuse bounds that hold no recovery time."""
+        """Refuse bounds that hold no recovery time, and a penalty that is not all of the prior."""
+        if self.penalty is not None:
+            refuse_effects(self.penalty, "least squares")
         if not 0 < self.shortest <= self.longest < math.inf:
             msg = (
                 "bounds of the recovery time must be positive, finite and in order, "

@@ -41,13 +41,6 @@ class SongTable:
         single: SingleMatrix = np.asarray(features, dtype=np.float32)
         return cls(single=read_only(single), norms=read_only(_norms(features)))
 
-    @_tiny_is_zero
-    def without_last_column(self) -> SongTable:
-        """Return the table without the last feature; no feature is copied."""
-        single = self.single[:, :-1]
-        # One rounding of double to single precision, already within what `_norms` adds.
-        return SongTable(single=single, norms=read_only(_norms(single)))
-
     def __len__(self) -> int:
         return len(self.single)
 

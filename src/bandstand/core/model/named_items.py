@@ -7,8 +7,9 @@ What a column means is fitted to a catalogue once, so that later items get the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from bandstand.core.model.scaling import Standardiser
 from bandstand.core.model.song_groups import SongGroups, identities
 from bandstand.core.model.tag_columns import checked_tags, frequent_tags, tag_columns
 from bandstand.errors import InvalidInputError
+from bandstand.types import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from bandstand.core.model.priors import ListenerPrior
     from bandstand.types import Features
 
+# The lowest and the highest rating that the prior for people is made for.
+STARS: Final = (1.0, 5.0)
 # The number of each name, by kind.
 KnownNames: TypeAlias = "dict[str, dict[Hashable, int]]"
 
@@ -77,13 +81,39 @@ class NamedItems:
             names = tag_columns(each, self.tags)
         return np.concatenate([curves, names, sound, table[:, -1:]], axis=1, dtype=table.dtype)
 
-    def prior(self) -> ListenerPrior:
-        """Return the prior for people that goes with these columns."""
+    def prior(self, scale: tuple[float, float] = STARS) -> ListenerPrior:
+        """Return the prior for people that goes with these columns.
+
+        With curved likings that is for ratings from 1 to 5, stretched to the lowest and the highest
+        of `scale`.
+        """
+        low, high = scale
+        if not -inf < low < high < inf:
+            msg = f"a scale must be the lowest and the highest rating, got {low} and {high}"
+            raise InvalidInputError(msg)
         sound, tags = len(self.scales.mean), len(self.tags)
         if not self.is_curved:
             return radio_prior(tags + sound + 1)
         curved = CURVED if sound else 0
-        return people_prior(curved + tags + sound + 1, curved=curved, tags=tags)
+        found = people_prior(curved + tags + sound + 1, curved=curved, tags=tags)
+        # Variances are in units of the noise variance, and the mean of the stars is 3.
+        star, mean = (high - low) / 4, found.preference.mean * ((low + high) / 6)
+        return replace(
+            found,
+            preference=replace(found.preference, mean=frozen(mean)),
+            noise=replace(found.noise, rate=found.noise.rate * star**2),
+        )
+
+
+def check_ratings(ratings: ArrayLike, weights: ArrayLike, scale: tuple[float, float]) -> None:
+    """Refuse ratings outside the scale that a prior is for; those without weight do not matter."""
+    low, high = scale
+    stars = np.asarray(ratings, dtype=np.float64)[np.asarray(weights) > 0]
+    outside = stars[~((stars >= low) & (stars <= high))]
+    if len(outside):
+        msg = f"mixed-effects expects ratings from {low:g} to {high:g}, got {outside[0]:g}; "
+        msg += "give it another scale, or another prior"
+        raise InvalidInputError(msg)
 
 
 def groups_of(count: int, names: Names, known: KnownNames) -> SongGroups:

@@ -68,7 +68,8 @@ class DesignView:
         some = slice(None, None, -(-len(songs) // _AVERAGED_SONGS) or 1)
         rows = songs.features[some, : self.columns.first_sound]
         count = np.count_nonzero(songs.squared_norms[some])
-        return frozen(np.asarray(rows.sum(axis=0, dtype=np.float64) / max(count, 1)))
+        means: Vector = frozen(rows.sum(axis=0, dtype=np.float64) / max(count, 1))
+        return means
 
     @cached_property
     def without_constant(self) -> DesignView:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from bandstand.core.engines.engine import Engine, Summary
+from bandstand.core.engines.engine import Engine, Summary, refuse_effects
 from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.mcmc import diagnostics
 from bandstand.core.engines.mcmc.chains import Draws, collapsed_density, joined, run, start_chain
@@ -201,7 +201,8 @@ class Mcmc(Engine[McmcBelief]):
     warm_up: int = 25  # draws of each chain that are thrown away
 
     def __post_init__(self) -> None:
-        """Refuse settings that leave nothing to look at."""
+        """Refuse settings that leave nothing to look at, and what is not sampled."""
+        refuse_effects(self.prior, "MCMC")
         if self.effective_draws < 1 or self.warm_up < 2:
             msg = (
                 "effective_draws must be at least 1 and warm_up at least 2, "
