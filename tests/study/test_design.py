@@ -68,7 +68,10 @@ def test_zero_switches_a_wait_off() -> None:
     ("changes", "words"),
     [
         ({"algorithms": ["random", "magic"]}, "algorithms must be names among .*, got 'magic'"),
-        ({"algorithms": ["random", "mixed-effects"]}, "keeps no names of artists.*, got 'mixed-"),
+        (
+            {"algorithms": ["random", "mixed-effects"]},
+            "algorithms .* keeps no names of artists.*, got 'mixed-",
+        ),
         ({"algorithms": ["random"]}, "algorithms must be at least 2 names, got"),
         ({"algorithms": []}, "algorithms must be at least 2 names, got"),
         ({"algorithms": ["random", "random"]}, "algorithms must differ, got 'random' twice"),

@@ -55,7 +55,7 @@ _NO_ARTISTS: Final = _texts("""
     unknown; unknown artist; unknown artists; unbekannt; unbekannter interpret;
     unbekannter kunstler; artiste inconnu; various; various artist; various artists; va;
     verschiedene; verschiedene interpreten; verschiedene kunstler; artistes divers;
-    multi interpretes; varios artistas; artisti vari; artist; no artist; none; non; n a; anonymous;
+    varios artistas; artisti vari; artist; no artist; none; non; n a; anonymous;
     compilation; compilations; sampler; soundtrack; original soundtrack; ost
 """)
 _NO_ALBUMS: Final = _texts("""

@@ -274,9 +274,12 @@ def _by_name(parts: EffectParts, weights: Vector, songs: SongGroups) -> dict[str
     song, album, artist = (
         np.broadcast_to(each, (len(each), len(weights))) @ weights for each in parts
     )
-    has_artist, has_album = songs.has_artist, songs.has_album
-    own = ~has_artist * artist + ~has_album * album
-    return {"artist": has_artist * artist, "album": has_album * album, "song": song + own}
+    of_artist, of_album = (
+        np.where(there, values, 0.0)
+        for there, values in ((songs.has_artist, artist), (songs.has_album, album))
+    )
+    own = song + (artist - of_artist) + (album - of_album)
+    return {"artist": of_artist, "album": of_album, "song": own}
 
 
 def _root(covariance: Matrix) -> Matrix:
