@@ -102,6 +102,11 @@ class Recommender:
         )
         self._new = self.model
         self._answers: list[Answer] = []
+        self.algorithm = algorithm
+
+    def __repr__(self) -> str:
+        known = f"{len(self.ids):,} songs, {len(self._answers):,} answers"
+        return f"<Recommender: {known}, algorithm {self.algorithm!r}>"
 
     @property
     def history(self) -> History:
