@@ -152,7 +152,7 @@ class LeastSquaresBelief:
     preference: Vector = field(repr=False)
     recovery_time: float
     residual_variance: float | None  # None before the first answer
-    evaluations: int
+    evaluations: int = field(repr=False)
     converged: bool
 
 
