@@ -54,7 +54,7 @@ def test_it_predicts_what_the_model_itself_does() -> None:
     table, elapsed = np.column_stack([X[:, :2], np.ones(len(X))]), X[:, 2]
     model = ExactModel(prior=radio_prior(3)).fit(table, elapsed=elapsed, ratings=y, weights=0.5)
     mine = ListenerRegressor(elapsed_column=2).fit(X, y, weights=0.5)
-    wanted = model.predict(table, elapsed=elapsed, return_std=True)
+    wanted: Any = model.predict(table, elapsed=elapsed, return_std=True)
     np.testing.assert_array_equal(mine.predict(X, return_std=True), wanted)
     halves = ListenerRegressor(elapsed_column=-1).partial_fit(X[:30], y[:30], weights=0.5)
     halves.partial_fit(X[30:], y[30:], weights=0.5)

@@ -11,7 +11,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from numbers import Real
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from bandstand.errors import InvalidInputError
 
@@ -34,13 +34,14 @@ def seconds_of(moment: Moment) -> Decimal:
     >>> seconds_of("1970-01-02T00:00:30Z"), seconds_of("90.1"), seconds_of(0.25)
     (Decimal('86430'), Decimal('90.1'), Decimal('0.25'))
     """
-    if getattr(getattr(moment, "dtype", None), "kind", "") == "M":  # without loading numpy
-        moment = cast("np.datetime64", moment).astype("datetime64[us]").item()
-    if isinstance(moment, datetime):
-        return _from_datetime(moment)
-    if isinstance(moment, str):
-        return _from_text(moment.strip())
-    return _from_number(moment)
+    plain: Any = moment
+    if getattr(getattr(plain, "dtype", None), "kind", "") == "M":  # without loading numpy
+        plain = plain.astype("datetime64[us]").item()
+    if isinstance(plain, datetime):
+        return _from_datetime(plain)
+    if isinstance(plain, str):
+        return _from_text(plain.strip())
+    return _from_number(plain)
 
 
 def minutes_between(earlier: Decimal, later: Decimal) -> Minutes:

@@ -1,8 +1,8 @@
 """The shapes of all answers in JSON, by the `operation_id` of their routes.
 
 Where a route answers with a dataclass of ours, that is its shape. The others are written like
-named tuples, fields of one type together: {"id title": str}; a field that ends in "?" may be
-absent. Every answer that the tests get is held against the description that is made of these.
+named tuples, fields of one type together: {"id title": str}. A field that ends in "?" may be
+absent, and [str] is a list of texts. The tests hold every answer that they get against these.
 """
 
 # No postponed annotations: pydantic reads them when the program runs.
@@ -30,12 +30,16 @@ from bandstand.study.queries import Membership
 def _shape(name: str, fields: dict[str, Any], base: Any = None) -> Any:
     """Return the shape of an object, with all fields of `base` too."""
     each: dict[str, Any] = {
-        key.removesuffix("?"): (kind, None if key.endswith("?") else ...)
+        key.removesuffix("?"): (_type(kind), None if key.endswith("?") else ...)
         for keys, kind in fields.items()
         for key in keys.split()
     }
     exactly = ConfigDict(extra="forbid") if base is None else None
     return create_model(name, __base__=base, __config__=exactly, **each)
+
+
+def _type(kind: Any) -> Any:
+    return list[kind[0]] if isinstance(kind, list) else kind
 
 
 Time = Annotated[int, Field(description="UTC, in milliseconds since 1970")]
@@ -94,7 +98,7 @@ _STORED: Final = _shape("StoredEvent", {"stored": Literal[True]}, _EVENT)
 _NOT_STORED: Final = _shape("NotStored", {"stored": Literal[False]})
 _NAMES: Final = {"title?": str, "artist?": str | None}
 _PAST: Final = _shape("PastEvent", {"is_retracted": bool, **_NAMES}, _EVENT)
-_HISTORY: Final = list[_shape("HistoryEvent", {"retracted?": _PAST}, _PAST)]  # type: ignore[misc]
+_HISTORY: Final = [_shape("HistoryEvent", {"retracted?": _PAST}, _PAST)]
 _PLAYLIST: Final = _shape("PlaylistSummary", {"id name": str, "created_at": Time, "count": int})
 _JSPF: Final = _shape("JspfFile", {"playlist": dict[str, Any]})
 _MARK: Final = _shape("Mark", {"scope": Scope, "target": str, "at": Time})
@@ -135,7 +139,7 @@ _STATUS: Final = _shape(
         "place": int | None,
         "parts": int,
         "rules": _shape("StudyRules", _STUDY_RULES),
-        "arms": list[_shape("StudyArm", _ARM)],  # type: ignore[misc]
+        "arms": [_shape("StudyArm", _ARM)],
         "pending": _shape("PendingSong", {"arm": str}, _STUDY_SONG) | None,
     },
 )
@@ -145,7 +149,7 @@ _PARTICIPANT: Final = _shape(
 )
 _PROGRESS: Final = _shape(
     "StudyProgress",
-    {"title": str, "parts ratings_per_arm": int, "participants": list[_PARTICIPANT]},
+    {"title": str, "parts ratings_per_arm": int, "participants": [_PARTICIPANT]},
 )
 _UNREADABLE: Final = _shape("UnreadableFile", {"path reason": str})
 
@@ -163,14 +167,14 @@ class ScanStart(Progress):
 ANSWERS: Final[dict[str, Any]] = {
     "add_app": NewAppPassword,
     "add_user": _USER,
-    "apps": _shape("Apps", {"apps": list[AppPassword]}),
+    "apps": _shape("Apps", {"apps": [AppPassword]}),
     "begin_arm": _STUDY,
     "change_playlist": _PLAYLIST,
     "change_settings": Settings,
     "change_user": _USER,
     "description": dict[str, Any],
-    "devices": _shape("Devices", {"devices": list[SessionRecord]}),
-    "favourites": _shape("Marks", {"favourites": list[_MARK]}),
+    "devices": _shape("Devices", {"devices": [SessionRecord]}),
+    "favourites": _shape("Marks", {"favourites": [_MARK]}),
     "forget": _shape("Forgotten", {"forgotten": int}),
     "health": {200: _HEALTH, 503: _HEALTH | PROBLEM},
     "history": _shape("History", {"events": _HISTORY, "next_before": int | None}),
@@ -187,18 +191,18 @@ ANSWERS: Final[dict[str, Any]] = {
     ),
     "log_in": _ACCOUNT,
     "mark_favourite": _shape("IsFavourite", {"favourite": bool}),
-    "names": _shape("SongNames", {"names": list[_NAME], "total": int, "next": str | None}),
+    "names": _shape("SongNames", {"names": [_NAME], "total": int, "next": str | None}),
     "next_song": _OFFER,
-    "playlist": _shape("Plan", {"songs": list[_OFFER]}) | _JSPF,
-    "playlists": _shape("Playlists", {"playlists": list[_PLAYLIST]}),
+    "playlist": _shape("Plan", {"songs": [_OFFER]}) | _JSPF,
+    "playlists": _shape("Playlists", {"playlists": [_PLAYLIST]}),
     "problems": _shape(
         "UnreadableFiles",
-        {"total offset": int, "folders": list[str], "problems": list[_UNREADABLE]},
+        {"total offset": int, "folders": [str], "problems": [_UNREADABLE]},
     ),
     "rate_study_song": _STUDY,
-    "rules": _shape("Rules", {"rules": list[_RULE]}),
+    "rules": _shape("Rules", {"rules": [_RULE]}),
     "save_playlist": _PLAYLIST,
-    "saved_playlist": _shape("SavedPlaylist", {"songs": list[_SONG]}, _PLAYLIST) | _JSPF,
+    "saved_playlist": _shape("SavedPlaylist", {"songs": [_SONG]}, _PLAYLIST) | _JSPF,
     "scan_progress": Progress,
     "session": _shape(
         "Session",
@@ -220,7 +224,7 @@ ANSWERS: Final[dict[str, Any]] = {
     "songs": _shape(
         "Songs",
         {
-            "songs": list[_SONG],
+            "songs": [_SONG],
             "next": str | None,
             "total?": int,
             "duration?": float,
@@ -245,18 +249,18 @@ ANSWERS: Final[dict[str, Any]] = {
         "Taste",
         {
             "counts": profile.Counts,
-            "ratings": list[profile.RatingPoint],
+            "ratings": [profile.RatingPoint],
             "repeats": profile.Repeats | None,
             "recovery": taste.Recovery | None,
             "noise": float | None,
-            "uncertainty": list[taste.UncertaintyPoint],
-            "leanings": list[taste.Preference],
+            "uncertainty": [taste.UncertaintyPoint],
+            "leanings": [taste.Preference],
             "artists genres": profile.Favourites,
-            "sentences": list[str],
+            "sentences": [str],
         },
     ),
     "tell": {201: _STORED, 200: _STORED | _NOT_STORED},
-    "users": _shape("Users", {"users": list[_USER]}),
+    "users": _shape("Users", {"users": [_USER]}),
 }
 
 

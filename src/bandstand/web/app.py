@@ -202,7 +202,8 @@ def _describe_answers(
         if schema is not None:
             content["application/json"] = {"schema": schema}
         for kind in content.keys() - {"application/json"}:
-            content[kind] = {"schema": _BYTES if kind.startswith(_BINARY) else _TEXT}
+            of_kind = {"schema": _BYTES if kind.startswith(_BINARY) else _TEXT}
+            content[kind] = {**of_kind, **content[kind]}
 
 
 def _body_model(route: APIRoute) -> Any:
