@@ -29,7 +29,7 @@ def without_schema(description: Any) -> list[str]:
         for status, response in operation["responses"].items()
         if method != "head" and status not in NO_BODY
         if not (content := response.get("content"))
-        or not all(it["schema"] for it in content.values())
+        or not all(it.get("schema", it.get("itemSchema")) for it in content.values())
     ]
 
 

@@ -201,9 +201,9 @@ def _describe_answers(
         content = response.setdefault("content", {})
         if schema is not None:
             content["application/json"] = {"schema": schema}
-        for kind in content.keys() - {"application/json"}:
-            of_kind = {"schema": _BYTES if kind.startswith(_BINARY) else _TEXT}
-            content[kind] = {**of_kind, **content[kind]}
+        for kind, media in content.items():
+            if kind != "application/json" and "itemSchema" not in media:
+                media["schema"] = _BYTES if kind.startswith(_BINARY) else _TEXT
 
 
 def _body_model(route: APIRoute) -> Any:

@@ -35,19 +35,13 @@ _POLL_SECONDS: Final = 0.5
 _RECONNECT_MS: Final = 10_000
 _HEARTBEAT_SECONDS: Final = 15.0  # proxies cut silent connections
 _MAX_OFFSET: Final = 1_000_000
-_PROGRESS: Final = {"$ref": "#/components/schemas/Progress"}
+_TEXT: Final = {"type": "string"}
+_JSON: Final = {"contentMediaType": "application/json"}
+_PROGRESS: Final = {**_TEXT, **_JSON, "contentSchema": {"$ref": "#/components/schemas/Progress"}}
 _SCAN_EVENT: Final = {
     "type": "object",
     "required": ["event", "id", "data"],
-    "properties": {
-        "event": {"const": "progress"},
-        "id": {"type": "string"},
-        "data": {
-            "type": "string",
-            "contentMediaType": "application/json",
-            "contentSchema": _PROGRESS,
-        },
-    },
+    "properties": {"event": {"const": "progress"}, "id": _TEXT, "data": _PROGRESS},
 }
 
 
