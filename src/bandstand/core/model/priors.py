@@ -133,9 +133,6 @@ class PreferencePrior:
             msg = f"the prior of {columns} features needs a {columns} × {columns} matrix, "
             msg += f"got mean {self.mean.shape} and matrix {self.precision.shape}"
             raise InvalidInputError(msg)
-
-    def __repr__(self) -> str:
-        return f"<PreferencePrior: {self.mean.size:,} columns>"
         if not (np.isfinite(self.mean).all() and np.isfinite(self.precision).all()):
             msg = "a prior's mean and variances must be finite and not zero, got one that is not"
             raise InvalidInputError(msg)
@@ -147,6 +144,9 @@ class PreferencePrior:
         except np.linalg.LinAlgError as problem:
             msg = "a prior's covariance must be positive definite, got one that is not"
             raise InvalidInputError(msg) from problem
+
+    def __repr__(self) -> str:
+        return f"<PreferencePrior: {self.mean.size:,} columns>"
 
     @classmethod
     def isotropic(cls, columns: int, variance: float) -> PreferencePrior:
