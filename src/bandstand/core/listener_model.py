@@ -71,9 +71,8 @@ class ListenerModel(Generic[BeliefT]):
     seed: int
     play_times: PlayTimes = field(repr=False)
     belief: BeliefT
-    cache: EngineCache | None = field(
-        repr=False
-    )  # of the engine: it is used by one thread at a time
+    # Of the engine: it is used by one thread at a time.
+    cache: EngineCache | None = field(repr=False)
 
     @classmethod
     def begin(
