@@ -94,7 +94,7 @@ def test_an_algorithm_without_names_says_so_and_learns_from_tags(files: Files) -
 def test_ratings_of_another_scale_need_to_say_so(files: Files) -> None:
     history = files.history.read_text().replace(",5", ",100")
     files.write(items=NAMED, history=history)
-    assert_refused(files.recommend(), "expects ratings from 1 to 5, got 100")
+    assert_refused(files.recommend(*AT), "expects ratings from 1 to 5, got 100")
     assert max(item["mean"] for item in files.ranking("--scale", "0", "100")["items"]) > 30
 
 
