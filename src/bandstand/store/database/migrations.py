@@ -386,6 +386,17 @@ _FAVOURITE_INDEX: Final = """
     WHERE kind = 'favourite'
 """
 
+_APP_STATE: Final = (
+    """
+    CREATE TABLE app_state (
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        name {ordered_text} NOT NULL,
+        content TEXT NOT NULL,
+        PRIMARY KEY (account_id, name)
+    ) {side_by_side}
+    """,
+)
+
 
 class _Apply(Protocol):
     def __call__(self, connection: Connection, *, now: int) -> None: ...
@@ -440,6 +451,7 @@ MIGRATIONS: Final = (
     Migration(version=3, name="studies", apply=_executing(_STUDIES)),
     Migration(version=4, name="song changes", apply=_executing(_SONG_CHANGES)),
     Migration(version=5, name="app passwords and favourites", apply=_add_app_passwords),
+    Migration(version=6, name="state of apps", apply=_executing(_APP_STATE)),
 )
 
 

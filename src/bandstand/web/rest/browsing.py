@@ -1,0 +1,394 @@
+"""Endpoints of the library: artists, albums, songs, genres, folders, lists and search.
+
+There is one music folder, so `musicFolderId` changes nothing. Clients that know folders only get
+artists as folders of albums, and albums as folders of songs.
+"""
+
+from __future__ import annotations
+
+import random
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
+
+from bandstand.store.songs import songs
+from bandstand.store.songs.pages import Filter, name_key, page
+from bandstand.web.rest.answers import FAILED, Refusal, Tree, not_found
+from bandstand.web.rest.calls import Call, endpoint
+from bandstand.web.rest.entries import (
+    album_folder,
+    album_tree,
+    artist_folder,
+    artist_tree,
+    child,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from bandstand.store.songs.songs import SongRecord
+    from bandstand.types import AnyArray
+    from bandstand.web.rest.library import Album, Artist, Library
+
+MUSIC_FOLDER: Final = {"id": 1, "name": "Music"}
+MAX_PAGE: Final = 500
+_MAX_OFFSET: Final = 10**8
+_ARTICLES: Final = "The El La Los Las Le Les"
+
+
+class View:
+    """The library as one caller sees it; it reads the store until it is left."""
+
+    def __init__(self, call: Call, connection: Connection) -> None:
+        self.library: Final = call.memory.library()
+        self.marks: Final = call.memory.marks(connection, call.account)
+        self.connection: Final = connection
+
+    def song(self, wanted: str) -> SongRecord:
+        """Return the song with a client's id."""
+        found = songs.get(self.connection, store_id(wanted))
+        if found is None:
+            raise not_found(what="song")
+        return found
+
+    def album(self, wanted: str) -> Album:
+        """Return the album with an id."""
+        number = self.library.albums.get(wanted)
+        if number is None:
+            raise not_found(what="album")
+        return self.library.album(number)
+
+    def artist(self, wanted: str) -> Artist:
+        """Return the artist with an id."""
+        found = self.library.artist(wanted)
+        if found is None:
+            raise not_found(what="artist")
+        return found
+
+    def children(self, ids: Sequence[str]) -> list[Tree]:
+        """Return songs of the store that can be played."""
+        found = songs.many(self.connection, ids)
+        return [child(song, self.marks) for song in found if song.is_present]
+
+    def songs_of(self, album: Album) -> list[SongRecord]:
+        """Return the songs of an album in their order."""
+        ids = self.library.song_ids(self.library.album_rows(album.number))
+        found = [song for song in songs.many(self.connection, ids) if song.is_present]
+        return sorted(found, key=lambda it: (it.tags.disc or 1, it.tags.track or 0, it.title))
+
+    def albums(self, numbers: Iterable[int]) -> list[Album]:
+        """Return albums by their numbers."""
+        return [self.library.album(int(number)) for number in numbers]
+
+
+def store_id(wanted: str) -> str:
+    """Return the id of a song in the store; clients say `tr-` before it."""
+    return wanted.removeprefix("tr-")
+
+
+def viewing(work: Callable[[Call, View], Tree]) -> Callable[[Call], Tree]:
+    """Give an endpoint the library to look at, at one moment."""
+
+    def look(call: Call) -> Tree:
+        with call.context.store.reading() as connection:
+            return work(call, View(call, connection))
+
+    return look
+
+
+def _page(call: Call, values: Any, *, size: str, offset: str, default: int) -> Any:
+    start = call.params.whole(offset, 0, most=_MAX_OFFSET)
+    return values[start : start + call.params.whole(size, default, most=MAX_PAGE)]
+
+
+# ── Artists, albums, songs ───────────────────────────────────────────────────────────────
+
+
+@endpoint("getMusicFolders", scope="read")
+def get_music_folders(_call: Call) -> Tree:
+    """List the one music folder."""
+    return {"musicFolders": {"musicFolder": [MUSIC_FOLDER]}}
+
+
+@endpoint("getArtists", scope="read")
+@viewing
+def get_artists(_call: Call, view: View) -> Tree:
+    """List the artists with albums, by their first letter."""
+    index = _by_letter(view.library, lambda artist: artist_tree(artist, view.marks))
+    return {"artists": {"ignoredArticles": _ARTICLES, "index": index}}
+
+
+@endpoint("getIndexes", scope="read")
+@viewing
+def get_indexes(_call: Call, view: View) -> Tree:
+    """List the artists as folders."""
+    index = _by_letter(view.library, lambda artist: artist_folder(artist, view.marks))
+    modified = int(view.library.added.max(initial=0))
+    about = {"lastModified": modified, "ignoredArticles": _ARTICLES}
+    return {"indexes": {**about, "shortcut": [], "index": index, "child": []}}
+
+
+def _by_letter(library: Library, shown: Callable[[Artist], Tree]) -> list[Tree]:
+    letters: dict[str, list[tuple[str, Tree]]] = {}
+    for artist in library.artists.values():
+        key = _without_article(artist.name)
+        letter = key[:1].upper() if key[:1].isalpha() else "#"
+        letters.setdefault(letter, []).append((key, shown(artist)))
+    return [
+        {"name": letter, "artist": [tree for _, tree in sorted(found, key=lambda it: it[0])]}
+        for letter, found in sorted(letters.items())
+    ]
+
+
+def _without_article(name: str) -> str:
+    first, _, rest = name_key(name).partition(" ")
+    return rest if rest and first in _ARTICLES.lower().split() else name_key(name)
+
+
+@endpoint("getArtist", scope="read")
+@viewing
+def get_artist(call: Call, view: View) -> Tree:
+    """Show an artist with the albums."""
+    artist = view.artist(call.params.required("id"))
+    albums = view.albums(view.library.albums_by(artist))
+    shown = [album_tree(album, view.marks) for album in albums]
+    return {"artist": {**artist_tree(artist, view.marks), "album": shown}}
+
+
+@endpoint("getAlbum", scope="read")
+@viewing
+def get_album(call: Call, view: View) -> Tree:
+    """Show an album with its songs."""
+    album = view.album(call.params.required("id"))
+    found = view.songs_of(album)
+    mbid = next((song.tags.release_mbid for song in found if song.tags.release_mbid), None)
+    shown = [child(song, view.marks) for song in found]
+    return {"album": {**album_tree(album, view.marks), "musicBrainzId": mbid, "song": shown}}
+
+
+@endpoint("getSong", scope="read")
+@viewing
+def get_song(call: Call, view: View) -> Tree:
+    """Show a song."""
+    return {"song": child(view.song(call.params.required("id")), view.marks)}
+
+
+@endpoint("getMusicDirectory", scope="read")
+@viewing
+def get_music_directory(call: Call, view: View) -> Tree:
+    """Show what is in a folder: the artists, an artist's albums, or an album's songs."""
+    wanted = call.params.required("id")
+    inside: list[Tree]
+    if wanted.startswith("al-"):
+        album = view.album(wanted)
+        inside = [child(song, view.marks) for song in view.songs_of(album)]
+        about = {"id": album.id, "name": album.name, **view.marks.of_album(album)}
+    elif wanted.startswith("ar-"):
+        artist = view.artist(wanted)
+        albums = view.albums(view.library.albums_by(artist))
+        inside = [album_folder(album, view.marks) for album in albums]
+        about = artist_folder(artist, view.marks)
+    elif wanted == str(MUSIC_FOLDER["id"]):
+        inside = [
+            {"id": it.id, "parent": wanted, "isDir": True, "title": it.name, "artist": it.name}
+            for it in view.library.artists.values()
+        ]
+        about = {**MUSIC_FOLDER, "id": wanted}
+    else:
+        raise not_found(what="folder")
+    return {"directory": {**about, "child": inside}}
+
+
+@endpoint("getGenres", scope="read")
+@viewing
+def get_genres(_call: Call, view: View) -> Tree:
+    """List the genres."""
+    shown = [
+        {"value": name, "songCount": count, "albumCount": albums}
+        for name, (count, albums) in view.library.genres.items()
+    ]
+    return {"genres": {"genre": shown}}
+
+
+@endpoint("getSongsByGenre", scope="read")
+@viewing
+def get_songs_by_genre(call: Call, view: View) -> Tree:
+    """List the songs of a genre."""
+    rows = _genre_rows(call, view.library)
+    some = _page(call, rows, size="count", offset="offset", default=10)
+    return {"songsByGenre": {"song": view.children(view.library.song_ids(some))}}
+
+
+# ── Lists of albums ──────────────────────────────────────────────────────────────────────
+
+
+@endpoint("getAlbumList2", scope="read")
+@viewing
+def get_album_list2(call: Call, view: View) -> Tree:
+    """List albums in an order."""
+    return {"albumList2": {"album": [album_tree(it, view.marks) for it in _listed(call, view)]}}
+
+
+@endpoint("getAlbumList", scope="read")
+@viewing
+def get_album_list(call: Call, view: View) -> Tree:
+    """List albums in an order, as folders."""
+    return {"albumList": {"album": [album_folder(it, view.marks) for it in _listed(call, view)]}}
+
+
+def _listed(call: Call, view: View) -> list[Album]:
+    numbers = _in_order(call, view)
+    call.request.state.total = len(numbers)
+    return view.albums(_page(call, numbers, size="size", offset="offset", default=10))
+
+
+def _in_order(call: Call, view: View) -> Sequence[int]:
+    library, params = view.library, call.params
+    everything = range(len(library.keys))
+    orders: dict[str, Callable[[], Sequence[int]]] = {
+        "random": lambda: random.sample(everything, len(everything)),
+        "newest": library.newest.tolist,
+        "alphabeticalByName": lambda: everything,
+        "alphabeticalByArtist": library.by_artist.tolist,
+        "byYear": lambda: _of_years(
+            library, params.whole("fromYear", 0), params.whole("toYear", 0)
+        ),
+        "byGenre": lambda: library.albums_of(_genre_rows(call, library)).tolist(),
+        "highest": lambda: _highest(view),
+        "frequent": lambda: _by_worth(view, view.marks.said.plays, sum),
+        "recent": lambda: _by_worth(view, view.marks.said.played_at, max),
+        "starred": lambda: _starred_albums(view),
+    }
+    kind = params.required("type")
+    if kind not in orders:
+        raise Refusal(FAILED, "type must be one of those of the protocol")
+    return orders[kind]()
+
+
+def _genre_rows(call: Call, library: Library) -> AnyArray:
+    return library.catalogue.rows_of("genre", call.params.required("genre"))
+
+
+def _of_years(library: Library, first: int, last: int) -> list[int]:
+    """Return the albums of some years in their order; the latest first if `first` is later."""
+    low, high = min(first, last), max(first, last)
+    found = [at for at, year in enumerate(library.years.tolist()) if low <= year <= high]
+    return sorted(found, key=library.years.__getitem__, reverse=first > last)
+
+
+def _by_worth(
+    view: View, worth: Mapping[str, float], together: Callable[[list[float]], float]
+) -> list[int]:
+    """Return the albums of some songs, those first whose songs are worth most together."""
+    albums = view.library.albums_of_songs(worth)
+    scores = {at: together([worth[song] for song in inside]) for at, inside in albums.items()}
+    return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _highest(view: View) -> list[int]:
+    """Return the rated albums by their rating, or else by the mean of those of their songs."""
+    stars = {song: float(given[-1][1]) for song, given in view.marks.said.ratings.items()}
+    albums = view.library.albums_of_songs(stars)
+    scores = {at: fmean(stars[song] for song in inside) for at, inside in albums.items()}
+    for key, given in view.marks.ratings.items():
+        if key in view.library.albums:
+            scores[view.library.albums[key]] = float(given)
+    return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _starred_albums(view: View) -> list[int]:
+    """Return the marked albums, the one that was marked last first."""
+    at = {key: when for (scope, key), when in view.marks.said.starred.items() if scope == "album"}
+    found = []
+    for number in view.library.albums_targeted(at):
+        when = view.marks.starred_at(view.library.album(number))
+        if when is not None:
+            found.append((-when, number))
+    return [number for _, number in sorted(found)]
+
+
+# ── Marked, and found by words ───────────────────────────────────────────────────────────
+
+
+@endpoint("getStarred2", scope="read")
+@viewing
+def get_starred2(_call: Call, view: View) -> Tree:
+    """List what the listener has marked."""
+    artists = [artist_tree(artist, view.marks) for artist in _starred_artists(view)]
+    albums = [album_tree(album, view.marks) for album in view.albums(_starred_albums(view))]
+    return {"starred2": {"artist": artists, "album": albums, "song": _starred_songs(view)}}
+
+
+@endpoint("getStarred", scope="read")
+@viewing
+def get_starred(_call: Call, view: View) -> Tree:
+    """List what the listener has marked, artists and albums as folders."""
+    artists = [artist_folder(artist, view.marks) for artist in _starred_artists(view)]
+    albums = [album_folder(album, view.marks) for album in view.albums(_starred_albums(view))]
+    return {"starred": {"artist": artists, "album": albums, "song": _starred_songs(view)}}
+
+
+def _starred_artists(view: View) -> list[Artist]:
+    marked = (key for scope, key in view.marks.said.starred if scope == "artist")
+    found = (view.library.artist_called(key) for key in marked)
+    return [artist for artist in found if artist is not None]
+
+
+def _starred_songs(view: View) -> list[Tree]:
+    ids = [key for scope, key in view.marks.said.starred if scope == "song"]
+    return view.children(ids[::-1])
+
+
+@endpoint("search3", scope="read")
+@viewing
+def search3(call: Call, view: View) -> Tree:
+    """Find artists, albums and songs; without words all of them, in an order that stays."""
+    artists, albums, found = _found(call, view)
+    return {
+        "searchResult3": {
+            "artist": [artist_tree(artist, view.marks) for artist in artists],
+            "album": [album_tree(album, view.marks) for album in albums],
+            "song": found,
+        }
+    }
+
+
+@endpoint("search2", scope="read")
+@viewing
+def search2(call: Call, view: View) -> Tree:
+    """Find the same, artists and albums as folders."""
+    artists, albums, found = _found(call, view)
+    return {
+        "searchResult2": {
+            "artist": [artist_folder(artist, view.marks) for artist in artists],
+            "album": [album_folder(album, view.marks) for album in albums],
+            "song": found,
+        }
+    }
+
+
+def _found(call: Call, view: View) -> tuple[list[Artist], list[Album], list[Tree]]:
+    # Some clients send two quotes for nothing.
+    query = call.params.required("query").strip().strip('"').strip()
+    words = name_key(query).split()
+    library = view.library
+    everything = library.albums_with(words) if words else range(len(library.keys))
+    artists = _page(
+        call,
+        library.artists_with(words),
+        size="artistCount",
+        offset="artistOffset",
+        default=20,
+    )
+    albums = _page(call, everything, size="albumCount", offset="albumOffset", default=20)
+    count = call.params.whole("songCount", 20, most=MAX_PAGE)
+    start = call.params.whole("songOffset", 0, most=_MAX_OFFSET)
+    if words:
+        wanted = Filter(text=query)
+        records = page(view.connection, wanted, after=None, limit=start + count)[start:]
+        found = [child(song, view.marks) for song in records] if count else []
+    else:
+        end = min(start + count, len(library.rows))
+        found = view.children(library.song_ids(range(start, end)))
+    return artists, view.albums(albums), found

@@ -1,0 +1,145 @@
+"""Endpoints of the server itself, and those of what Bandstand does not have.
+
+What is not there is answered as an empty list where the protocol has one. All others are refused
+(code 0): users, shares, podcasts and the jukebox cannot be changed from an app.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bandstand.web.rest.answers import FAILED, NOT_ALLOWED, Refusal, Tree
+from bandstand.web.rest.browsing import MUSIC_FOLDER
+from bandstand.web.rest.calls import Call, endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EXTENSIONS: Final = (
+    "apiKeyAuthentication",
+    "formPost",
+    "indexBasedQueue",
+    "playbackReport",
+    "sonicSimilarity",
+    "topSongsByArtistId",
+)
+_ROLES: Final = (
+    *("adminRole", "settingsRole", "uploadRole", "coverArtRole", "commentRole", "podcastRole"),
+    *("jukeboxRole", "shareRole", "videoConversionRole"),
+)
+
+
+def extensions() -> Tree:
+    """Return what the server has beyond the protocol of 1.16.1; anybody may know."""
+    known = [{"name": name, "versions": [1]} for name in EXTENSIONS]
+    return {"openSubsonicExtensions": known}
+
+
+@endpoint("ping", scope="read")
+def ping(_call: Call) -> Tree:
+    """Answer."""
+    return {}
+
+
+@endpoint("getLicense", scope="read")
+def get_license(_call: Call) -> Tree:
+    """Say that no licence is needed."""
+    return {"license": {"valid": True}}
+
+
+@endpoint("getUser", scope="read")
+def get_user(call: Call) -> Tree:
+    """Describe the account that asks: no app administers anything."""
+    wanted = call.params.text("username")
+    if wanted is not None and wanted.casefold() != call.app.account.name.casefold():
+        raise Refusal(NOT_ALLOWED, "an app knows only the account that it belongs to")
+    return {"user": _user(call)}
+
+
+def _user(call: Call) -> Tree:
+    scope = call.app.password.scope
+    return {
+        "username": call.app.account.name,
+        "scrobblingEnabled": scope != "read",
+        **dict.fromkeys(_ROLES, False),
+        "downloadRole": scope != "read",
+        "streamRole": scope != "read",
+        "playlistRole": scope == "rate",
+        "folder": [MUSIC_FOLDER["id"]],
+    }
+
+
+@endpoint("getUsers", scope="read")
+def get_users(call: Call) -> Tree:
+    """Describe the one account that an app knows."""
+    return {"users": {"user": [_user(call)]}}
+
+
+@endpoint("tokenInfo", scope="read")
+def token_info(call: Call) -> Tree:
+    """Say whose app password this is."""
+    return {"tokenInfo": {"username": call.app.account.name}}
+
+
+@endpoint("getScanStatus", scope="read")
+def get_scan_status(call: Call) -> Tree:
+    """Say whether the library is being scanned."""
+    return {"scanStatus": _scan_status(call)}
+
+
+@endpoint("startScan", scope="read")
+def start_scan(_call: Call) -> Tree:
+    """Refuse: scans begin in the page, or by themselves."""
+    message = "an app cannot start a scan: the page can, and the server does so by itself"
+    raise Refusal(NOT_ALLOWED, message)
+
+
+def _scan_status(call: Call) -> Tree:
+    scanner = call.context.scanner
+    return {
+        "scanning": scanner is not None and scanner.is_busy,
+        "count": call.context.radio.catalogue.tally.songs,
+    }
+
+
+@endpoint("getLyrics", scope="read")
+def get_lyrics(_call: Call) -> Tree:
+    """Say that no lyrics are known."""
+    return {"lyrics": {"value": ""}}
+
+
+@endpoint("getLyricsBySongId", scope="read")
+def get_lyrics_by_song_id(_call: Call) -> Tree:
+    """Say that no lyrics are known."""
+    return {"lyricsList": {"structuredLyrics": []}}
+
+
+def _empty(**tree: Tree) -> Callable[[Call], Tree]:
+    return lambda _call: tree
+
+
+def _refuse(_call: Call) -> Tree:
+    raise Refusal(FAILED, "Bandstand does not have this")
+
+
+for _name, _nothing in {
+    "getBookmarks": _empty(bookmarks={"bookmark": []}),
+    "getChatMessages": _empty(chatMessages={"chatMessage": []}),
+    "getInternetRadioStations": _empty(internetRadioStations={"internetRadioStation": []}),
+    "getNewestPodcasts": _empty(newestPodcasts={"episode": []}),
+    "getPodcasts": _empty(podcasts={"channel": []}),
+    "getShares": _empty(shares={"share": []}),
+    "getVideos": _empty(videos={"video": []}),
+}.items():
+    endpoint(_name, scope="read")(_nothing)
+
+for _name in (
+    *("addChatMessage", "changePassword", "createBookmark", "createInternetRadioStation"),
+    *("createPodcastChannel", "createShare", "createUser", "deleteBookmark"),
+    *("deleteInternetRadioStation", "deletePodcastChannel", "deletePodcastEpisode"),
+    *("deleteShare", "deleteUser", "downloadPodcastEpisode", "getAvatar", "getCaptions"),
+    *("getPodcastEpisode", "getTranscodeDecision", "getTranscodeStream", "getVideoInfo"),
+    *("hls.m3u8", "jukeboxControl", "refreshPodcasts", "search", "updateInternetRadioStation"),
+    *("updateShare", "updateUser"),
+):
+    endpoint(_name, scope="read")(_refuse)
