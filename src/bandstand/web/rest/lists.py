@@ -1,7 +1,8 @@
 """The radio in an app: random and similar songs, top songs, and lists that renew themselves.
 
 call                        answer
-`getRandomSongs`            the next songs of the radio, under a genre and years
+`getRandomSongs`            the next songs of the radio, under a genre and years; of more than
+                            50 the others are those that are expected to be liked most
 `getSimilarSongs`, `…2`     the next songs of a radio that starts from a song, an album, an artist
                             or a playlist
 `getTopSongs`               an artist's songs, those first that the listener will like most now
@@ -24,8 +25,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import NO_ROWS
 from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
@@ -34,6 +37,7 @@ from bandstand.radio.selection import sonic
 from bandstand.radio.selection.filters import Station, Years
 from bandstand.store import app_state, playlists
 from bandstand.store.songs import songs
+from bandstand.web.http.concurrency import connected
 from bandstand.web.rest.answers import MISSING_PARAMETER, Refusal, Tree, not_found
 from bandstand.web.rest.browsing import View, store_id, viewing
 from bandstand.web.rest.calls import Call, endpoint
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
 
 MAX_SONGS: Final = 500
 LIST_SONGS: Final = 50
+MAX_PLANNED: Final = 50  # songs, each chosen as if those before it had been heard
 DAY_MS: Final = 86_400_000
 _LONG_AGO_MS: Final = 30 * DAY_MS
 _LIKED: Final = 3.5  # stars, the mean of what was said of a song
@@ -81,7 +86,24 @@ async def get_random_songs(call: Call) -> Tree:
     years = Years(**dict(zip(("first", "last"), bounds, strict=True)))
     station = Station(genre=call.params.text("genre"), years=years)
     count = call.params.whole("size", 10, most=MAX_SONGS)
-    return {"randomSongs": {"song": await _radio(call, count, station)}}
+    found = await _radio(call, count, station)
+    if len(found) == MAX_PLANNED < count:
+        ask = call.context.ask(call.context.queue, call.account, _best, call, station, found)
+        found += (await ask)[: count - len(found)]
+    return {"randomSongs": {"song": await call.context.pool.run(_children, call, found)}}
+
+
+def _best(call: Call, station: Station, planned: list[str]) -> list[str]:
+    """Return the songs that are expected to be liked most, but for those that are planned."""
+    radio = call.context.radio
+    catalogue, expected = radio.catalogue, radio.expected(call.account)
+    allowed = CandidateSet.only(station.rows(catalogue), len(catalogue))
+    rows = station.years.among(catalogue.columns.year, allowed).rows()
+    ids = [song.decode() for song in catalogue.columns.ids[rows].tolist()]
+    left = set(planned)
+    return _few_of_each(
+        call, _ranked(expected, [song for song in ids if song not in left]), MAX_SONGS
+    )
 
 
 @endpoint("getSimilarSongs", scope="read")
@@ -99,7 +121,8 @@ async def get_similar_songs2(call: Call) -> Tree:
 async def _similar(call: Call) -> list[Tree]:
     count = call.params.whole("count", 50, most=MAX_SONGS)
     station = await call.context.pool.run(_station, call, call.params.required("id"))
-    return await _radio(call, count, station)
+    found = await _radio(call, count, station)
+    return await call.context.pool.run(_children, call, found)
 
 
 def _station(call: Call, wanted: str) -> Station:
@@ -119,35 +142,35 @@ def _station(call: Call, wanted: str) -> Station:
         return Station(song=view.song(wanted).id)
 
 
-async def _radio(call: Call, count: int, station: Station) -> list[Tree]:
+async def _radio(call: Call, count: int, station: Station) -> list[str]:
     """Return the next songs; none where a station has nothing to start from."""
-    count = min(count, len(call.context.radio.catalogue))
+    context, account = call.context, call.account
+    count = min(count, MAX_PLANNED, len(context.radio.catalogue))
     if not count:
         return []
-    playing = [player.song for _, player in call.memory.players(call.account) if player.is_active]
+    playing = [player.song for _, player in call.memory.players(account) if player.is_active]
     after = [song for song in (*playing, station.song) if song is not None]
-    radio, queue = call.context.radio, call.context.queue
     try:
-        offers = await call.context.ask(
-            queue,
-            call.account,
-            radio.playlist,
-            call.account,
-            count=count,
-            after=after,
-            station=station,
-        )
+        async with connected(call.request) as is_here:
+            offers = await context.ask(
+                context.queue,
+                account,
+                partial(context.radio.playlist, is_wanted=is_here),
+                account,
+                count=count,
+                after=after,
+                station=station,
+            )
     except NotFoundError:  # no songs at all, none of that genre, or one that has left
         return []
     # A small library is soon used up, and then comes again.
-    found = {offer.song.id: offer.song for offer in offers}
-    return await call.context.pool.run(_children, call, list(found.values()))
+    return list(dict.fromkeys(offer.song.id for offer in offers))
 
 
-def _children(call: Call, found: Sequence[Any]) -> list[Tree]:
+def _children(call: Call, ids: Sequence[str]) -> list[Tree]:
     with call.context.store.reading() as connection:
         marks = call.memory.marks(connection, call.account)
-    return [child(song, marks) for song in found]
+        return [child(song, marks) for song in songs.many(connection, ids) if song.is_present]
 
 
 @endpoint("getTopSongs", scope="read")
@@ -347,7 +370,7 @@ def _liked_long_ago(ledger: Ledger, before: int) -> list[str]:
     ]
 
 
-def _few_of_each(call: Call, ids: Sequence[str]) -> list[str]:
+def _few_of_each(call: Call, ids: Sequence[str], most: int = LIST_SONGS) -> list[str]:
     """Return the first songs, without more than two of any artist."""
     catalogue = call.context.radio.catalogue
     artists, found = Counter[int](), list[str]()
@@ -357,6 +380,6 @@ def _few_of_each(call: Call, ids: Sequence[str]) -> list[str]:
             continue
         artists[artist] += 1
         found.append(song)
-        if len(found) == LIST_SONGS:
+        if len(found) == most:
             break
     return found

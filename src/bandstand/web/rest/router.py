@@ -14,7 +14,7 @@ from bandstand.web.http.problems import note, problem_of
 from bandstand.web.requests.authentication import REST
 from bandstand.web.requests.context import Context, ContextDep
 from bandstand.web.rest import answers, browsing, listening, lists, media, saved, system
-from bandstand.web.rest.answers import Refusal, failure, not_found, refusal_of, success, written
+from bandstand.web.rest.answers import FAILED, Refusal, failure, refusal_of, success, written
 from bandstand.web.rest.calls import ENDPOINTS, Call, Params, app_of, params_of
 
 router = APIRouter()
@@ -54,7 +54,7 @@ async def _answer(
         return success(system.extensions())
     app = await app_of(context, request.state.address, params)
     if name not in ENDPOINTS:
-        raise not_found(what="endpoint")
+        raise Refusal(FAILED, "Bandstand does not have this")
     memory = request.app.state.rest
     call = Call(request=request, context=context, memory=memory, params=params, app=app)
     found = await ENDPOINTS[name].run(call)

@@ -1,14 +1,14 @@
 """Endpoints of the server itself, and those of what Bandstand does not have.
 
-What is not there is answered as an empty list where the protocol has one. All others are refused
-(code 0): users, shares, podcasts and the jukebox cannot be changed from an app.
+What is not there is answered as an empty list where the protocol has one. All else is refused
+by the router (code 0), such as the jukebox, or changes of users, shares and podcasts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bandstand.web.rest.answers import FAILED, NOT_ALLOWED, Refusal, Tree
+from bandstand.web.rest.answers import NOT_ALLOWED, Refusal, Tree
 from bandstand.web.rest.browsing import MUSIC_FOLDER
 from bandstand.web.rest.calls import Call, endpoint
 
@@ -118,10 +118,6 @@ def _empty(**tree: Tree) -> Callable[[Call], Tree]:
     return lambda _call: tree
 
 
-def _refuse(_call: Call) -> Tree:
-    raise Refusal(FAILED, "Bandstand does not have this")
-
-
 for _name, _nothing in {
     "getBookmarks": _empty(bookmarks={"bookmark": []}),
     "getChatMessages": _empty(chatMessages={"chatMessage": []}),
@@ -132,14 +128,3 @@ for _name, _nothing in {
     "getVideos": _empty(videos={"video": []}),
 }.items():
     endpoint(_name, scope="read")(_nothing)
-
-for _name in (
-    *("addChatMessage", "changePassword", "createBookmark", "createInternetRadioStation"),
-    *("createPodcastChannel", "createShare", "createUser", "deleteBookmark"),
-    *("deleteInternetRadioStation", "deletePodcastChannel", "deletePodcastEpisode"),
-    *("deleteShare", "deleteUser", "downloadPodcastEpisode", "getAvatar", "getCaptions"),
-    *("getPodcastEpisode", "getTranscodeDecision", "getTranscodeStream", "getVideoInfo"),
-    *("hls.m3u8", "jukeboxControl", "refreshPodcasts", "search", "updateInternetRadioStation"),
-    *("updateShare", "updateUser"),
-):
-    endpoint(_name, scope="read")(_refuse)
