@@ -336,13 +336,13 @@ def _kept(call: Call, name: str) -> tuple[KeptList, Marks]:
 
 def _made(call: Call, name: str, marks: Marks) -> list[str]:
     radio, account = call.context.radio, call.account
-    if name == "pl-radio":
+    count = min(LIST_SONGS, len(radio.catalogue))
+    if name == "pl-radio" and count:
         try:
-            count = min(LIST_SONGS, len(radio.catalogue))
             offers = radio.playlist(account, count=count)
-            return list(dict.fromkeys(offer.song.id for offer in offers))
-        except NotFoundError:
+        except NotFoundError:  # all of them are banned
             return []
+        return list(dict.fromkeys(offer.song.id for offer in offers))
     ledger = radio.ledger(account)
     if len(ledger.plays) < _MIN_PLAYS:
         return []
