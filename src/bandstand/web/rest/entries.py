@@ -193,9 +193,20 @@ def album_tree(album: Album, marks: Marks) -> Tree:
 def album_folder(album: Album, marks: Marks) -> Tree:
     """Return an album as a folder, for clients that know nothing else."""
     tree = album_tree(album, marks)
-    names = ("id", "artist", "artistId", "coverArt", "duration", "created", "year", "genre")
-    kept = {name: tree[name] for name in (*names, "starred", "userRating")}
-    folder = {"parent": tree["artistId"], "isDir": True, "title": album.name, "album": album.name}
+    shown = (
+        "id",
+        "artist",
+        "artistId",
+        "coverArt",
+        "duration",
+        "songCount",
+        "created",
+        "year",
+        "genre",
+    )
+    kept = {name: tree[name] for name in (*shown, "starred", "userRating")}
+    names = dict.fromkeys(("title", "name", "album"), album.name)
+    folder = {"parent": tree["artistId"], "isDir": True, **names}
     return {**kept, **folder, "isVideo": False, "mediaType": "album"}
 
 
