@@ -7,6 +7,7 @@ artists as folders of albums, and albums as folders of songs.
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from bandstand.store.songs.songs import SongRecord
     from bandstand.types import AnyArray
+    from bandstand.web.rest.entries import Marks
     from bandstand.web.rest.library import Album, Artist, Library
 
 MUSIC_FOLDER: Final = {"id": 1, "name": "Music"}
@@ -97,6 +99,35 @@ def viewing(work: Callable[[Call, View], Tree]) -> Callable[[Call], Tree]:
     return look
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The shape of artists and albums, in one of the two generations of endpoints."""
+
+    artist: Callable[[Artist, Marks], Tree]
+    album: Callable[[Album, Marks], Tree]
+
+
+FOLDERS: Final = Shape(artist=artist_folder, album=album_folder)
+ID3: Final = Shape(artist=artist_tree, album=album_tree)
+
+
+def in_both_shapes(
+    folders: tuple[str, str], id3: tuple[str, str]
+) -> Callable[[Callable[[Call, View, Shape], Tree]], Any]:
+    """Declare two endpoints that differ in their shape, each with the name of what is inside."""
+
+    def declare(work: Callable[[Call, View, Shape], Tree]) -> Any:
+        for (name, inside), shape in ((folders, FOLDERS), (id3, ID3)):
+
+            def look(call: Call, view: View, inside: str = inside, shape: Shape = shape) -> Tree:
+                return {inside: work(call, view, shape)}
+
+            endpoint(name, scope="read")(viewing(look))
+        return work
+
+    return declare
+
+
 def _page(call: Call, values: Any, *, size: str, offset: str, default: int) -> Any:
     start = call.params.whole(offset, 0, most=_MAX_OFFSET)
     return values[start : start + call.params.whole(size, default, most=MAX_PAGE)]
@@ -106,27 +137,18 @@ def _page(call: Call, values: Any, *, size: str, offset: str, default: int) -> A
 
 
 @endpoint("getMusicFolders", scope="read")
-def get_music_folders(_call: Call) -> Tree:
-    """List the one music folder."""
+def _get_music_folders(_call: Call) -> Tree:
     return {"musicFolders": {"musicFolder": [MUSIC_FOLDER]}}
 
 
-@endpoint("getArtists", scope="read")
-@viewing
-def get_artists(_call: Call, view: View) -> Tree:
-    """List the artists with albums, by their first letter."""
-    index = _by_letter(view.library, lambda artist: artist_tree(artist, view.marks))
-    return {"artists": {"ignoredArticles": _ARTICLES, "index": index}}
-
-
-@endpoint("getIndexes", scope="read")
-@viewing
-def get_indexes(_call: Call, view: View) -> Tree:
-    """List the artists as folders."""
-    index = _by_letter(view.library, lambda artist: artist_folder(artist, view.marks))
+@in_both_shapes(("getIndexes", "indexes"), ("getArtists", "artists"))
+def _artists(_call: Call, view: View, shape: Shape) -> Tree:
+    index = _by_letter(view.library, lambda artist: shape.artist(artist, view.marks))
+    found = {"ignoredArticles": _ARTICLES, "index": index}
+    if shape is ID3:
+        return found
     modified = int(view.library.added.max(initial=0))
-    about = {"lastModified": modified, "ignoredArticles": _ARTICLES}
-    return {"indexes": {**about, "shortcut": [], "index": index, "child": []}}
+    return {**found, "lastModified": modified, "shortcut": [], "child": []}
 
 
 def _by_letter(library: Library, shown: Callable[[Artist], Tree]) -> list[Tree]:
@@ -148,8 +170,7 @@ def _without_article(name: str) -> str:
 
 @endpoint("getArtist", scope="read")
 @viewing
-def get_artist(call: Call, view: View) -> Tree:
-    """Show an artist with the albums."""
+def _get_artist(call: Call, view: View) -> Tree:
     artist = view.artist(call.params.required("id"))
     albums = view.albums(view.library.albums_by(artist))
     shown = [album_tree(album, view.marks) for album in albums]
@@ -158,8 +179,7 @@ def get_artist(call: Call, view: View) -> Tree:
 
 @endpoint("getAlbum", scope="read")
 @viewing
-def get_album(call: Call, view: View) -> Tree:
-    """Show an album with its songs."""
+def _get_album(call: Call, view: View) -> Tree:
     album = view.album(call.params.required("id"))
     found = view.songs_of(album)
     mbid = next((song.tags.release_mbid for song in found if song.tags.release_mbid), None)
@@ -169,15 +189,13 @@ def get_album(call: Call, view: View) -> Tree:
 
 @endpoint("getSong", scope="read")
 @viewing
-def get_song(call: Call, view: View) -> Tree:
-    """Show a song."""
+def _get_song(call: Call, view: View) -> Tree:
     return {"song": child(view.song(call.params.required("id")), view.marks)}
 
 
 @endpoint("getMusicDirectory", scope="read")
 @viewing
-def get_music_directory(call: Call, view: View) -> Tree:
-    """Show what is in a folder: the artists, an artist's albums, or an album's songs."""
+def _get_music_directory(call: Call, view: View) -> Tree:
     wanted = call.params.required("id")
     inside: list[Tree]
     if wanted.startswith("al-"):
@@ -202,8 +220,7 @@ def get_music_directory(call: Call, view: View) -> Tree:
 
 @endpoint("getGenres", scope="read")
 @viewing
-def get_genres(_call: Call, view: View) -> Tree:
-    """List the genres."""
+def _get_genres(_call: Call, view: View) -> Tree:
     shown = [
         {"value": name, "songCount": count, "albumCount": albums}
         for name, (count, albums) in view.library.genres.items()
@@ -213,8 +230,7 @@ def get_genres(_call: Call, view: View) -> Tree:
 
 @endpoint("getSongsByGenre", scope="read")
 @viewing
-def get_songs_by_genre(call: Call, view: View) -> Tree:
-    """List the songs of a genre."""
+def _get_songs_by_genre(call: Call, view: View) -> Tree:
     rows = _genre_rows(call, view.library)
     some = _page(call, rows, size="count", offset="offset", default=10)
     return {"songsByGenre": {"song": view.children(view.library.song_ids(some))}}
@@ -223,18 +239,9 @@ def get_songs_by_genre(call: Call, view: View) -> Tree:
 # ── Lists of albums ──────────────────────────────────────────────────────────────────────
 
 
-@endpoint("getAlbumList2", scope="read")
-@viewing
-def get_album_list2(call: Call, view: View) -> Tree:
-    """List albums in an order."""
-    return {"albumList2": {"album": [album_tree(it, view.marks) for it in _listed(call, view)]}}
-
-
-@endpoint("getAlbumList", scope="read")
-@viewing
-def get_album_list(call: Call, view: View) -> Tree:
-    """List albums in an order, as folders."""
-    return {"albumList": {"album": [album_folder(it, view.marks) for it in _listed(call, view)]}}
+@in_both_shapes(("getAlbumList", "albumList"), ("getAlbumList2", "albumList2"))
+def _album_list(call: Call, view: View, shape: Shape) -> Tree:
+    return {"album": [shape.album(album, view.marks) for album in _listed(call, view)]}
 
 
 def _listed(call: Call, view: View) -> list[Album]:
@@ -311,22 +318,13 @@ def _starred_albums(view: View) -> list[int]:
 # ── Marked, and found by words ───────────────────────────────────────────────────────────
 
 
-@endpoint("getStarred2", scope="read")
-@viewing
-def get_starred2(_call: Call, view: View) -> Tree:
-    """List what the listener has marked."""
-    artists = [artist_tree(artist, view.marks) for artist in _starred_artists(view)]
-    albums = [album_tree(album, view.marks) for album in view.albums(_starred_albums(view))]
-    return {"starred2": {"artist": artists, "album": albums, "song": _starred_songs(view)}}
-
-
-@endpoint("getStarred", scope="read")
-@viewing
-def get_starred(_call: Call, view: View) -> Tree:
-    """List what the listener has marked, artists and albums as folders."""
-    artists = [artist_folder(artist, view.marks) for artist in _starred_artists(view)]
-    albums = [album_folder(album, view.marks) for album in view.albums(_starred_albums(view))]
-    return {"starred": {"artist": artists, "album": albums, "song": _starred_songs(view)}}
+@in_both_shapes(("getStarred", "starred"), ("getStarred2", "starred2"))
+def _starred(_call: Call, view: View, shape: Shape) -> Tree:
+    return {
+        "artist": [shape.artist(artist, view.marks) for artist in _starred_artists(view)],
+        "album": [shape.album(album, view.marks) for album in view.albums(_starred_albums(view))],
+        "song": _starred_songs(view),
+    }
 
 
 def _starred_artists(view: View) -> list[Artist]:
@@ -340,31 +338,13 @@ def _starred_songs(view: View) -> list[Tree]:
     return view.children(ids[::-1])
 
 
-@endpoint("search3", scope="read")
-@viewing
-def search3(call: Call, view: View) -> Tree:
-    """Find artists, albums and songs; without words all of them, in an order that stays."""
+@in_both_shapes(("search2", "searchResult2"), ("search3", "searchResult3"))
+def _search(call: Call, view: View, shape: Shape) -> Tree:
     artists, albums, found = _found(call, view)
     return {
-        "searchResult3": {
-            "artist": [artist_tree(artist, view.marks) for artist in artists],
-            "album": [album_tree(album, view.marks) for album in albums],
-            "song": found,
-        }
-    }
-
-
-@endpoint("search2", scope="read")
-@viewing
-def search2(call: Call, view: View) -> Tree:
-    """Find the same, artists and albums as folders."""
-    artists, albums, found = _found(call, view)
-    return {
-        "searchResult2": {
-            "artist": [artist_folder(artist, view.marks) for artist in artists],
-            "album": [album_folder(album, view.marks) for album in albums],
-            "song": found,
-        }
+        "artist": [shape.artist(artist, view.marks) for artist in artists],
+        "album": [shape.album(album, view.marks) for album in albums],
+        "song": found,
     }
 
 

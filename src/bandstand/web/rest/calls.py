@@ -3,8 +3,8 @@
     @endpoint("getSong", scope="read")
     def get_song(call: Call) -> Tree: …
 
-Every endpoint declares the scope that an app password needs for it, or that it is public. One
-that reads the store runs in another thread; one that is a coroutine waits by itself.
+Every endpoint declares the scope that an app password needs for it. One that reads the store runs
+in another thread; one that is a coroutine waits by itself.
 """
 
 from __future__ import annotations
@@ -122,15 +122,15 @@ Handler: TypeAlias = "Callable[[Call], Tree | Response | Awaitable[Tree | Respon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An endpoint, and the scope that it needs; None for a public one."""
+    """An endpoint, and the scope that it needs."""
 
     handler: Handler
-    scope: AppScope | None
+    scope: AppScope
     waits: bool  # it is a coroutine
 
     async def run(self, call: Call) -> Tree | Response:
         """Return what the endpoint answers."""
-        check_scope(call.app.password.scope, self.scope or "read")
+        check_scope(call.app.password.scope, self.scope)
         if self.waits:
             found: Any = self.handler(call)
             return await found  # type: ignore[no-any-return]
@@ -140,9 +140,9 @@ class Endpoint:
 ENDPOINTS: Final[dict[str, Endpoint]] = {}
 
 
-def endpoint(name: str, *, scope: AppScope | None) -> Callable[[Any], Any]:
-    """Declare an endpoint with its scope; None opens it to everybody."""
-    if scope is not None and scope not in SCOPES:
+def endpoint(name: str, *, scope: AppScope) -> Callable[[Any], Any]:
+    """Declare an endpoint with its scope."""
+    if scope not in SCOPES:
         msg = f"{name} must declare one of {', '.join(SCOPES)}, got {scope!r}"
         raise ValueError(msg)
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 # The beginning of the key of a play that its app asked not to count.
 UNCOUNTED: Final = "app-uncounted:"
+_OF_FOLDERS: Final = (
+    *("id", "artist", "artistId", "coverArt", "duration", "songCount", "created", "year", "genre"),
+    *("starred", "userRating"),
+)
 CONTENT_TYPES: Final = {
     "aac": "audio/aac",
     "aif": "audio/aiff",
@@ -193,21 +197,10 @@ def album_tree(album: Album, marks: Marks) -> Tree:
 def album_folder(album: Album, marks: Marks) -> Tree:
     """Return an album as a folder, for clients that know nothing else."""
     tree = album_tree(album, marks)
-    shown = (
-        "id",
-        "artist",
-        "artistId",
-        "coverArt",
-        "duration",
-        "songCount",
-        "created",
-        "year",
-        "genre",
-    )
-    kept = {name: tree[name] for name in (*shown, "starred", "userRating")}
+    kept = {name: tree[name] for name in _OF_FOLDERS}
     names = dict.fromkeys(("title", "name", "album"), album.name)
-    folder = {"parent": tree["artistId"], "isDir": True, **names}
-    return {**kept, **folder, "isVideo": False, "mediaType": "album"}
+    about = {"parent": tree["artistId"], "isDir": True, "isVideo": False, "mediaType": "album"}
+    return {**kept, **names, **about}
 
 
 def artist_tree(artist: Artist, marks: Marks) -> Tree:

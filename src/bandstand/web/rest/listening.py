@@ -55,8 +55,7 @@ _QUEUE: Final = "play queue"
 
 
 @endpoint("setRating", scope="rate")
-async def set_rating(call: Call) -> Tree:
-    """Rate a song, an album or an artist from 1 to 5; 0 takes the rating back."""
+async def _set_rating(call: Call) -> Tree:
     stars = call.params.optional_whole("rating")
     if stars is None or not 0 <= stars <= 5:
         raise Refusal(MISSING_PARAMETER, "rating must be a whole number from 0 to 5")
@@ -108,15 +107,13 @@ def _rate_name(store: Connection, account: str, wanted: str, stars: int) -> None
 
 
 @endpoint("star", scope="rate")
-async def star(call: Call) -> Tree:
-    """Mark songs, albums and artists."""
+async def _star(call: Call) -> Tree:
     await _mark(call, favourites.mark)
     return {}
 
 
 @endpoint("unstar", scope="rate")
-async def unstar(call: Call) -> Tree:
-    """Take the marks of songs, albums and artists back."""
+async def _unstar(call: Call) -> Tree:
     await _mark(call, favourites.unmark)
     return {}
 
@@ -161,8 +158,7 @@ def _key(call: Call, what: str) -> str:
 
 
 @endpoint("scrobble", scope="play")
-async def scrobble(call: Call) -> Tree:
-    """Note that songs begin to play, or were heard."""
+async def _scrobble(call: Call) -> Tree:
     ids, times = call.params.all("id"), call.params.all("time")
     if not ids:
         raise Refusal(MISSING_PARAMETER, "required parameter is missing: id")
@@ -182,8 +178,7 @@ async def scrobble(call: Call) -> Tree:
 
 
 @endpoint("reportPlayback", scope="play")
-async def report_playback(call: Call) -> Tree:
-    """Note where a player is."""
+async def _report_playback(call: Call) -> Tree:
     params = call.params
     state, wanted = params.required("state"), params.required("mediaId")
     position = params.optional_whole("positionMs")
@@ -243,8 +238,7 @@ async def _note(call: Call, heard: list[Heard]) -> None:
 
 @endpoint("getNowPlaying", scope="read")
 @viewing
-def get_now_playing(call: Call, view: View) -> Tree:
-    """List what the listener's own apps are playing: what others hear is theirs."""
+def _get_now_playing(call: Call, view: View) -> Tree:
     now, shown = call.context.clock(), []
     for number, (key, player) in enumerate(call.memory.players(call.account)):
         record = None if player.song is None else songs.get(view.connection, player.song)
@@ -272,8 +266,7 @@ def get_now_playing(call: Call, view: View) -> Tree:
 
 
 @endpoint("savePlayQueue", scope="play")
-async def save_play_queue(call: Call) -> Tree:
-    """Keep a queue, and where one is in it."""
+async def _save_play_queue(call: Call) -> Tree:
     ids, current = _queue_ids(call), call.params.text("current")
     if current is not None and store_id(current) not in ids:
         raise Refusal(FAILED, "current must be one of the songs")
@@ -282,8 +275,7 @@ async def save_play_queue(call: Call) -> Tree:
 
 
 @endpoint("savePlayQueueByIndex", scope="play")
-async def save_play_queue_by_index(call: Call) -> Tree:
-    """Keep a queue, and the place in it that one is at."""
+async def _save_play_queue_by_index(call: Call) -> Tree:
     ids, index = _queue_ids(call), call.params.optional_whole("currentIndex")
     if ids and index is None:
         raise Refusal(MISSING_PARAMETER, "required parameter is missing: currentIndex")
@@ -314,8 +306,7 @@ async def _save_queue(call: Call, ids: list[str], index: int) -> None:
 
 @endpoint("getPlayQueue", scope="read")
 @viewing
-def get_play_queue(call: Call, view: View) -> Tree:
-    """Show the queue that was kept last, by any app."""
+def _get_play_queue(call: Call, view: View) -> Tree:
     found = _queue(call, view)
     if not found:
         return {}
@@ -326,8 +317,7 @@ def get_play_queue(call: Call, view: View) -> Tree:
 
 @endpoint("getPlayQueueByIndex", scope="read")
 @viewing
-def get_play_queue_by_index(call: Call, view: View) -> Tree:
-    """Show the same, with the place in it."""
+def _get_play_queue_by_index(call: Call, view: View) -> Tree:
     found = _queue(call, view)
     if not found:
         return {}

@@ -39,9 +39,9 @@ from bandstand.store import app_state, playlists
 from bandstand.store.songs import songs
 from bandstand.web.http.concurrency import connected
 from bandstand.web.rest.answers import MISSING_PARAMETER, Refusal, Tree, not_found
-from bandstand.web.rest.browsing import View, store_id, viewing
+from bandstand.web.rest.browsing import Shape, View, in_both_shapes, store_id, viewing
 from bandstand.web.rest.calls import Call, endpoint
-from bandstand.web.rest.entries import artist_folder, artist_tree, child
+from bandstand.web.rest.entries import child
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,8 +75,7 @@ COMMENTS: Final = {
 
 
 @endpoint("getRandomSongs", scope="read")
-async def get_random_songs(call: Call) -> Tree:
-    """Name the next songs of the radio, under a genre and years."""
+async def _get_random_songs(call: Call) -> Tree:
     first, last = (call.params.optional_whole(name) for name in ("fromYear", "toYear"))
     if first is not None and last is not None and first > last:
         first, last = last, first
@@ -107,14 +106,12 @@ def _best(call: Call, station: Station, planned: list[str]) -> list[str]:
 
 
 @endpoint("getSimilarSongs", scope="read")
-async def get_similar_songs(call: Call) -> Tree:
-    """Name the next songs of a radio that starts from anything with an id."""
+async def _get_similar_songs(call: Call) -> Tree:
     return {"similarSongs": {"song": await _similar(call)}}
 
 
 @endpoint("getSimilarSongs2", scope="read")
-async def get_similar_songs2(call: Call) -> Tree:
-    """Name the same: clients send any id to either."""
+async def _get_similar_songs2(call: Call) -> Tree:
     return {"similarSongs2": {"song": await _similar(call)}}
 
 
@@ -174,8 +171,7 @@ def _children(call: Call, ids: Sequence[str]) -> list[Tree]:
 
 
 @endpoint("getTopSongs", scope="read")
-async def get_top_songs(call: Call) -> Tree:
-    """List an artist's songs, those first that the listener will probably like most now."""
+async def _get_top_songs(call: Call) -> Tree:
     wanted, name = call.params.text("id"), call.params.text("artist")
     if wanted is None and name is None:
         raise Refusal(MISSING_PARAMETER, "required parameter is missing: artist, or id")
@@ -202,8 +198,7 @@ def _ranked(expected: Mapping[str, float | None], ids: Sequence[str]) -> list[st
 
 @endpoint("getSonicSimilarTracks", scope="read")
 @viewing
-def get_sonic_similar_tracks(call: Call, view: View) -> Tree:
-    """List the songs that sound most like one."""
+def _get_sonic_similar_tracks(call: Call, view: View) -> Tree:
     count = call.params.whole("count", 10, most=MAX_SONGS)
     row = _row(view, call.params.required("id"))
     return {"sonicMatch": _matches(view, sonic.similar_songs(view.library.catalogue, row, count))}
@@ -211,8 +206,7 @@ def get_sonic_similar_tracks(call: Call, view: View) -> Tree:
 
 @endpoint("findSonicPath", scope="read")
 @viewing
-def find_sonic_path(call: Call, view: View) -> Tree:
-    """List songs that lead from one to another."""
+def _find_sonic_path(call: Call, view: View) -> Tree:
     start, end = (_row(view, call.params.required(f"{name}SongId")) for name in ("start", "end"))
     count = call.params.whole("count", 25, least=2, most=100)
     return {"sonicMatch": _matches(view, sonic.path(view.library.catalogue, start, end, count))}
@@ -235,20 +229,11 @@ def _matches(view: View, found: Sequence[sonic.Match]) -> list[Tree]:
     ]
 
 
-@endpoint("getArtistInfo2", scope="read")
-@viewing
-def get_artist_info2(call: Call, view: View) -> Tree:
-    """Name the artists whose songs sound most like an artist's; nothing else is known."""
-    found = [artist_tree(artist, view.marks) for artist in _similar_artists(call, view)]
-    return {"artistInfo2": {"similarArtist": found}}
-
-
-@endpoint("getArtistInfo", scope="read")
-@viewing
-def get_artist_info(call: Call, view: View) -> Tree:
-    """Name the same, as folders."""
-    found = [artist_folder(artist, view.marks) for artist in _similar_artists(call, view)]
-    return {"artistInfo": {"similarArtist": found}}
+@in_both_shapes(("getArtistInfo", "artistInfo"), ("getArtistInfo2", "artistInfo2"))
+def _artist_info(call: Call, view: View, shape: Shape) -> Tree:
+    # Nothing else is known of an artist.
+    found = [shape.artist(artist, view.marks) for artist in _similar_artists(call, view)]
+    return {"similarArtist": found}
 
 
 def _similar_artists(call: Call, view: View) -> list[Artist]:
@@ -269,21 +254,8 @@ def _similar_artists(call: Call, view: View) -> list[Artist]:
     return others[: call.params.whole("count", 20, most=MAX_SONGS)]
 
 
-@endpoint("getAlbumInfo2", scope="read")
-@viewing
-def get_album_info2(call: Call, view: View) -> Tree:
-    """Say what is known of an album: its MusicBrainz id."""
-    return {"albumInfo": _album_info(call, view)}
-
-
-@endpoint("getAlbumInfo", scope="read")
-@viewing
-def get_album_info(call: Call, view: View) -> Tree:
-    """Say the same."""
-    return {"albumInfo": _album_info(call, view)}
-
-
-def _album_info(call: Call, view: View) -> Tree:
+@in_both_shapes(("getAlbumInfo", "albumInfo"), ("getAlbumInfo2", "albumInfo"))
+def _album_info(call: Call, view: View, _shape: Shape) -> Tree:
     wanted = call.params.required("id")
     if wanted in view.library.albums:
         found = view.songs_of(view.album(wanted))

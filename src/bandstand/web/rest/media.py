@@ -35,16 +35,14 @@ _MAX_COVER_SONGS: Final = 3
 
 
 @endpoint("stream", scope="play")
-async def stream(call: Call) -> Response:
-    """Send a song as it is, or converted as the app wants it."""
+async def _stream(call: Call) -> Response:
     song = await call.context.pool.run(_song, call)
     target = target_for(call.params.text("format"), call.params.whole("maxBitRate", 0), song)
     return await _sent(call, song, target)
 
 
 @endpoint("download", scope="play")
-async def download(call: Call) -> Response:
-    """Send a song's file as it is."""
+async def _download(call: Call) -> Response:
     return await _sent(call, await call.context.pool.run(_song, call), None, "attachment")
 
 
@@ -82,8 +80,7 @@ def _song(call: Call) -> SongRecord:
 
 
 @endpoint("getCoverArt", scope="read")
-async def get_cover_art(call: Call) -> Response:
-    """Send the cover of a song, an album, an artist or a playlist."""
+async def _get_cover_art(call: Call) -> Response:
     size = call.params.optional_whole("size")
     side = None if size is None else next((side for side in SIDES if side >= size), None)
     wanted = call.params.required("id")

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 
 @endpoint("getPlaylists", scope="read")
-async def get_playlists(call: Call) -> Tree:
-    """List the lists of the radio that have songs, and the listener's playlists."""
+async def _get_playlists(call: Call) -> Tree:
     made = {name: await radio_list(call, name) for name in LISTS}
 
     def look(call: Call, view: View) -> Tree:
@@ -44,8 +43,7 @@ async def get_playlists(call: Call) -> Tree:
 
 
 @endpoint("getPlaylist", scope="read")
-async def get_playlist(call: Call) -> Tree:
-    """Show a list with its songs."""
+async def _get_playlist(call: Call) -> Tree:
     wanted = call.params.required("id")
     kept = await radio_list(call, wanted) if wanted in LISTS else None
 
@@ -59,8 +57,7 @@ async def get_playlist(call: Call) -> Tree:
 
 
 @endpoint("createPlaylist", scope="rate")
-async def create_playlist(call: Call) -> Tree:
-    """Save a playlist, or put other songs into one."""
+async def _create_playlist(call: Call) -> Tree:
     wanted, name = call.params.text("playlistId"), call.params.text("name")
     ids = [store_id(song) for song in call.params.all("songId")]
 
@@ -86,8 +83,7 @@ async def create_playlist(call: Call) -> Tree:
 
 
 @endpoint("updatePlaylist", scope="rate")
-async def update_playlist(call: Call) -> Tree:
-    """Rename a playlist, add songs to its end, or take songs out by their places."""
+async def _update_playlist(call: Call) -> Tree:
     own, name = _playlist_id(call.params.required("playlistId")), call.params.text("name")
     more = [store_id(song) for song in call.params.all("songIdToAdd")]
     places = {int(place) for place in call.params.all("songIndexToRemove") if place.isdecimal()}
@@ -116,8 +112,7 @@ def _without(store: Connection, ids: Sequence[str], places: set[int]) -> list[st
 
 
 @endpoint("deletePlaylist", scope="rate")
-async def delete_playlist(call: Call) -> Tree:
-    """Delete a playlist; its songs stay in the library."""
+async def _delete_playlist(call: Call) -> Tree:
     own = _playlist_id(call.params.required("id"))
     await _written(call, lambda store: playlists.delete(store, call.account, own))
     return {}

@@ -36,20 +36,17 @@ def extensions() -> Tree:
 
 
 @endpoint("ping", scope="read")
-def ping(_call: Call) -> Tree:
-    """Answer."""
+def _ping(_call: Call) -> Tree:
     return {}
 
 
 @endpoint("getLicense", scope="read")
-def get_license(_call: Call) -> Tree:
-    """Say that no licence is needed."""
+def _get_license(_call: Call) -> Tree:
     return {"license": {"valid": True}}
 
 
 @endpoint("getUser", scope="read")
-def get_user(call: Call) -> Tree:
-    """Describe the account that asks: no app administers anything."""
+def _get_user(call: Call) -> Tree:
     wanted = call.params.text("username")
     if wanted is not None and wanted.casefold() != call.app.account.name.casefold():
         raise Refusal(NOT_ALLOWED, "an app knows only the account that it belongs to")
@@ -70,26 +67,22 @@ def _user(call: Call) -> Tree:
 
 
 @endpoint("getUsers", scope="read")
-def get_users(call: Call) -> Tree:
-    """Describe the one account that an app knows."""
+def _get_users(call: Call) -> Tree:
     return {"users": {"user": [_user(call)]}}
 
 
 @endpoint("tokenInfo", scope="read")
-def token_info(call: Call) -> Tree:
-    """Say whose app password this is."""
+def _token_info(call: Call) -> Tree:
     return {"tokenInfo": {"username": call.app.account.name}}
 
 
 @endpoint("getScanStatus", scope="read")
-def get_scan_status(call: Call) -> Tree:
-    """Say whether the library is being scanned."""
+def _get_scan_status(call: Call) -> Tree:
     return {"scanStatus": _scan_status(call)}
 
 
 @endpoint("startScan", scope="read")
-def start_scan(_call: Call) -> Tree:
-    """Refuse: scans begin in the page, or by themselves."""
+def _start_scan(_call: Call) -> Tree:
     message = "an app cannot start a scan: the page can, and the server does so by itself"
     raise Refusal(NOT_ALLOWED, message)
 
@@ -103,14 +96,12 @@ def _scan_status(call: Call) -> Tree:
 
 
 @endpoint("getLyrics", scope="read")
-def get_lyrics(_call: Call) -> Tree:
-    """Say that no lyrics are known."""
+def _get_lyrics(_call: Call) -> Tree:
     return {"lyrics": {"value": ""}}
 
 
 @endpoint("getLyricsBySongId", scope="read")
-def get_lyrics_by_song_id(_call: Call) -> Tree:
-    """Say that no lyrics are known."""
+def _get_lyrics_by_song_id(_call: Call) -> Tree:
     return {"lyricsList": {"structuredLyrics": []}}
 
 
