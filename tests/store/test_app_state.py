@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bandstand.errors import InvalidInputError, NotFoundError
@@ -16,7 +18,8 @@ def test_an_object_is_kept_under_its_name_until_the_account_goes(store: Store) -
             for name in ("Ann", "Bob")
         )
         assert app_state.get(connection, ann, "queue") == {}
-        for content in ({"songs": ["a"], "at": 1}, {"songs": []}):
+        contents: list[dict[str, Any]] = [{"songs": ["a"], "at": 1}, {"songs": []}]
+        for content in contents:
             app_state.put(connection, ann, "queue", content)
             assert app_state.get(connection, ann, "queue") == content
         assert app_state.get(connection, ann, "other") == {}

@@ -219,7 +219,7 @@ def test_a_library_of_nothing_is_empty_lists(tmp_path: Path) -> None:
         asyncio.Runner() as runner,
     ):
         app = rest_app(World(store, context, create_app(context), clock, runner, []))
-        empty = {"artist": [], "album": [], "song": []}
+        empty: dict[str, list[Any]] = {"artist": [], "album": [], "song": []}
         assert app.call("search3", query="")["searchResult3"] == empty
         assert app.call("getArtists")["artists"]["index"] == []
         assert app.call("getPlaylists")["playlists"] == {"playlist": []}

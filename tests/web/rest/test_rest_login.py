@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from hashlib import md5
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bandstand.store import app_passwords
@@ -15,6 +17,7 @@ from bandstand.web.requests.middleware import MAX_ADDRESS_BYTES, MAX_REST_ADDRES
 from bandstand.web.security.throttle import PAIR_FAILURES
 from tests.fixtures.web.requests import Client
 from tests.fixtures.web.rest_apps import RestApp, rest_app
+from tests.fixtures.web.servers import serving
 from tests.fixtures.web.worlds import PASSWORD, World
 
 WAYS = ("apiKey", "p", "enc", "token", "key as p")
@@ -43,7 +46,8 @@ def test_every_way_leads_in_and_only_with_the_secret(world: World, how: str) -> 
     assert app.send("ping", post=True, f="json").json()["subsonic-response"]["status"] == "ok"
     for wrong, name in ((PASSWORD, "Ann"), (secret[:-1], "Ann"), (secret, "Bob"), (secret, "x")):
         app.login = login(how, wrong, name)
-        assert how == "apiKey" and wrong == secret or app.code("ping") == refused
+        is_right = how == "apiKey" and wrong == secret  # a key needs no name
+        assert is_right or app.code("ping") == refused
     app.login = login(how, secret)
     with world.store.writing() as connection:
         (own,) = app_passwords.all_of(connection, app.account.id)
@@ -86,7 +90,8 @@ def test_no_secret_is_logged(world: World, caplog: pytest.LogCaptureFixture) -> 
         assert not {value for value in app.login.values() if len(value) > 5} & set(
             caplog.text.replace('"', " ").split()
         )
-        assert secret not in caplog.text and secret[::-1] not in caplog.text
+        assert secret not in caplog.text
+        assert secret[::-1] not in caplog.text
     assert "/rest/getArtists" in caplog.text
 
 
@@ -142,6 +147,14 @@ def test_a_cookie_that_does_is_found_out(world: World, monkeypatch: pytest.Monke
     """The twin: where `/rest` is like any other path, the same look sees the cookie."""
     monkeypatch.setattr(middleware, "REST", "/other/")
     assert cookie_counts(world)
+
+
+def test_a_real_server_reads_a_long_address(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        padding = "x" * (MAX_REST_ADDRESS_BYTES - 100)
+        answer = httpx.get(f"{server.address}/rest/ping?x={padding}")
+        assert (answer.status_code, 'code="10"' in answer.text) == (200, True)
+        assert httpx.get(f"{server.address}/health?x={padding}").status_code == 414
 
 
 def test_addresses_are_long_for_apps_alone(world: World) -> None:

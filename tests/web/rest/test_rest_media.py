@@ -67,10 +67,10 @@ def test_a_song_is_converted_and_then_in_parts_too(
     song = f"tr-{song_at(world, library / 'a.flac')}"
     answer = app.send("stream", id=song, format=wanted)
     container, codec = KINDS[wanted]
-    with av.open(BytesIO(answer.body)) as sound:
+    with av.open(BytesIO(answer.body), "r") as sound:
         assert (sound.format.name, sound.streams.audio[0].codec_context.name) == (container, codec)
         assert sound.streams.audio[0].duration
-        frames = [frame for frame in sound.decode(audio=0)]
+        frames = list(sound.decode(audio=0))
         length = sum(frame.samples for frame in frames) / frames[0].sample_rate
     assert length == pytest.approx(3.0, abs=0.1)
     assert answer.header("content-length") == str(len(answer.body))
@@ -82,7 +82,8 @@ def test_what_is_small_enough_is_not_converted(world: World, library: Path) -> N
     with world.store.reading() as connection:
         mp3 = songs.get(connection, song_at(world, library / "b.mp3"))
         flac = songs.get(connection, song_at(world, library / "a.flac"))
-    assert mp3 is not None and flac is not None
+    assert mp3 is not None
+    assert flac is not None
     assert target_for("mp3", 320, mp3) is None
     assert target_for(None, 320, mp3) is None
     assert target_for("mp3", 0, flac) == Target("mp3", 192)

@@ -35,7 +35,9 @@ class RestMemory:
 
     def __init__(self, radio: Radio) -> None:
         self._radio = radio
+        # Held for moments only, since the event loop takes it too; a library takes a second to build.
         self._lock = threading.Lock()
+        self._building = threading.Lock()
         self._library: Library | None = None
         self._said: OrderedDict[str, Said] = OrderedDict()
         self._players: OrderedDict[PlayerKey, Player] = OrderedDict()
@@ -43,7 +45,7 @@ class RestMemory:
     def library(self) -> Library:
         """Return the artists and albums of the catalogue of this moment."""
         catalogue = self._radio.catalogue
-        with self._lock:
+        with self._building:
             if self._library is None or self._library.catalogue is not catalogue:
                 with self._radio.store.reading(limit=None) as connection:
                     self._library = Library.of(catalogue, connection)
