@@ -320,55 +320,40 @@ def _starred_albums(view: View) -> list[int]:
 
 @in_both_shapes(("getStarred", "starred"), ("getStarred2", "starred2"))
 def _starred(_call: Call, view: View, shape: Shape) -> Tree:
+    marked = list(view.marks.said.starred)
+    artists = (view.library.artist_called(key) for scope, key in marked if scope == "artist")
     return {
-        "artist": [shape.artist(artist, view.marks) for artist in _starred_artists(view)],
+        "artist": [shape.artist(artist, view.marks) for artist in artists if artist is not None],
         "album": [shape.album(album, view.marks) for album in view.albums(_starred_albums(view))],
-        "song": _starred_songs(view),
+        "song": view.children([key for scope, key in reversed(marked) if scope == "song"]),
     }
-
-
-def _starred_artists(view: View) -> list[Artist]:
-    marked = (key for scope, key in view.marks.said.starred if scope == "artist")
-    found = (view.library.artist_called(key) for key in marked)
-    return [artist for artist in found if artist is not None]
-
-
-def _starred_songs(view: View) -> list[Tree]:
-    ids = [key for scope, key in view.marks.said.starred if scope == "song"]
-    return view.children(ids[::-1])
 
 
 @in_both_shapes(("search2", "searchResult2"), ("search3", "searchResult3"))
 def _search(call: Call, view: View, shape: Shape) -> Tree:
-    artists, albums, found = _found(call, view)
+    # Some clients send two quotes for nothing.
+    query = call.params.required("query").strip().strip('"').strip()
+    words, library = name_key(query).split(), view.library
+    artists: Any = library.artists_with(words)
+    albums: Any = library.albums_with(words) if words else range(len(library.keys))
+    artists = _page(call, artists, size="artistCount", offset="artistOffset", default=20)
+    albums = _page(call, albums, size="albumCount", offset="albumOffset", default=20)
     return {
         "artist": [shape.artist(artist, view.marks) for artist in artists],
-        "album": [shape.album(album, view.marks) for album in albums],
-        "song": found,
+        "album": [shape.album(album, view.marks) for album in view.albums(albums)],
+        "song": [child(song, view.marks) for song in _songs_with(call, view, query)],
     }
 
 
-def _found(call: Call, view: View) -> tuple[list[Artist], list[Album], list[Tree]]:
-    # Some clients send two quotes for nothing.
-    query = call.params.required("query").strip().strip('"').strip()
-    words = name_key(query).split()
-    library = view.library
-    everything = library.albums_with(words) if words else range(len(library.keys))
-    artists = _page(
-        call,
-        library.artists_with(words),
-        size="artistCount",
-        offset="artistOffset",
-        default=20,
-    )
-    albums = _page(call, everything, size="albumCount", offset="albumOffset", default=20)
+def _songs_with(call: Call, view: View, query: str) -> list[SongRecord]:
+    """Return the songs with all words of a query; without words, all in the order of their ids.
+
+    Of all, those that have just left are there too: a page that is short would be taken for the
+    last one.
+    """
     count = call.params.whole("songCount", 20, most=MAX_PAGE)
     start = call.params.whole("songOffset", 0, most=_MAX_OFFSET)
-    if words:
-        wanted = Filter(text=query)
-        records = page(view.connection, wanted, after=None, limit=start + count)[start:]
-        found = [child(song, view.marks) for song in records] if count else []
-    else:
-        end = min(start + count, len(library.rows))
-        found = view.children(library.song_ids(range(start, end)))
-    return artists, view.albums(albums), found
+    if query and count:
+        return page(view.connection, Filter(text=query), after=None, limit=start + count)[start:]
+    end = min(start + count, len(view.library.rows))
+    return songs.many(view.connection, view.library.song_ids(range(start, end)))

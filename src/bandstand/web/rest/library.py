@@ -92,7 +92,6 @@ class Album:
     number: int
     name: str
     artist: str
-    has_name: bool
     songs: int
     seconds: float
     year: int | None
@@ -148,7 +147,6 @@ class Library:
             number=number,
             name=name or UNKNOWN_ALBUM,
             artist=self._whose(row) or UNKNOWN_ARTIST,
-            has_name=name is not None,
             songs=len(rows),
             seconds=float(np.minimum(columns.seconds[rows], MAX_SECONDS).sum(dtype=np.float64)),
             year=None if year == _NO_YEAR else year,

@@ -135,7 +135,10 @@ def _station(call: Call, wanted: str) -> Station:
         if wanted.startswith("ar-"):
             return Station(artist=view.artist(wanted).name)
         if wanted.startswith("al-"):
-            return Station(song=view.songs_of(view.album(wanted))[0].id)
+            song = next(iter(view.songs_of(view.album(wanted))), None)
+            if song is None:
+                raise not_found(what="album with songs")
+            return Station(song=song.id)
         return Station(song=view.song(wanted).id)
 
 
@@ -145,7 +148,8 @@ async def _radio(call: Call, count: int, station: Station) -> list[str]:
     count = min(count, MAX_PLANNED, len(context.radio.catalogue))
     if not count:
         return []
-    playing = [player.song for _, player in call.memory.players(account) if player.is_active]
+    now, players = context.clock(), call.memory.players(account)
+    playing = [it.song for _, it in players if it.is_active and not it.is_gone(now)]
     after = [song for song in (*playing, station.song) if song is not None]
     try:
         async with connected(call.request) as is_here:

@@ -35,7 +35,7 @@ class RestMemory:
 
     def __init__(self, radio: Radio) -> None:
         self._radio = radio
-        # Held for moments only, since the event loop takes it too; a library takes a second to build.
+        # Held for moments only: the event loop takes it too. A library takes a second to build.
         self._lock = threading.Lock()
         self._building = threading.Lock()
         self._library: Library | None = None
