@@ -150,7 +150,7 @@ def test_a_cookie_that_does_is_found_out(world: World, monkeypatch: pytest.Monke
 
 
 def test_a_real_server_reads_a_long_address(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with serving(tmp_path, invented=5) as server:
         padding = "x" * (MAX_REST_ADDRESS_BYTES - 100)
         answer = httpx.get(f"{server.address}/rest/ping?x={padding}")
         assert (answer.status_code, 'code="10"' in answer.text) == (200, True)
