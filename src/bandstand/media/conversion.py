@@ -1,4 +1,4 @@
-"""Recordings that browsers cannot play, converted once and kept.
+"""Recordings that a player cannot play, or not as large as they are, converted once and kept.
 
     wanted(name, …) ─ being converted already? ─ wait with the others
                     ─ failed a moment ago?     ─ the same reason again
@@ -14,7 +14,7 @@ import time
 from base64 import b64decode
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
 from bandstand.music.sandbox import Failure, Limits, Pool
@@ -39,6 +39,16 @@ _NEEDS_PROGRAM: Final = "tracker modules need another program"
 LIMITS: Final = Limits(cpu_seconds=60, wall_seconds=120, reply_bytes=2 * PIECE, niceness=5)
 
 
+class Target(NamedTuple):
+    """The kind of a converted recording; without a bit rate the usual one."""
+
+    form: str = "opus"  # or "mp3"
+    kilobits: int | None = None  # per second
+
+
+OPUS: Final = Target()
+
+
 class BusyError(BandstandError):
     """The queue is full."""
 
@@ -56,7 +66,7 @@ class Conversions:
         self._pools: set[Pool] = set()
         self._is_closed = False
 
-    def wanted(self, name: str, path: bytes, root: bytes) -> Future[None]:
+    def wanted(self, name: str, path: bytes, root: bytes, target: Target = OPUS) -> Future[None]:
         """Return what ends when the recording at `path` is in the cache under `name`.
 
         It ends with UnreadableAudioError where it cannot be converted.
@@ -69,7 +79,7 @@ class Conversions:
                 msg = f"at most {MAX_WAITING} recordings may wait to be converted, got one more"
                 raise BusyError(msg)
             self._raise_what_failed(name)
-            future = self._threads.submit(self._convert, name, path, root)
+            future = self._threads.submit(self._convert, name, path, root, target)
             self._under_way[name] = future
         future.add_done_callback(lambda done: self._note(name, done))
         return future
@@ -103,25 +113,28 @@ class Conversions:
                     self._failed.pop(next(iter(self._failed)))
                 self._failed[name] = time.monotonic() + REMEMBERED_SECONDS, str(problem)
 
-    def _convert(self, name: str, path: bytes, root: bytes) -> None:
+    def _convert(self, name: str, path: bytes, root: bytes, target: Target) -> None:
         try:
-            self._convert_with(name, path, root, programs=False)
+            self._convert_with(name, path, root, target, programs=False)
         except UnreadableAudioError as problem:
             # Only what needs a program gets a child that may start one.
             if not str(problem).startswith(_NEEDS_PROGRAM):
                 raise
-            self._convert_with(name, path, root, programs=True)
+            self._convert_with(name, path, root, target, programs=True)
 
-    def _convert_with(self, name: str, path: bytes, root: bytes, *, programs: bool) -> None:
+    def _convert_with(
+        self, name: str, path: bytes, root: bytes, target: Target, *, programs: bool
+    ) -> None:
         request = request_for(path, root) | {"programs": programs, "size": PIECE}
+        request |= target._asdict()
         with (
             self._pool(programs=programs) as pool,
-            self._cache.writing(name) as target,
+            self._cache.writing(name) as file,
         ):
             try:
                 for piece in _pieces(pool, request):
                     self._check_open()
-                    target.write(piece)
+                    file.write(piece)
             finally:
                 with self._lock:
                     self._pools.discard(pool)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.media.conversion import Conversions, request_for
+from bandstand.media.conversion import OPUS, Conversions, Target, request_for
 from bandstand.media.covers import SHOWN, Covers, Picture
 from bandstand.media.file_cache import FileCache
 from bandstand.media.probe_pool import ProbePool
@@ -98,11 +98,28 @@ class Media:
                 return self._ask_codec(name, song.path, root)
             if verdict == CONVERT:
                 file.close()
-                return self._from_cache(name, song.path, root, status)
+                return self._from_cache(name, song.path, root, status, OPUS)
         except BaseException:
             file.close()
             raise
         return _audio(file, verdict, name, status, is_converted=False)
+
+    def original(self, song: SongRecord, media_type: str) -> Audio:
+        """Return a song's file as it is, whatever can play it."""
+        file = _opened(self.root_of(song.path), song.path)
+        try:
+            status = os.fstat(file.fileno())
+            return _audio(file, media_type, _name(song, status), status, is_converted=False)
+        except BaseException:
+            file.close()
+            raise
+
+    def converted(self, song: SongRecord, target: Target) -> Audio | Future[None]:
+        """Return a song's sound in another form, or what to wait for before asking again."""
+        root = self.root_of(song.path)
+        with _opened(root, song.path) as file:
+            status = os.fstat(file.fileno())
+        return self._from_cache(_name(song, status), song.path, root, status, target)
 
     def cover(self, song: SongRecord, side: int | None) -> Picture | Future[None] | None:
         """Return a song's cover, None if it has none, or what to wait for before asking again.
@@ -146,12 +163,14 @@ class Media:
         done.set_result(None)
 
     def _from_cache(
-        self, name: str, path: bytes, root: bytes, status: os.stat_result
+        self, name: str, path: bytes, root: bytes, status: os.stat_result, target: Target
     ) -> Audio | Future[None]:
-        file = self._converted.open(name)
+        kept = name if target == OPUS else f"{name}-{target.form}-{target.kilobits or 0}"
+        file = self._converted.open(kept)
         if file is None:
-            return self._conversions.wanted(name, path, root)
-        return _audio(file, CONVERTED_TYPE, f"{name}-opus", status, is_converted=True)
+            return self._conversions.wanted(kept, path, root, target)
+        tag, kind = f"{kept}-{target.form}", CONVERTED_TYPES[target.form]
+        return _audio(file, kind, tag, status, is_converted=True)
 
 
 def _opened(root: bytes, path: bytes) -> BinaryIO:
@@ -194,7 +213,7 @@ def _audio(
 # The codec decides, and only a child can tell it.
 ASK: Final = "ask"
 CONVERT: Final = "convert"
-CONVERTED_TYPE: Final = "audio/ogg"
+CONVERTED_TYPES: Final = {"opus": "audio/ogg", "mp3": "audio/mpeg"}
 
 _OGG_CODECS: Final = (b"\x01vorbis", b"OpusHead", b"\x7fFLAC")
 _PLAIN_SAMPLES: Final = frozenset({1, 3})  # whole numbers, floats

@@ -1,4 +1,4 @@
-"""Tasks in a sandboxed process: the codec of a file, its cover (inside, then beside), Opus.
+"""Tasks in a sandboxed process: the codec of a file, its cover (inside, then beside), conversion.
 
 All take and give what JSON can carry; `path` and `root` are as `library.analyse` sends them.
 """
@@ -11,7 +11,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
-from bandstand.music.audio.opus import codec_of, opus_chunks
+from bandstand.music.audio.opus import codec_of, converted_chunks
 from bandstand.music.audio.source import checked_picture
 from bandstand.music.audio.tags import embedded_cover, thumbnail
 from bandstand.music.audio.tracker_support import is_module, module_chunks
@@ -94,12 +94,14 @@ def convert(wanted: Mapping[str, Any]) -> dict[str, Any]:
 def _pieces(wanted: Mapping[str, Any]) -> Iterator[bytes]:
     root, path = wanted["root"].encode("latin-1"), wanted["path"].encode("latin-1")
     extension = posixpath.splitext(wanted["path"])[1].lower()
+    kind = {"size": wanted["size"], "form": wanted["form"], "kilobits": wanted["kilobits"]}
     with open_beneath(root, path) as file:
         before = os.fstat(file.fileno())
         if is_module(file, extension):
-            yield from module_chunks(file, size=wanted["size"], allow_programs=wanted["programs"])
+            programs = wanted["programs"]
+            yield from module_chunks(file, allow_programs=programs, **kind)
         else:
-            yield from opus_chunks(file, size=wanted["size"])
+            yield from converted_chunks(file, **kind)
         after = os.fstat(file.fileno())
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise UnreadableAudioError(CHANGING)

@@ -22,6 +22,8 @@ from bandstand.web.http import problems
 from bandstand.web.http.request_input import BodyReader
 from bandstand.web.requests.authentication import check_policies, policy_of
 from bandstand.web.requests.middleware import SecurityMiddleware
+from bandstand.web.rest.memory import RestMemory
+from bandstand.web.rest.router import router as rest_router
 from bandstand.web.security import browser_sessions
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ def create_app(context: Context, routers: Sequence[APIRouter] | None = None) -> 
         redirect_slashes=False,
     )
     app.state.context = context
-    chosen = find_routers() if routers is None else routers
+    app.state.rest = RestMemory(context.radio)
+    chosen = [*(find_routers() if routers is None else routers), rest_router]
     for router in chosen:
         check_policies(router.routes)
         app.include_router(router)

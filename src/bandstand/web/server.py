@@ -23,6 +23,7 @@ from bandstand.store import sessions
 from bandstand.web.app import create_app
 from bandstand.web.http.timeouts import TimeoutProtocol
 from bandstand.web.requests.context import make_context
+from bandstand.web.requests.middleware import MAX_HEADER_BYTES, MAX_REST_ADDRESS_BYTES
 from bandstand.web.security.access import BACKLOG
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def serve(
         server_header=False,
         backlog=BACKLOG,
         limit_concurrency=context.settings.max_connections,
+        h11_max_incomplete_event_size=MAX_REST_ADDRESS_BYTES + MAX_HEADER_BYTES,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )

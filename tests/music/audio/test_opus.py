@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from bandstand.errors import UnreadableAudioError
-from bandstand.music.audio.opus import codec_of, opus_chunks
+from bandstand.music.audio.opus import codec_of, converted_chunks
 from bandstand.music.audio.tracker_support import NeedsProgramError, module_chunks
 from tests.fixtures.music.audio_files import FORMATS, make, wav
 from tests.music.audio.test_tracker_support import protracker
 
 
 def opus(content: bytes, *, size: int = 1 << 20) -> bytes:
-    return b"".join(opus_chunks(BytesIO(content), size=size))
+    return b"".join(converted_chunks(BytesIO(content), size=size))
 
 
 def seconds(content: bytes) -> tuple[float, int]:

@@ -158,7 +158,7 @@ def test_the_nearest_songs_are_those_of_looking_closely_at_all(
     others = CandidateSet.marked(rng.random(songs) < 0.8)
     centre = np.asarray(table[0], dtype=np.float64) + size * 1e-7
     with np.errstate(all="raise"):
-        found = filters._nearest(catalogue, centre, count, others)
+        found = filters.nearest_rows(catalogue, centre, count, others)
     rows = others.rows()
     away = catalogue.distances(centre, rows)
     closest = rows[np.lexsort((rows, away))[:count]]

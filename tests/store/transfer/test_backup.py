@@ -19,7 +19,7 @@ from bandstand.errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from bandstand.store import accounts, app_passwords, sessions
+from bandstand.store import accounts, app_passwords, app_state, sessions
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.events import events
@@ -44,6 +44,7 @@ def test_a_backup_restored_is_the_same_store(store: Store, tmp_path: Path) -> No
         with restored.reading() as connection:
             # What an export does not have.
             assert accounts.password_hash(connection, life.ann.id) == "argon2id-of-Ann"
+            assert app_state.get(connection, life.ann.id, "play queue")["by"] == "tests"
             found = accounts.get(connection, life.ann.id)
             assert found is not None
             assert found.is_working_admin

@@ -220,11 +220,19 @@ def _duration(description: str) -> float:
 MAX_SECONDS: Final = 3_600  # seconds
 
 
-def module_chunks(file: BinaryIO, *, size: int, allow_programs: bool) -> Iterator[bytes]:
-    """Yield a module as Ogg Opus, in pieces of at least `size` bytes but for the last."""
+def module_chunks(
+    file: BinaryIO,
+    *,
+    size: int,
+    allow_programs: bool,
+    form: str = "opus",
+    kilobits: int | None = None,
+) -> Iterator[bytes]:
+    """Yield a converted module, in pieces of at least `size` bytes but for the last."""
     found = player_for(file, allow_programs=allow_programs)
     blocks = played(*found, file, rate=RATE, seconds=MAX_SECONDS)
-    return encoded(map(_stereo_frame, blocks), layout="stereo", size=size)
+    frames = map(_stereo_frame, blocks)
+    return encoded(frames, layout="stereo", size=size, form=form, kilobits=kilobits)
 
 
 def _stereo_frame(block: bytes) -> AudioFrame:

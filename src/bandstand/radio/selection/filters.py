@@ -322,8 +322,8 @@ class StationSongs:
         others = eligible.without(seeds).where(lambda rows: catalogue.has_features[rows])
         count = neighbourhood(eligible.upper_count, len(self._playable))
         sound = catalogue.sound.song_features
-        centre = _centre(sound, known)
-        return np.union1d(_nearest(sound, centre, count, others), self._playable)
+        centre = centre_of(sound, known)
+        return np.union1d(nearest_rows(sound, centre, count, others), self._playable)
 
 
 def neighbourhood(songs: int, seeds: int) -> int:
@@ -339,7 +339,7 @@ def neighbourhood(songs: int, seeds: int) -> int:
     return max(whole - seeds, _MIN_NEIGHBOURS)
 
 
-def _centre(songs: SongFeatures, rows: Indices) -> Vector:
+def centre_of(songs: SongFeatures, rows: Indices) -> Vector:
     """Return the mean of some songs, taken in blocks: a genre may be half of the library."""
     total = np.zeros(songs.features.shape[1])
     for start in range(0, len(rows), _BLOCK):
@@ -348,7 +348,7 @@ def _centre(songs: SongFeatures, rows: Indices) -> Vector:
     return total / len(rows)
 
 
-def _nearest(songs: SongFeatures, centre: Vector, count: int, others: CandidateSet) -> Indices:
+def nearest_rows(songs: SongFeatures, centre: Vector, count: int, others: CandidateSet) -> Indices:
     """Return the songs among `others` that are nearest to `centre`.
 
     Distances in single precision leave few songs in doubt, which are compared in double precision.

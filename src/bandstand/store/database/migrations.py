@@ -367,6 +367,17 @@ _APP_PASSWORDS: Final = (
     "CREATE INDEX ix_app_password_account_id ON app_password (account_id)",
 )
 
+_APP_STATE: Final = (
+    """
+    CREATE TABLE app_state (
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        name {ordered_text} NOT NULL,
+        content TEXT NOT NULL,
+        PRIMARY KEY (account_id, name)
+    ) {side_by_side}
+    """,
+)
+
 # One more kind of event. SQLite changes a condition of a table only by making the table again.
 _FAVOURITE_KINDS: Final = f"{_KINDS}, 'favourite'"
 _SQLITE_FAVOURITES: Final = (
@@ -431,7 +442,7 @@ def _add_accounts(connection: Connection, *, now: int) -> None:
 def _add_app_passwords(connection: Connection, *, now: int) -> None:
     is_sqlite = connection.dialect.name == "sqlite"
     favourites = _SQLITE_FAVOURITES if is_sqlite else _POSTGRES_FAVOURITES
-    _executing((*_APP_PASSWORDS, *favourites, _FAVOURITE_INDEX))(connection, now=now)
+    _executing((*_APP_PASSWORDS, *_APP_STATE, *favourites, _FAVOURITE_INDEX))(connection, now=now)
 
 
 MIGRATIONS: Final = (

@@ -191,6 +191,14 @@ APP_PASSWORD: Final = Table(
     Index("ix_app_password_account_id", "account_id"),
 )
 
+APP_STATE: Final = Table(
+    "app_state",
+    METADATA,
+    _account_id(is_key=True),
+    Column("name", KeyText, primary_key=True),
+    Column("content", Text, nullable=False),  # JSON
+)
+
 EVENT: Final = Table(
     "event",
     METADATA,

@@ -57,7 +57,7 @@ class BodyReader:
         """Return the model; Problem if the body is not one."""
         _check_type(request)
         limit = 1_024 * request.app.state.context.settings.max_body_kb
-        value = parse(await _read(request, limit=limit))
+        value = parse(await read_body(request, limit=limit))
         try:
             return self.model.model_validate(value)
         except ValidationError as problem:
@@ -115,7 +115,8 @@ def _check_type(request: Request) -> None:
         raise Problem(415, "encoded", "the body must not be compressed")
 
 
-async def _read(request: Request, *, limit: int) -> bytes:
+async def read_body(request: Request, *, limit: int) -> bytes:
+    """Return the body of a request; Problem if it is larger than `limit` or comes too slowly."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
             return await _read_limited(request, limit=limit)

@@ -25,7 +25,7 @@ TOO_MANY_CONNECTIONS: Final = "too_many_connections"  # in the state of a reques
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's own protocol with timeouts; its limit of a head, 64 kB, holds here too."""
+    """uvicorn's own protocol with timeouts; its limit of a head (see `server`) holds here too."""
 
     seconds = HEAD_SECONDS
     stalled_seconds = STALLED_SECONDS

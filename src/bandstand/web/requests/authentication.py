@@ -8,6 +8,7 @@ PUBLIC            everybody
 READ, PLAY, RATE  listeners, and their apps with this scope or a wider one
 LISTENER          listeners with a session
 ADMIN             administrators with a session
+REST              whom the endpoints of `/rest` declare, by an app password in the request itself
 
 Every route declares exactly one; `check_policies` refuses an app with a route that does not
 (default deny). The decision depends on the route that was matched, never on the spelling of a
@@ -196,7 +197,7 @@ def _beyond_scope(scope: AppScope, *, wanted: str) -> Problem:
     return Problem(403, "beyond_scope", f"this is for {wanted}, this app may {scope}", headers)
 
 
-Policy = Literal["public", "read", "play", "rate", "listener", "admin"]
+Policy = Literal["public", "read", "play", "rate", "listener", "admin", "rest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +210,10 @@ class Caller:
 
 async def _public() -> None:
     """Let everybody in."""
+
+
+async def _rest() -> None:
+    """Leave it to `web.rest`, each of whose endpoints declares a scope."""
 
 
 async def visitor(request: Request, context: ContextDep) -> Account | None:
@@ -276,6 +281,7 @@ PLAY: Final = Depends(_GUARDS["play"])
 RATE: Final = Depends(_GUARDS["rate"])
 LISTENER: Final = Depends(_listener)
 ADMIN: Final = Depends(_admin)
+REST: Final = Depends(_rest)
 
 Me = Annotated[Account, Depends(_me)]  # on any route but a PUBLIC one
 
@@ -284,6 +290,7 @@ _POLICIES: Final[dict[object, Policy]] = {
     **{guard: scope for scope, guard in _GUARDS.items()},
     _listener: "listener",
     _admin: "admin",
+    _rest: "rest",
 }
 
 

@@ -3,6 +3,10 @@
 In: a request id; limits on the address and the headers; the Host allow-list; the CSRF check on
 methods that change something; no cookies but ours. Out: the security headers, the request id, one
 line of access log. An error that no handler has caught becomes a bare 500.
+
+`/rest` is for music apps, pages of other sites among them: it takes longer addresses, is asked
+from anywhere, and its answers may be read anywhere. It sees no cookie, so that a page can do no
+more there than its own app password allows.
 """
 
 from __future__ import annotations
@@ -27,7 +31,9 @@ if TYPE_CHECKING:
 ACCESS_LOG: Final = logging.getLogger("bandstand.access")
 
 MAX_ADDRESS_BYTES: Final = 8_192  # path and query together
+MAX_REST_ADDRESS_BYTES: Final = 65_536  # clients name hundreds of songs in one address
 MAX_HEADER_BYTES: Final = 32_768
+REST: Final = "/rest/"
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _CONTENT_POLICY: Final = (
@@ -44,6 +50,16 @@ SECURITY_HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": "DENY",
+}
+_REST_HEADERS: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Headers": "Content-Type, Range, If-None-Match, If-Range",
+    "Access-Control-Expose-Headers": (
+        "Accept-Ranges, Content-Length, Content-Range, ETag, X-Request-Id, X-Total-Count"
+    ),
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
 }
 
 
@@ -73,6 +89,7 @@ class _Exchange:
         self._scope, self._receive, self._send = scope, receive, send
         self._headers = Headers(scope=scope)
         self._id = secrets.token_hex(8)
+        self._is_rest = scope["path"].startswith(REST)
         self._began = time.monotonic()
         self._status: int | None = None
         peer = scope["client"][0] if scope.get("client") else None
@@ -84,21 +101,27 @@ class _Exchange:
         """Pass the request on, or refuse it; in either case there is one answer."""
         try:
             self._check()
-            self._scope["headers"] = strip_foreign_cookies(
-                self._scope["headers"], self._context.access
-            )
+            self._scope["headers"] = self._own_headers()
             await self._app(self._scope, self._receive, self._send_with_headers)
         except Exception as error:  # noqa: BLE001  # every error has the same shape
             await self._refuse(error)
         finally:
             self._log()
 
+    def _own_headers(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers with no cookies but ours, and with none at all for `/rest`."""
+        headers = self._scope["headers"]
+        if self._is_rest:
+            return [each for each in headers if each[0] not in {b"cookie", b"authorization"}]
+        return strip_foreign_cookies(headers, self._context.access)
+
     def _check(self) -> None:
         scope, headers = self._scope, self._headers
         if scope["state"].get(TOO_MANY_CONNECTIONS):
             again = {"Retry-After": str(RETRY_AFTER), "Connection": "close"}
             raise Problem(503, "busy", "there are too many connections; try again", again)
-        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
+        longest = MAX_REST_ADDRESS_BYTES if self._is_rest else MAX_ADDRESS_BYTES
+        if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > longest:
             raise Problem(414, "address_too_long", "the address is too long")
         if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
             raise Problem(431, "headers_too_large", "the headers are too large")
@@ -110,7 +133,8 @@ class _Exchange:
         if len(hosts) != 1 or not is_known_host(self._context.access, hosts[0]):
             message = "this server is not known by that name; see `hosts` in its settings"
             raise Problem(400, "unknown_host", message)
-        if scope["method"] not in SAFE_METHODS and not self._is_from_our_page(hosts[0]):
+        is_free = self._is_rest or scope["method"] in SAFE_METHODS
+        if not is_free and not self._is_from_our_page(hosts[0]):
             raise Problem(403, "cross_origin", "only the server's own pages may change something")
 
     def _is_from_our_page(self, host: str) -> bool:
@@ -132,6 +156,8 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
+            for name, value in (_REST_HEADERS if self._is_rest else {}).items():
+                headers[name] = value
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self._id

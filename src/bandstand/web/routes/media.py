@@ -1,6 +1,8 @@
 """The audio of a song, in the parts that a player asks for, and its cover."""
 
 import asyncio
+import os
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Annotated, Any, Final, Literal
 
@@ -22,6 +24,8 @@ from bandstand.web.requests.context import Context, ContextDep
 router = APIRouter(tags=["songs"])
 
 SongId = Annotated[Text, Path(description="the id of a song")]
+
+Kind = Literal["inline", "attachment"]
 
 _ENDINGS: Final = {
     "audio/aac": ".aac",
@@ -57,12 +61,19 @@ async def audio(request: Request, context: ContextDep, song_id: SongId) -> Respo
     One Range is answered with that part; several, or none, with everything.
     """
     song = await context.pool.run(existing_song, context, song_id)
-    sound = await _sound(context, song)
+    media = media_of(context)
+    return send_audio(request, context, song, await sound_of(context, media.audio, song))
+
+
+def send_audio(
+    request: Request, context: Context, song: SongRecord, sound: Audio, kind: Kind = "inline"
+) -> Response:
+    """Send a sound, or the part of it that Range asks for."""
     try:
         entity = Entity(size=sound.size, tag=sound.tag, modified=max(0, sound.modified_ns // 10**9))
         headers = {name: ",".join(request.headers.getlist(name)) for name in request.headers}
         part = plan(entity, request.method, headers, now=context.clock() // 1_000)
-        return FileResponse(sound.file, part, _headers(song, sound))
+        return FileResponse(sound.file, part, _headers(song, sound, kind))
     except BaseException:
         sound.file.close()
         raise
@@ -89,11 +100,13 @@ async def wait_shielded(future: Future[None]) -> None:
     await asyncio.shield(asyncio.wrap_future(future))
 
 
-async def _sound(context: Context, song: SongRecord) -> Audio:
-    media = media_of(context)
+async def sound_of(
+    context: Context, make: Callable[..., Audio | Future[None]], *args: Any
+) -> Audio:
+    """Return what one of the ways of the media service makes of a song, once it is ready."""
     try:
         for _ in range(_MAX_AUDIO_WAITS):
-            sound = await context.pool.run(media.audio, song)
+            sound = await context.pool.run(make, *args)
             if isinstance(sound, Audio):
                 return sound
             await wait_shielded(sound)
@@ -110,10 +123,12 @@ def _unplayable(problem: UnreadableAudioError) -> Problem:
     return Problem(415, "unplayable", f"this song cannot be played: {problem}"[:300])
 
 
-def _headers(song: SongRecord, sound: Audio) -> dict[str, str]:
+def _headers(song: SongRecord, sound: Audio, kind: Kind) -> dict[str, str]:
+    own = os.path.splitext(song.path)[1].decode("ascii", "replace")
+    ending = _ENDINGS.get(sound.media_type, own)
     return {
         "Content-Type": sound.media_type,
-        "Content-Disposition": disposition("inline", song.full_title, _ENDINGS[sound.media_type]),
+        "Content-Disposition": disposition(kind, song.full_title, ending),
         "Cache-Control": "private, max-age=0, must-revalidate",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
@@ -149,9 +164,14 @@ async def cover(
 ) -> Response:
     """Send a song's cover: as a JPEG of the given size, or unchanged without one."""
     song = await context.pool.run(existing_song, context, song_id)
-    picture = await _picture(context, song, None if size is None else int(size))
+    picture = await picture_of(context, song, None if size is None else int(size))
     if picture is None:
         raise not_found(what="cover")
+    return send_picture(request, picture)
+
+
+def send_picture(request: Request, picture: Picture) -> Response:
+    """Send a picture, unless the client has it already."""
     entity = Entity(size=len(picture.content), tag=picture.tag, modified=0)
     tag = ",".join(request.headers.getlist("if-none-match"))
     part = plan(entity, "HEAD", {"if-none-match": tag} if tag else {}, now=0)
@@ -163,7 +183,8 @@ async def cover(
     return Response(content, media_type=picture.media_type, headers=headers)
 
 
-async def _picture(context: Context, song: SongRecord, side: int | None) -> Picture | None:
+async def picture_of(context: Context, song: SongRecord, side: int | None) -> Picture | None:
+    """Return a song's cover, once it is ready; None if it has none."""
     media = media_of(context)
     try:
         for _ in range(_MAX_COVER_WAITS):
