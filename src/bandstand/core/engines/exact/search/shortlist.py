@@ -53,7 +53,6 @@ class Shortlist:
 
     def __init__(self, belief: ExactBelief, bounds: TightBounds, allowed: CandidateSet) -> None:
         self.bounds, self.outside = bounds, np.inf
-        self.value = -np.inf  # about the least that was returned last
         # Nothing of a belief is kept alive: plans are long chains of them.
         self._belief = ref(belief)
         self._mask, self._listed = allowed.mask, allowed.listed
@@ -216,6 +215,12 @@ class CellMixtures(NamedTuple):
     scales: Matrix
     shares: Vector
     student: StudentTail
+
+    def about(self, reach: float) -> Vector:
+        """Return what lies this many standard deviations above the mean, roughly: (n,)."""
+        means = self.locations @ self.shares
+        within = np.square(self.scales) + np.square(self.locations - means[:, np.newaxis])
+        return np.asarray(means + reach * np.sqrt(within @ self.shares))
 
     def above(self, value: float) -> Vector:
         """Return what each mixture has above a value at most: (n,)."""
