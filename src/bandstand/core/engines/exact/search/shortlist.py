@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 
 from bandstand.core.engines.exact.posterior.song_mixtures import WIDENED, Given
-from bandstand.core.engines.exact.search.mixture_cells import constants_of
+from bandstand.core.engines.exact.search.mixture_cells import constants_of, with_neighbours
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
@@ -201,9 +201,7 @@ class TightBounds:
         locations += bend_of_curve * (_highest(np.abs(content)) + bend * wide)
         scales = first * self._noise * np.sqrt(_highest(given.variance))
         # On the finest grid a component may be widened to its distance from its neighbours.
-        each = np.pad(WIDENED * first * self._steps * wide, ((0, 0), (1, 1)))
-        np.maximum(scales, _highest(each)[:, :-1], out=scales)
-        np.maximum(scales, each[:, 2:], out=scales)
+        np.maximum(scales, with_neighbours(WIDENED * first * self._steps * wide), out=scales)
         room = _PRODUCT_ROUNDING * (np.abs(locations) + np.abs(content).max(axis=1)[:, np.newaxis])
         return CellMixtures(locations + room, scales, self._shares, self._student)
 

@@ -167,7 +167,8 @@ class _Query:
         bounds = screen.bounds(self.cache.table, rows, direction=push.direction)
         self.cache.candidates = None
         if not len(self.values):
-            self._compare_some(found, every[_highest(bounds.upper, self._first_bounded)])
+            found.add(every[_highest(bounds.upper, self._first_bounded)], self.songs)
+            self._compare_best(found, _FIRST_EXACT)
         if self.threshold > -np.inf:
             made = CandidateList.of(
                 cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
@@ -204,29 +205,31 @@ class _Query:
         size = self._first_bounded
         while len(left := np.flatnonzero((upper >= self.threshold) & (upper > -np.inf))):
             some = left[_highest(upper[left], size)]
-            self._compare_some(found, rows[some])
+            found.add(np.sort(rows[some]), self.songs)
+            self._compare_best(found, _FIRST_EXACT)
+            upper[some], size = -np.inf, _CHUNK
             if not outside < self.threshold:
                 return False
-            upper[some], size = -np.inf, _CHUNK
         if self.threshold <= 0:  # bounds of songs never heard say nothing of others
             heard = np.setdiff1d(self.songs.heard, found.rows)
             found.add_bounded(heard, np.full(len(heard), np.inf), np.zeros(len(heard)))
-            self._compare(found)
+        self._compare(found)
         found.outside = max(outside, float(upper.max(initial=-np.inf)))
         self.cache.shortlist = found
         return True
 
-    def _compare_some(self, found: Shortlist, rows: Indices) -> None:
-        """Bound songs closely, and compute those that could be returned."""
-        found.add(np.sort(rows), self.songs)
-        self._compare(found)
-
     def _compare(self, found: Shortlist) -> None:
         """Compute songs until none that is left could be returned."""
-        size = _FIRST_EXACT
-        while len(places := found.unknown(self.threshold, size, self.allowed)):
-            self._evaluate(found, found.compute(places, self.belief, self.songs))
+        size = 4 * _FIRST_EXACT
+        while self._compare_best(found, size):
             size = min(4 * size, _EXACT_CHUNK)
+
+    def _compare_best(self, found: Shortlist, size: int) -> bool:
+        """Compute the most promising songs that could be returned; return if there are any."""
+        places = found.unknown(self.threshold, size, self.allowed)
+        if len(places):
+            self._evaluate(found, found.compute(places, self.belief, self.songs))
+        return len(places) > 0
 
     def _evaluate(self, found: Shortlist, known: Indices) -> None:
         """Compute quantiles of songs, but for those that are seen to be below the threshold.
