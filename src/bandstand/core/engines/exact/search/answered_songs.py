@@ -33,7 +33,12 @@ from bandstand.core.engines.exact.posterior.song_mixtures import (
     quantiles,
 )
 from bandstand.core.engines.exact.search import interpolation_bounds
-from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, constants_of
+from bandstand.core.engines.exact.search.mixture_cells import (
+    Metric,
+    MixtureCells,
+    constants_of,
+    with_neighbours,
+)
 from bandstand.core.engines.exact.search.screen import product_rounding
 from bandstand.core.model.candidates import EQUAL, best_of, is_among
 from bandstand.core.model.novelty import novelty
@@ -264,6 +269,5 @@ class _Query:
         ratio = np.where(curves[:, :-1] < 1, ratio, 1.0)
         longest = np.maximum(sizes[:, :-1], sizes[:, 1:]) + bends
         fine = steps @ interpolation_bounds.slope(size).T / finest(size)
-        each = np.pad(curves[:, :-1] * (ratio * fine + (ratio - 1) * longest), ((0, 0), (1, 1)))
-        widened = WIDENED * np.maximum(np.maximum(each[:, :-2], each[:, 2:]), each[:, 1:-1])
-        return locations, np.maximum(scales, widened)
+        widened = with_neighbours(curves[:, :-1] * (ratio * fine + (ratio - 1) * longest))
+        return locations, np.maximum(scales, WIDENED * widened)

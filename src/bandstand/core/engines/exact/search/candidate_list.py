@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
+from bandstand.core.engines.exact.search.mixture_cells import DIFFERENCE_ROUNDING, rounded_lengths
 from bandstand.core.engines.exact.search.screen import Bounded, from_line
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.types import read_only
@@ -60,7 +60,6 @@ _FALL: Final = 0.03
 _SAMPLE: Final = 16_384
 # Differences and quotients in single precision.
 _ROUNDING: Final = 1e-6
-_DOUBLE_ROUNDING: Final = 1e-9
 
 
 class Push(NamedTuple):
@@ -137,11 +136,12 @@ class CandidateList:
         if limit < 0:  # then songs outside could be returned now
             limit = 0.0
         chosen = np.flatnonzero(margins <= np.float32(limit))
-        # With closer bounds most of them are no better than songs outside.
-        here = chosen if rows is None else rows[chosen]
-        closer = bounds.at(chosen).least(screen.bounds(table, here, closer=True))
-        margins = _margins(closer, screen, push, reference)
-        left = np.flatnonzero(margins <= np.float32(limit))
+        here, closer = chosen if rows is None else rows[chosen], bounds.at(chosen)
+        if not screen.quadratic.is_tight:  # then most are no better than songs outside
+            closer = closer.least(screen.bounds(table, here, closer=True))
+            margins = _margins(closer, screen, push, reference)
+            left = np.flatnonzero(margins <= np.float32(limit))
+            here, closer = here[left], closer.at(left)
         return cls(
             metric=cells.metric,
             groups=groups,
@@ -150,8 +150,8 @@ class CandidateList:
             longest=cells.longest,
             mask=allowed.mask,
             listed=allowed.listed,
-            rows=read_only(here[left].astype(np.int32)),
-            bounds=closer.at(left),
+            rows=read_only(here.astype(np.int32)),
+            bounds=closer,
             reference=reference + _ROUNDING * abs(reference),
             limit=limit - _ROUNDING * abs(limit),
             narrowest=float(min(bounds.widths.min(), closer.widths.min(initial=np.inf))),
@@ -176,14 +176,14 @@ class CandidateList:
         is_live = groups.reaches[group] > -np.inf
         if not is_live.any():
             return Drift(np.inf, 0.0, 0.0)
-        knots, centres = self.metric.whitened(groups.knots), self.metric.whitened(cells.centres)
+        knots, centres = self.metric.whitened(groups.knots), cells.whitened_centres
         push, ends_of = self.push, (knots[group], knots[group + 1])
         across = self.metric.whitened(push.direction[np.newaxis])[0]
         rest = np.stack([from_line(each, *ends_of, across) for each in (centres[:-1], centres[1:])])
         shifts = np.clip(rest @ across, push.low, push.high)
         rest -= shifts[:, :, np.newaxis] * across
         far = rounded_lengths(rest.reshape(-1, len(across))).reshape(2, -1).max(axis=0)
-        far += _DOUBLE_ROUNDING * float(rounded_lengths(centres).max())
+        far += DIFFERENCE_ROUNDING * float(rounded_lengths(centres).max())
         # A component of a group that was left out counts as a whole.
         left_out = float(cells.shares[~is_live].sum())
         locations = (far + cells.bends - groups.reaches[group])[is_live]

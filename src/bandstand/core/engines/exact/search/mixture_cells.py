@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
     from bandstand.core.model.history import History
     from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Vector
+    from bandstand.types import AnyArray, Matrix, Vector
 
 # Added in every direction, as a share of the largest: F then has an inverse of some digits.
 _LEAST: Final = 1e-10
 # Of covariances, which rank-one updates have rounded many times, and of lengths.
 _ROUNDING: Final = 1e-6
+# Of differences of whitened vectors, in lengths of the longest.
+DIFFERENCE_ROUNDING: Final = 1e-9
 _LARGEST_LOGARITHM: Final = 300.0
 
 
@@ -91,10 +93,6 @@ class Metric:
         whitened, _ = dtrtrs(self.root, vectors.T, lower=1)
         rows: Matrix = whitened.T
         return rows
-
-    def lengths(self, vectors: Matrix) -> Vector:
-        """Return √(d'F⁻¹d) of each row d, rounded up: (n,)."""
-        return rounded_lengths(self.whitened(vectors))
 
     def growth(self, log_times: Vector) -> Vector:
         """Return how many times √(x'Fx) a covariance at y has at most: 1 before the node."""
@@ -167,6 +165,14 @@ def rounded_lengths(whitened: Matrix) -> Vector:
     return np.asarray(np.sqrt(np.einsum("np,np->n", whitened, whitened)) * (1 + _ROUNDING))
 
 
+def with_neighbours(each: AnyArray) -> AnyArray:
+    """Return the largest of each cell and those next to it, along the last axis."""
+    most = each.copy()
+    np.maximum(most[..., 1:], each[..., :-1], out=most[..., 1:])
+    np.maximum(most[..., :-1], each[..., 1:], out=most[..., :-1])
+    return most
+
+
 def log_novelty(elapsed: float, log_times: Vector) -> Vector:
     """Return log u(t; s) at each y = log s; as t → 0, up to a constant, −y."""
     if elapsed <= 0:
@@ -222,12 +228,22 @@ class MixtureCells:
         return centres
 
     @cached_property
+    def _whitened_means(self) -> Matrix:
+        return self.metric.whitened(self.belief.means)
+
+    @property
+    def whitened_centres(self) -> Matrix:
+        """Return L⁻¹ u m at all nodes: (G, p)."""
+        return np.asarray(self.curves[:, np.newaxis] * self._whitened_means)
+
+    @cached_property
     def _lengths(self) -> tuple[Vector, Vector, Vector]:
         """The lengths of m at the nodes, of Δm between them, and what m bends by in each cell."""
-        means = self.belief.means
-        steps = np.diff(means, axis=0)
-        bends = self._bend @ self.metric.lengths(np.diff(steps, axis=0))
-        return self.metric.lengths(means), self.metric.lengths(steps), np.asarray(bends)
+        means = rounded_lengths(self._whitened_means)
+        room = DIFFERENCE_ROUNDING * float(means.max())
+        steps = np.diff(self._whitened_means, axis=0)
+        bends = self._bend @ (rounded_lengths(np.diff(steps, axis=0)) + room)
+        return means, rounded_lengths(steps) + room, np.asarray(bends)
 
     @property
     def bends_of_means(self) -> Vector:
@@ -258,9 +274,8 @@ class MixtureCells:
         by at most u·(ratio·|Δm| + (ratio − 1)·|m|), where ratio bounds that of the two u. The
         farther neighbour may be in the next cell.
         """
-        each = np.pad(self.curves[:-1] * self.finest_steps(self._constants.step_ratios), 1)
-        largest = np.maximum(np.maximum(each[:-2], each[2:]), each[1:-1])
-        return np.asarray(WIDENED * largest * (1 + _ROUNDING))
+        each = self.curves[:-1] * self.finest_steps(self._constants.step_ratios)
+        return np.asarray(WIDENED * with_neighbours(each) * (1 + _ROUNDING))
 
     def finest_steps(self, ratio: Vector) -> Vector:
         """Return that step over u, where u falls by no more than the factor `ratio`: (C,)."""

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.engines.exact.search.mixture_cells import rounded_lengths
+from bandstand.core.engines.exact.search.mixture_cells import DIFFERENCE_ROUNDING, rounded_lengths
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.engines.song_table import BLOCK
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells
+    from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
     from bandstand.core.engines.song_table import SingleMatrix, SingleVector, SongTable
     from bandstand.types import Indices, Matrix, Vector
 
@@ -82,6 +82,7 @@ class Screen:
     form: Matrix  # F in units of `width`²
     slack: float
     own: float  # added to every x'Fx, rounded up
+    quadratic: QuadraticBound
 
     @classmethod
     @_tiny_is_zero
@@ -114,6 +115,7 @@ class Screen:
             reaches=frozen(reaches),
             form=frozen(form),
             own=own / width**2 * (1 + _ROUNDING_OF_OWN),
+            quadratic=QuadraticBound.of(form),
             slack=product_rounding(len(form)) * (2 * longest / unit + roots),
         )
 
@@ -133,7 +135,7 @@ class Screen:
         """
         count = len(table) if rows is None else len(rows)
         result = Bounded(*np.empty((3, count), np.float32))
-        quadratic = _Whole.of(self.form) if closer else QuadraticBound.of(self.form)
+        quadratic = _Whole.of(self.form) if closer else self.quadratic
         # A product with the songs as its rows takes half as long as the transposed one.
         along = np.zeros(len(self.form)) if direction is None else direction / self.width
         knots = np.column_stack([self.knots.T / self.unit, along])
@@ -186,10 +188,9 @@ class Groups:
         inside, left_out = cells.inside(tail)
         edges = inside.start + _edges(cells.shares[inside])
         starts = edges[:-1] - edges[0]
-        knots, centres = cells.centres[edges], cells.centres
+        knots, whitened = cells.centres[edges], cells.whitened_centres
         farthest = [
-            _farthest(cells.metric, centres[first : last + 1])
-            for first, last in pairwise(edges.tolist())
+            _farthest(whitened[first : last + 1]) for first, last in pairwise(edges.tolist())
         ]
         widths = np.maximum.reduceat(cells.widths[inside], starts)
         beyond = np.maximum.reduceat(cells.bends[inside], starts) + np.array(farthest)
@@ -212,13 +213,12 @@ class Groups:
         )
 
 
-def _farthest(metric: Metric, centres: Matrix) -> float:
-    """Return how far some centres are from the line between the first and the last of them."""
+def _farthest(centres: Matrix) -> float:
+    """Return how far whitened centres are from the line between the first and the last of them."""
     if len(centres) <= 2:
         return 0.0
-    whitened = metric.whitened(centres - centres[0])
-    ends = whitened[[0, -1], np.newaxis].repeat(len(centres) - 2, axis=1)
-    return float(rounded_lengths(from_line(whitened[1:-1], *ends)).max())
+    rest = rounded_lengths(from_line(centres[1:-1], centres[:1], centres[-1:]))
+    return float(rest.max() + DIFFERENCE_ROUNDING * rounded_lengths(centres).max())
 
 
 def from_line(points: Matrix, first: Matrix, last: Matrix, across: Vector | None = None) -> Matrix:
@@ -279,6 +279,7 @@ class QuadraticBound:
     level: float
     columns: Matrix
     above: int
+    is_tight: bool  # so that the whole of F would hardly be closer
 
     @classmethod
     def of(cls, form: Matrix) -> QuadraticBound:
@@ -287,11 +288,11 @@ class QuadraticBound:
         # A little more in each direction covers the rounding of the eigenvectors.
         values = np.maximum(rising, 0.0) + max(float(rising[-1]), _LEAST) * _LEAST
         values, vectors = values[::-1], vectors[:, ::-1]
-        first, last = _left_out(values)
+        first, last, is_tight = _left_out(values)
         level = float(values[first]) if first < last else 0.0
         kept = np.r_[:first, last : len(values)]
         columns = vectors[:, kept] * np.sqrt(np.abs(values[kept] - level))
-        return cls(level=level, columns=columns, above=first)
+        return cls(level=level, columns=columns, above=first, is_tight=is_tight)
 
     def upper(self, products: SingleMatrix, norms: SingleVector) -> SingleVector:
         """Return what x'Fx does not exceed but for rounding, from the products (n, a + b).
@@ -328,10 +329,10 @@ class _Whole(NamedTuple):
         return np.asarray(np.einsum("nk,nk->n", products, products))
 
 
-def _left_out(values: Vector) -> tuple[int, int]:
+def _left_out(values: Vector) -> tuple[int, int, bool]:
     """Return where those that are left out begin and end, in falling order of eigenvalues.
 
-    As few are kept as will do.
+    As few are kept as will do, if any will.
     """
     sums = np.concatenate([[0.0], np.cumsum(values)])
     for kept in range(min(_MAX_KEPT, len(values)) + 1):
@@ -340,6 +341,7 @@ def _left_out(values: Vector) -> tuple[int, int]:
         highest = np.append(values, 0.0)[first]
         waste = left_out * highest - (sums[first + left_out] - sums[first])
         best = int(np.argmin(waste))
-        if waste[best] <= _TIGHT * sums[-1]:
+        is_tight = bool(waste[best] <= _TIGHT * sums[-1])
+        if is_tight:
             break
-    return best, best + left_out
+    return best, best + left_out, is_tight

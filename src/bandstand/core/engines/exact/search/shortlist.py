@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 
 from bandstand.core.engines.exact.posterior.song_mixtures import WIDENED, Given
-from bandstand.core.engines.exact.search.mixture_cells import constants_of
+from bandstand.core.engines.exact.search.mixture_cells import constants_of, with_neighbours
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
@@ -53,7 +53,6 @@ class Shortlist:
 
     def __init__(self, belief: ExactBelief, bounds: TightBounds, allowed: CandidateSet) -> None:
         self.bounds, self.outside = bounds, np.inf
-        self.value = -np.inf  # about the least that was returned last
         # Nothing of a belief is kept alive: plans are long chains of them.
         self._belief = ref(belief)
         self._mask, self._listed = allowed.mask, allowed.listed
@@ -202,9 +201,7 @@ class TightBounds:
         locations += bend_of_curve * (_highest(np.abs(content)) + bend * wide)
         scales = first * self._noise * np.sqrt(_highest(given.variance))
         # On the finest grid a component may be widened to its distance from its neighbours.
-        each = np.pad(WIDENED * first * self._steps * wide, ((0, 0), (1, 1)))
-        np.maximum(scales, _highest(each)[:, :-1], out=scales)
-        np.maximum(scales, each[:, 2:], out=scales)
+        np.maximum(scales, with_neighbours(WIDENED * first * self._steps * wide), out=scales)
         room = _PRODUCT_ROUNDING * (np.abs(locations) + np.abs(content).max(axis=1)[:, np.newaxis])
         return CellMixtures(locations + room, scales, self._shares, self._student)
 
@@ -216,6 +213,12 @@ class CellMixtures(NamedTuple):
     scales: Matrix
     shares: Vector
     student: StudentTail
+
+    def about(self, reach: float) -> Vector:
+        """Return what lies this many standard deviations above the mean, roughly: (n,)."""
+        means = self.locations @ self.shares
+        within = np.square(self.scales) + np.square(self.locations - means[:, np.newaxis])
+        return np.asarray(means + reach * np.sqrt(within @ self.shares))
 
     def above(self, value: float) -> Vector:
         """Return what each mixture has above a value at most: (n,)."""

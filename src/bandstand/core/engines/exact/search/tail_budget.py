@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Vector
 
 # How closely the quantile is found, in widest scales, and how far it is looked for.
-_TOLERANCE: Final = 1e-3
+_TOLERANCE: Final = 3e-3
 _FARTHEST: Final = 1e6
-_FARTHER: Final = np.append(0.0, 2.0 ** np.arange(-3, 21))
+_FARTHER: Final = np.append(0.0, 4.0 ** np.arange(-1, 11))
 _ROUNDS: Final = 12
 # Of tails that are looked up.
 _ROUNDING: Final = 1e-9

@@ -32,7 +32,7 @@ from bandstand.core.engines.exact.search.candidate_list import (
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, log_novelty
 from bandstand.core.engines.exact.search.screen import Groups, Screen
 from bandstand.core.engines.exact.search.shortlist import Shortlist, TightBounds
-from bandstand.core.model.candidates import EQUAL, best_of
+from bandstand.core.model.candidates import EQUAL, best_of, is_among
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
 from bandstand.errors import ConvergenceError
@@ -102,6 +102,7 @@ class _Query:
         self.belief, self.songs, self.cache, self.level = belief, songs, cache, level
         self.count, self.allowed = count, allowed
         self.tail = (1 - level) * (1 - _ROUNDING)
+        self._reach = float(stdtrit(belief.freedom, level))
         self.rows: Indices = _NO_ROWS
         self.values: Vector = np.empty(0)
         self.threshold = -np.inf
@@ -131,18 +132,10 @@ class _Query:
             close = TightBounds.of(cells, self._typical(None), self.tail)
             if close is None:
                 return False
-            found = Shortlist(self.belief, close, self.allowed)
+            found = self._found = Shortlist(self.belief, close, self.allowed)
         drift = candidates.drift(cells, found.bounds.tail)
         upper, outside = candidates.upper(drift), candidates.outside(drift)
-        upper[np.isin(candidates.rows, found.rows)] = -np.inf
-        if not outside < upper.max(initial=-np.inf):
-            return False
-        first = _highest(upper, self._first_bounded)
-        self._bound(found, candidates.rows[first])
-        if not outside < self.threshold:
-            return False
-        self._bound_others(found, candidates.rows, upper, first, outside)
-        return True
+        return self._bound(found, candidates.rows, upper, outside)
 
     def answer_from_all(self) -> bool:
         """Bound every song once; return whether that was possible."""
@@ -156,10 +149,11 @@ class _Query:
         if metric is None:
             return False
         cells = MixtureCells(self.belief, longest, metric)
-        close = TightBounds.of(cells, typical, self.tail)
+        close = self._found.bounds if self._found else TightBounds.of(cells, typical, self.tail)
         groups = None if close is None else Groups.of(cells, typical, close.tail)
         if groups is None or close is None:
             return False
+        found = self._found or Shortlist(self.belief, close, allowed)
         noise = float(
             np.sqrt(self.belief.rates[np.argmax(self.belief.weights)] / self.belief.shape)
         )
@@ -171,10 +165,10 @@ class _Query:
         every = np.arange(len(self.songs)) if rows is None else rows
         push = Push.of(metric, typical, noise)
         bounds = screen.bounds(self.cache.table, rows, direction=push.direction)
-        found = Shortlist(self.belief, close, allowed)
-        first = _highest(bounds.upper, self._first_bounded)
-        self._bound(found, every[first])
         self.cache.candidates = None
+        if not len(self.values):
+            found.add(every[_highest(bounds.upper, self._first_bounded)], self.songs)
+            self._compare_best(found, _FIRST_EXACT)
         if self.threshold > -np.inf:
             made = CandidateList.of(
                 cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
@@ -182,12 +176,9 @@ class _Query:
             still = Drift(0.0, 0.0, 0.0)
             if made.outside(still) < self.threshold:
                 self.cache.candidates = made
-                first = np.flatnonzero(np.isin(made.rows, every[first]))
-                self._bound_others(found, made.rows, made.upper(still), first, made.outside(still))
-                return True
+                return self._bound(found, made.rows, made.upper(still), made.outside(still))
         upper = screen.unit * bounds.upper.astype(np.float64)
-        self._bound_others(found, every, upper + np.abs(upper) * _ROUNDING, first, -np.inf)
-        return True
+        return self._bound(found, every, upper + np.abs(upper) * _ROUNDING, -np.inf)
 
     def _typical(self, rows: Indices | None) -> Vector:
         """Return the features of the best song so far, or of a sample."""
@@ -203,38 +194,42 @@ class _Query:
         features: Vector = self.songs.features_of([best])[0]
         return features
 
-    def _bound(self, found: Shortlist, rows: Indices) -> None:
-        """Bound songs closely, and compute those that could be returned."""
-        found.add(np.sort(rows), self.songs)
-        self._compare(found)
+    def _bound(self, found: Shortlist, rows: Indices, upper: Vector, outside: float) -> bool:
+        """Bound all of `rows`, rising, that could be returned; keep what was found.
 
-    def _bound_others(
-        self, found: Shortlist, rows: Indices, upper: Vector, first: Indices, outside: float
-    ) -> None:
-        """Bound all of `rows` that could be returned, besides the first; keep what was found."""
-        upper[first] = -np.inf
-        left = np.flatnonzero(upper >= self.threshold)
-        left = left[np.argsort(-upper[left])]
-        for start in range(0, len(left), _CHUNK):
-            some = left[start : start + _CHUNK]
-            some = some[upper[some] >= self.threshold]
-            if not len(some):
-                break
-            self._bound(found, rows[some])
-            upper[some] = -np.inf
+        Return whether no song outside of them could be returned.
+        """
+        upper[np.searchsorted(rows, found.rows[is_among(found.rows, rows)])] = -np.inf
+        if not outside < max(self.threshold, float(upper.max(initial=-np.inf))):
+            return False
+        size = self._first_bounded
+        while len(left := np.flatnonzero((upper >= self.threshold) & (upper > -np.inf))):
+            some = left[_highest(upper[left], size)]
+            found.add(np.sort(rows[some]), self.songs)
+            self._compare_best(found, _FIRST_EXACT)
+            upper[some], size = -np.inf, _CHUNK
+            if not outside < self.threshold:
+                return False
         if self.threshold <= 0:  # bounds of songs never heard say nothing of others
             heard = np.setdiff1d(self.songs.heard, found.rows)
             found.add_bounded(heard, np.full(len(heard), np.inf), np.zeros(len(heard)))
-            self._compare(found)
+        self._compare(found)
         found.outside = max(outside, float(upper.max(initial=-np.inf)))
         self.cache.shortlist = found
+        return True
 
     def _compare(self, found: Shortlist) -> None:
         """Compute songs until none that is left could be returned."""
-        size = _FIRST_EXACT
-        while len(places := found.unknown(self.threshold, size, self.allowed)):
-            self._evaluate(found, found.compute(places, self.belief, self.songs))
+        size = 4 * _FIRST_EXACT
+        while self._compare_best(found, size):
             size = min(4 * size, _EXACT_CHUNK)
+
+    def _compare_best(self, found: Shortlist, size: int) -> bool:
+        """Compute the most promising songs that could be returned; return if there are any."""
+        places = found.unknown(self.threshold, size, self.allowed)
+        if len(places):
+            self._evaluate(found, found.compute(places, self.belief, self.songs))
+        return len(places) > 0
 
     def _evaluate(self, found: Shortlist, known: Indices) -> None:
         """Compute quantiles of songs, but for those that are seen to be below the threshold.
@@ -251,8 +246,7 @@ class _Query:
         rows, (given, cells) = rows[is_open], found.given(known[is_open], self.songs)
         is_left = np.ones(len(rows), dtype=np.bool_)
         if len(self.values) < self.count:
-            value = found.value if found.value > -np.inf else float(upper.max())
-            first = np.argsort(-cells.above(value), kind="stable")[: self.count]
+            first = np.argsort(-cells.about(self._reach), kind="stable")[: self.count]
             self._take(rows[first], given.at(first))
             is_left[first] = False
         if self.threshold > -np.inf:
@@ -262,7 +256,6 @@ class _Query:
             given = given.at(left)
             may = may_reach(self.belief, given, self.level, self.threshold)
             self._take(rows[left[may]], given.at(may))
-        found.value = self.threshold
 
     def _take(self, rows: Indices, given: Given) -> None:
         """Compute the quantiles of songs."""
