@@ -1,4 +1,4 @@
-"""`bandstand history`: repetition and novelty in exports of listening histories."""
+"""`bandstand history FILE`: repetition and novelty in exports of listening histories."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _MAX_ROWS: Final = 20  # of a table
 
 
-@click.command(short_help="Measure how often songs come back in listening histories.")
+@click.command("analyse", short_help="Measure how often songs come back in listening histories.")
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option("--each-file", is_flag=True, help="Every FILE is the history of another listener.")
 @json_option
-def history(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) -> None:
+def analyse(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) -> None:
     """Measure how often songs come back in listening histories.
 
     FILE is an export of Spotify (both kinds), Last.fm or ListenBrainz, or a CSV file with a

@@ -369,21 +369,44 @@ _APP_PASSWORDS: Final = (
 
 # One more kind of event. SQLite changes a condition of a table only by making the table again.
 _FAVOURITE_KINDS: Final = f"{_KINDS}, 'favourite'"
-_SQLITE_FAVOURITES: Final = (
-    _EVENTS.format(name="event_again", kinds=_FAVOURITE_KINDS),
-    "INSERT INTO event_again SELECT * FROM event",
-    "DROP TABLE event",
-    "ALTER TABLE event_again RENAME TO event",
-    *_EVENT_INDEXES,
-    *_SQLITE_TRIGGERS,
-)
-_POSTGRES_FAVOURITES: Final = (
-    "ALTER TABLE event DROP CONSTRAINT event_kind_check",
-    f"ALTER TABLE event ADD CONSTRAINT event_kind_check CHECK (kind IN ({_FAVOURITE_KINDS}))",
-)
+
+
+def _sqlite_events_again(kinds: str, *indexes: str) -> tuple[str, ...]:
+    return (
+        _EVENTS.format(name="event_again", kinds=kinds),
+        "INSERT INTO event_again SELECT * FROM event",
+        "DROP TABLE event",
+        "ALTER TABLE event_again RENAME TO event",
+        *_EVENT_INDEXES,
+        *indexes,
+        *_SQLITE_TRIGGERS,
+    )
+
+
+def _postgres_kinds(kinds: str) -> tuple[str, ...]:
+    return (
+        "ALTER TABLE event DROP CONSTRAINT event_kind_check",
+        f"ALTER TABLE event ADD CONSTRAINT event_kind_check CHECK (kind IN ({kinds}))",
+    )
+
+
 _FAVOURITE_INDEX: Final = """
     CREATE INDEX ix_event_account_id_favourite ON event (account_id, kind, scope, target, at)
     WHERE kind = 'favourite'
+"""
+
+
+# One more again, and what belongs to it. It is never changed, and goes with its account.
+_IMPORT_KINDS: Final = f"{_FAVOURITE_KINDS}, 'import'"
+_IMPORTS: Final = """
+    CREATE TABLE history_import (
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        digest {ordered_text} NOT NULL CHECK (length(digest) = 64),
+        report TEXT NOT NULL,
+        songs BIGINT NOT NULL CHECK (songs >= 0),
+        content {bytes} NOT NULL,
+        PRIMARY KEY (account_id, digest)
+    )
 """
 
 
@@ -429,9 +452,19 @@ def _add_accounts(connection: Connection, *, now: int) -> None:
 
 
 def _add_app_passwords(connection: Connection, *, now: int) -> None:
-    is_sqlite = connection.dialect.name == "sqlite"
-    favourites = _SQLITE_FAVOURITES if is_sqlite else _POSTGRES_FAVOURITES
-    _executing((*_APP_PASSWORDS, *favourites, _FAVOURITE_INDEX))(connection, now=now)
+    _executing(_APP_PASSWORDS)(connection, now=now)
+    if connection.dialect.name == "sqlite":
+        _executing(_sqlite_events_again(_FAVOURITE_KINDS, _FAVOURITE_INDEX))(connection, now=now)
+    else:
+        _executing((*_postgres_kinds(_FAVOURITE_KINDS), _FAVOURITE_INDEX))(connection, now=now)
+
+
+def _add_imports(connection: Connection, *, now: int) -> None:
+    if connection.dialect.name == "sqlite":
+        events = _sqlite_events_again(_IMPORT_KINDS, _FAVOURITE_INDEX)
+    else:
+        events = _postgres_kinds(_IMPORT_KINDS)
+    _executing((*events, _IMPORTS))(connection, now=now)
 
 
 MIGRATIONS: Final = (
@@ -440,6 +473,7 @@ MIGRATIONS: Final = (
     Migration(version=3, name="studies", apply=_executing(_STUDIES)),
     Migration(version=4, name="song changes", apply=_executing(_SONG_CHANGES)),
     Migration(version=5, name="app passwords and favourites", apply=_add_app_passwords),
+    Migration(version=6, name="imports", apply=_add_imports),
 )
 
 
