@@ -144,6 +144,6 @@ def _print(report: Mapping[str, Any]) -> None:
     for reason, count in left_out.items():
         click.echo(f"  {count:,} left out: {reason}")
     for each in report["unmatched"]:
-        click.echo(f"  {each['plays']:,} of {each['songs']:,} songs {each['reason']}, such as")
+        click.echo(f"  {each['plays']:,} {each['reason']} ({each['songs']:,} songs), such as")
         for name in each["examples"]:
             click.echo(f"    {printable(name)}")

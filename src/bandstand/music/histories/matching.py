@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from bandstand.music.catalogue.names import song_key
-from bandstand.music.catalogue.tags import album_name, artist_name
+from bandstand.music.catalogue.tags import album_name, artist_name, title_names
 from bandstand.store.songs.pages import name_key
 
 if TYPE_CHECKING:
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
 
 Way: TypeAlias = Literal["mbid", "name", "version"]
 
-NO_ARTIST: Final = "named without an artist"
+NO_ARTIST: Final = "without the name of an artist"
 NO_SUCH_ARTIST: Final = "by artists who are not in the library"
-NO_SUCH_SONG: Final = "songs that are not in the library, by artists who are"
+NO_SUCH_SONG: Final = "of songs that the library lacks, by artists whom it has"
 
 
 class Wanted(NamedTuple):
@@ -74,13 +73,14 @@ class Library:
         self._artists = set[str]()
         self._found: dict[Wanted, Match] = {}
         for id_, title, artist, album_artist, album, _, _, mbid, _, length in songs:
-            song = _Song(id_, name_key(title or ""), album_name(album), length)
+            spelled, name_of_all = title_names(title or "")
+            song = _Song(id_, spelled, album_name(album), length)
             if mbid is not None:
                 self._by_mbid.setdefault(mbid, []).append(song)
             for name in {_artist(artist), _artist(album_artist)} - {""}:
                 self._artists.add(name)
                 if title is not None:
-                    self._by_name.setdefault((name, song_key(title)), []).append(song)
+                    self._by_name.setdefault((name, name_of_all), []).append(song)
 
     def find(self, wanted: Wanted) -> Match:
         """Return the song that is meant."""
@@ -96,8 +96,8 @@ class Library:
         artist = _artist(wanted.artist)
         if not artist:
             return Match(None, NO_ARTIST)
-        songs = self._by_name.get((artist, song_key(wanted.title)), [])
-        title = name_key(wanted.title)
+        title, name_of_all = title_names(wanted.title)
+        songs = self._by_name.get((artist, name_of_all), [])
         same = [song for song in songs if song.title == title]
         if same:
             return Match(_nearest(same, wanted).id, "name")

@@ -79,7 +79,9 @@ class _Missing:
 
     def report(self, reason: str) -> dict[str, Any]:
         """Return it as JSON, with the songs that were played most."""
-        examples = [name for name, _ in self.plays.most_common(_MAX_EXAMPLES)]
+        examples = [
+            printable(name[:_MAX_NAME]) for name, _ in self.plays.most_common(_MAX_EXAMPLES)
+        ]
         return {
             "reason": reason,
             "plays": self.plays.total(),
