@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from bandstand.store import app_passwords
 from bandstand.web import routes
 from bandstand.web.http import problems
-from bandstand.web.http.request_input import BodyReader
+from bandstand.web.http.request_input import BodyReader, FileReader
 from bandstand.web.requests.authentication import check_policies, policy_of
 from bandstand.web.requests.middleware import SecurityMiddleware
 from bandstand.web.security import browser_sessions
@@ -102,7 +102,7 @@ _MEANINGS: Final = {
     409: "It does not go with what is already there, or with a rule of the study.",
     413: "The body is too large.",
     414: "The address is too long.",
-    415: "The body is not plain application/json.",
+    415: "The body is not of the type that is documented.",
     422: "Something in the request is not as documented.",
     429: "Too many attempts; `Retry-After` says when to come back.",
     431: "The headers are too large.",
@@ -183,6 +183,10 @@ def _complete(
     if model is not None:
         operation["requestBody"] = _body(model, schemas)
         codes |= {*_WITH_BODY, 401}
+    if any(isinstance(part.call, FileReader) for part in route.dependant.dependencies):
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
+        codes |= {*_WITH_BODY}
     operation["responses"].pop("422", None)
     for code in sorted(codes):
         operation["responses"].setdefault(str(code), _refusal(code, method))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import plistlib
 import sqlite3
+import zipfile
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.histories.matching import NO_ARTIST, NO_SUCH_ARTIST, NO_SUCH_SONG, Library
-from bandstand.music.histories.reading import read_history
+from bandstand.music.histories.reading import read_history, read_upload
 from bandstand.store.events.imports import (
     COUNT,
     FAVOURITE,
@@ -177,7 +179,7 @@ def test_an_older_navidrome_has_fewer_columns(tmp_path: Path) -> None:
 
 def test_a_database_is_read_only_where_its_owner_is_trusted(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="expected no database here"):
-        read(navidrome(tmp_path), listener="ann", databases=False)
+        read_upload(navidrome(tmp_path), "a", LIBRARY, now=NOW, listener="ann")
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE t (x)")
@@ -207,7 +209,7 @@ def test_itunes_has_counts_stars_and_favourites(tmp_path: Path) -> None:
     )
     at = int(played.replace(tzinfo=UTC).timestamp())
     old = int(added.replace(tzinfo=UTC).timestamp())
-    segment = read(path, databases=False)
+    segment = read_upload(path, "Library.xml", LIBRARY, now=NOW)
     assert rows(segment) == [
         (2, old, RATING, 50),
         (1, at, RATING, 35),
@@ -237,3 +239,24 @@ def test_damage_and_entities_are_refused(content: bytes, tmp_path: Path) -> None
 def test_the_same_files_give_the_same_digest(tmp_path: Path) -> None:
     path = written(tmp_path, exports.SPOTIFY_EXTENDED)
     assert read(path).digest == read(path).digest != read(path, path).digest
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+def test_of_an_upload_only_so_much_is_unpacked(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = exports.SPOTIFY_EXTENDED.encode()
+    path = tmp_path / "plays"
+    if kind == "gz":
+        path.write_bytes(gzip.compress(content))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("endsong_0.json", content)
+    limit = "bandstand.music.histories.reading.MAX_UNPACKED_BYTES"
+    monkeypatch.setattr(limit, len(content))
+    report = read_upload(path, "mine.zip", LIBRARY, now=NOW).report
+    assert report["matched"] == 5
+    assert report["files"][0]["name"].startswith("mine.zip")
+    monkeypatch.setattr(limit, len(content) - 1)
+    with pytest.raises(InvalidInputError, match="bytes"):
+        read_upload(path, "mine.zip", LIBRARY, now=NOW)

@@ -39,12 +39,15 @@ class Item(NamedTuple):
     listener: str = ""
 
 
-def library_of(path: Path, head: bytes) -> tuple[str, Iterator[Item]] | None:
-    """Return what program a file is of, by how it begins, and its items; None if of none."""
+def library_of(path: Path, name: str, head: bytes) -> tuple[str, Iterator[Item]] | None:
+    """Return what program a file is of, by how it begins, and its items; None if of none.
+
+    `name` is what it is called.
+    """
     if head.startswith(_SQLITE):
-        return "Navidrome", _navidrome(path)
+        return "Navidrome", _navidrome(path, name)
     if head.startswith(b"bplist") or (head.lstrip().startswith(b"<") and b"<plist" in head):
-        return "iTunes", _itunes(path)
+        return "iTunes", _itunes(path, name)
     return None
 
 
@@ -80,7 +83,7 @@ _SCROBBLES: Final = """
 """
 
 
-def _navidrome(path: Path) -> Iterator[Item]:
+def _navidrome(path: Path, name: str) -> Iterator[Item]:
     try:
         # Only read, whatever the file says; a program that is running may hold a lock.
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
@@ -88,7 +91,7 @@ def _navidrome(path: Path) -> Iterator[Item]:
             database.row_factory = sqlite3.Row
             yield from _navidrome_items(database)
     except (sqlite3.Error, UnicodeError) as problem:
-        refuse(str(path), None, f"expected the database of Navidrome, got: {problem}")
+        refuse(name, None, f"expected the database of Navidrome, got: {problem}")
 
 
 def _navidrome_items(database: sqlite3.Connection) -> Iterator[Item]:
@@ -124,8 +127,8 @@ def _navidrome_song(row: sqlite3.Row) -> Wanted:
 _NO_MUSIC: Final = ("Podcast", "Movie", "TV Show", "Music Video", "Audiobooks")
 
 
-def _itunes(path: Path) -> Iterator[Item]:
-    for track in _tracks(path):
+def _itunes(path: Path, name: str) -> Iterator[Item]:
+    for track in _tracks(path, name):
         if any(track.get(kind) for kind in _NO_MUSIC):
             continue
         song = Wanted(
@@ -151,14 +154,14 @@ def _tenths(percent: float) -> int:
     return max(10, round(min(percent, 100.0) / 2)) if percent > 0 else 0
 
 
-def _tracks(path: Path) -> Iterator[dict[str, Any]]:
+def _tracks(path: Path, name: str) -> Iterator[dict[str, Any]]:
     if path.stat().st_size > _MAX_PLIST_BYTES:
-        refuse(str(path), None, f"expected at most {_MAX_PLIST_BYTES:,} bytes of XML, got more")
+        refuse(name, None, f"expected at most {_MAX_PLIST_BYTES:,} bytes of XML, got more")
     try:
         with path.open("rb") as file:
             tracks = plistlib.load(file)["Tracks"].values()
     except Exception as problem:  # noqa: BLE001  # of a parser that documents no limit
-        refuse(str(path), None, f"expected a library of iTunes, got: {problem!r}")
+        refuse(name, None, f"expected a library of iTunes, got: {problem!r}")
     yield from (track for track in tracks if isinstance(track, dict))
 
 

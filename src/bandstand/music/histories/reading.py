@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bandstand.music.histories.matching import Library
 
 MAX_PLAYS: Final = 10_000_000
+MAX_UNPACKED_BYTES: Final = 1_000_000_000
 _MAX_EXAMPLES: Final = 5
 _MAX_FILES: Final = 1_000
 _MAX_NAME: Final = 200  # characters
@@ -96,27 +97,36 @@ def read_history(
     *,
     now: int,
     listener: str | None = None,
-    names: Sequence[str] | None = None,
-    databases: bool = True,
 ) -> Segment:
     """Return the plays in the files of one listener; `now` is in milliseconds.
 
-    `listener` is whose plays are wanted of a file that has several people's; `names` are what the
-    files are called. Without `databases`, those of SQLite are refused: they are for files that the
-    caller trusts.
+    `listener` is whose plays are wanted of a file that has several people's.
     """
     reading = _Reading(library, now=now, listener=listener)
-    for number, path in enumerate(paths):
-        name = path.name if names is None else names[number]
-        reading.read(path, name, databases=databases)
+    for path in paths:
+        reading.read(path, path.name)
+    return reading.segment()
+
+
+def read_upload(
+    path: Path, name: str, library: Library, *, now: int, listener: str | None = None
+) -> Segment:
+    """Return the same for a file from a stranger that is called `name`.
+
+    At most `MAX_UNPACKED_BYTES` are unpacked, and no database is opened.
+    """
+    reading = _Reading(library, now=now, listener=listener, most=MAX_UNPACKED_BYTES)
+    reading.read(path, name)
     return reading.segment()
 
 
 class _Reading:
     """Plays that were read so far."""
 
-    def __init__(self, library: Library, *, now: int, listener: str | None) -> None:
-        self._library, self._now = library, now / 1_000
+    def __init__(
+        self, library: Library, *, now: int, listener: str | None, most: int | None = None
+    ) -> None:
+        self._library, self._now, self._most = library, now / 1_000, most
         self._listener = None if listener is None else listener.strip().casefold()
         self._listeners: dict[str, str] = {}
         self._codes: dict[str, int] = {}
@@ -125,15 +135,15 @@ class _Reading:
         self._ways: Counter[str] = Counter()
         self._missing: dict[str, _Missing] = {}
 
-    def read(self, path: Path, name: str, *, databases: bool) -> None:
+    def read(self, path: Path, name: str) -> None:
         """Read a file."""
-        digest, head = _digest(path)
-        found = library_of(path, head)
+        digest, head = _digest(path, name)
+        found = library_of(path, name, head)
         if found is None:
             self._read_plays(path, name, digest)
             return
         form, items = found
-        if form == "Navidrome" and not databases:
+        if form == "Navidrome" and self._most is not None:
             refuse(name, None, "expected no database here; `bandstand history import` reads it")
         file = self._begin(name, form, digest)
         for item in items:
@@ -178,12 +188,12 @@ class _Reading:
 
     def _read_plays(self, path: Path, name: str, digest: str) -> None:
         is_history = False
-        for document in documents(path):
+        for document in documents(path, name=name, most=self._most):
             found = formats.read_document(document, self._now)
             if found is None:
                 continue
             is_history, (form, entries) = True, found
-            inner = document.name.removeprefix(str(path))
+            inner = document.name.removeprefix(name)
             file = self._begin(f"{name}{inner}", form.name, digest)
             if not form.is_dated:
                 refuse(name, None, "expected times with a date, got seconds from any beginning")
@@ -221,7 +231,7 @@ class _Reading:
         return self._listener is not None and key != self._listener
 
 
-def _digest(path: Path) -> tuple[str, bytes]:
+def _digest(path: Path, name: str) -> tuple[str, bytes]:
     """Return the digest of a file, and how it begins."""
     try:
         with path.open("rb") as file:
@@ -229,7 +239,7 @@ def _digest(path: Path) -> tuple[str, bytes]:
             file.seek(0)
             return hashlib.file_digest(file, "sha256").hexdigest(), head
     except OSError as problem:
-        refuse(path.name, None, f"expected a file that can be read, got: {problem.strerror}")
+        refuse(name, None, f"expected a file that can be read, got: {problem.strerror}")
 
 
 def _items(entries: Iterator[Listened | LeftOut], file: _File, *, whose: str) -> Iterator[Item]:
