@@ -20,7 +20,10 @@ _MEASURE: Final = "analyse"
 _HOMES: Final = {
     _MEASURE: Command(
         "bandstand_lab.cli.history:analyse", "Measure how often songs come back; also without it."
-    )
+    ),
+    "warm-start": Command(
+        "bandstand_lab.cli.history:warm_start", "Measure what a radio gains by an import."
+    ),
 }
 _user: Final = click.option("--user", required=True, metavar="NAME", help="Whose radio it is.")
 
