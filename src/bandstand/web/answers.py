@@ -63,6 +63,42 @@ class NewAppPassword(AppPassword):
     secret: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImportedFile:
+    """One file of an import: what it is, how many entries it has, and which were left out."""
+
+    name: str
+    format: str
+    sha256: str
+    read: int
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unmatched:
+    """Entries of songs that were not found, for one reason, with those that were played most."""
+
+    reason: str
+    plays: int
+    songs: int
+    examples: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportReport:
+    """What was read of a history, and what was found of it."""
+
+    format: int
+    files: list[ImportedFile]
+    read: int
+    matched: int
+    plays: int
+    ratings: int
+    songs: int
+    ways: dict[str, int]
+    unmatched: list[Unmatched]
+
+
 # ── Songs and events ─────────────────────────────────────────────────────────────────────
 
 _GAINS: Final = {"track_gain track_peak album_gain album_peak": float | None}
@@ -99,6 +135,7 @@ _NOT_STORED: Final = _shape("NotStored", {"stored": Literal[False]})
 _NAMES: Final = {"title?": str, "artist?": str | None}
 _PAST: Final = _shape("PastEvent", {"is_retracted": bool, **_NAMES}, _EVENT)
 _HISTORY: Final = [_shape("HistoryEvent", {"retracted?": _PAST}, _PAST)]
+_IMPORT: Final = _shape("Import", {"seq": int, "at": Time, "report": ImportReport})
 _PLAYLIST: Final = _shape("PlaylistSummary", {"id name": str, "created_at": Time, "count": int})
 _JSPF: Final = _shape("JspfFile", {"playlist": dict[str, Any]})
 _MARK: Final = _shape("Mark", {"scope": Scope, "target": str, "at": Time})
@@ -178,6 +215,8 @@ ANSWERS: Final[dict[str, Any]] = {
     "forget": _shape("Forgotten", {"forgotten": int}),
     "health": {200: _HEALTH, 503: _HEALTH | PROBLEM},
     "history": _shape("History", {"events": _HISTORY, "next_before": int | None}),
+    "import_history": _IMPORT,
+    "imports": _shape("Imports", {"imports": [_IMPORT]}),
     "join_study": _STUDY,
     "library": _shape(
         "Library",

@@ -169,8 +169,8 @@ def _complete(
     if model is not None:
         operation["requestBody"] = _body(model, schemas)
         codes |= {*_WITH_BODY, 401}
-    if any(isinstance(part.call, FileReader) for part in route.dependant.dependencies):
-        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    if any(isinstance(part.call, FileReader) for part in _parts(route)):
+        content = {"application/octet-stream": {"schema": _BYTES}}
         operation["requestBody"] = {"required": True, "content": content}
         codes |= {*_WITH_BODY}
     operation["responses"].pop("422", None)
@@ -210,9 +210,12 @@ def _describe_answers(
                 media["schema"] = _BYTES if kind.startswith(_BINARY) else _TEXT
 
 
+def _parts(route: APIRoute) -> Any:
+    return route.dependant.dependencies  # codespell:ignore dependant
+
+
 def _body_model(route: APIRoute) -> Any:
-    parts = route.dependant.dependencies  # codespell:ignore dependant
-    readers = [part.call for part in parts if isinstance(part.call, BodyReader)]
+    readers = [part.call for part in _parts(route) if isinstance(part.call, BodyReader)]
     return readers[0].model if readers else None
 
 

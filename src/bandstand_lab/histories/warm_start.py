@@ -137,7 +137,7 @@ def _first_songs(past: Past, songs: AnyArray, now: float) -> AnyArray:
     heard = np.full(max(int(songs.max()), int(item.max())) + 1, -np.inf)
     np.maximum.at(heard, item, past.at / 1_000)
     prediction = engine.predict(
-        engine.fit(history),
+        engine.fit(history, rng=np.random.default_rng(0)),
         Songs.of(
             features=np.ones((len(songs), 1)),
             elapsed=(now - heard[songs]) / _MINUTE,

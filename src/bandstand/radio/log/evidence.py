@@ -58,8 +58,8 @@ SESSION_GAP: Final = 30 * 60_000
 MAX_SKIPS: Final = 3
 # Songs heard to the end in a row for which a person is thought to listen, without another sign.
 MAX_UNATTENDED: Final = 3
-# Imported plays of a song that count, and of all songs. So many weigh one rating, and take the
-# exact engine some seconds.
+# Imported plays of a song that count, and of all songs. Eight weigh one rating, and 10,000 take
+# the exact engine some seconds.
 MAX_OF_SONG: Final = 8
 MAX_IMPORTED: Final = 10_000
 

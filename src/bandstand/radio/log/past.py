@@ -1,7 +1,7 @@
 """What was imported, as plays in the order of time: each once, with its evidence.
 
     segments of imports that count ─┐
-    what the log itself heard ──────┴─ each play once ─ evidence ─ at most so many ─ Past
+    what the log itself heard ──────┴─ each play once ─ evidence ─ the newest ─ Past
 
 Two files may have the same play, as Spotify and Last.fm do, or the log and ListenBrainz: plays of
 one song in different files that begin within two minutes are one. A play that was in the log when

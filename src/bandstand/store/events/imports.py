@@ -145,12 +145,14 @@ def save(connection: Connection, account: str, segment: Segment, *, now: int) ->
 
 def all_of(connection: Connection, account: str) -> list[Imported]:
     """Return the imports of an account that count, oldest first."""
+    own = select(IMPORT.c.digest, IMPORT.c.report).where(IMPORT.c.account_id == account)
+    reports = {row.digest: row.report for row in connection.execute(own)}
     return [
         Imported(
             seq=event.seq,
             at=event.at,
             digest=str(event.target),
-            report=json.loads(_kept(connection, account, str(event.target)).report),
+            report=json.loads(reports[str(event.target)]),
         )
         for event, is_taken_back in _events(connection, account)
         if not is_taken_back

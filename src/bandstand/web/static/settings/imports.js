@@ -24,7 +24,13 @@ export function imports({ signal }) {
   const button = h("button", { type: "submit" }, "Import");
   const ask = () => call("GET", "/api/history/imports", undefined, { signal });
   const draw = ({ imports: found }) =>
-    found.length ? h("ul.list", { role: "list" }, found.map((one) => row(one, undo))) : null;
+    found.length
+      ? h(
+          "ul.list",
+          { role: "list" },
+          found.map((one) => row(one, undo)),
+        )
+      : null;
   const again = () => load(place, ask, draw);
 
   async function bring(event) {
