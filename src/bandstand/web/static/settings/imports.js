@@ -18,7 +18,7 @@ const WAYS = {
 
 export function imports({ signal }) {
   const place = h("div");
-  const words = h("p.hint", { role: "status" });
+  const words = h("p.hint", { "aria-live": "polite" });
   const input = h("input", { id: "import-file", type: "file" });
   const listener = h("input", { id: "import-listener", type: "text", maxlength: "200" });
   const button = h("button", { type: "submit" }, "Import");
