@@ -57,8 +57,9 @@ def test_a_history_is_imported_shown_and_taken_back(ben: Watched) -> None:
     table = f'time,artist,track\n1,"{song["artist"]}","{song["title"]}"\n2,<b>x</b>,y\n'
     page = ben.open("settings")
     part = page.get_by_role("region", name="What you heard elsewhere")
-    file = {"name": "plays.csv", "mimeType": "text/csv", "buffer": table.encode()}
-    part.get_by_label("File").set_input_files([file])  # type: ignore[list-item]
+    part.get_by_label("File").set_input_files(
+        {"name": "plays.csv", "mimeType": "text/csv", "buffer": table.encode()}
+    )
     part.get_by_role("button", name="Import").click()
     expect(part).to_contain_text("1 of 2 entries found, of 1 song.")
     part.get_by_text("What was found").click()

@@ -22,7 +22,7 @@ _HOMES: Final = {
         "bandstand_lab.cli.history:analyse", "Measure how often songs come back; also without it."
     ),
     "warm-start": Command(
-        "bandstand_lab.cli.history:warm_start", "Measure what a radio gains by an import."
+        "bandstand_lab.cli.history:warm_start_", "Measure what a radio gains by an import."
     ),
 }
 _user: Final = click.option("--user", required=True, metavar="NAME", help="Whose radio it is.")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from bandstand.music.histories.reading import ImportReport
 from bandstand.music.library.scanner import Progress
 from bandstand.music.library.scanner import State as ScanState
 from bandstand.radio.explain import profile, taste
@@ -61,42 +62,6 @@ class NewAppPassword(AppPassword):
     """An app password with its secret."""
 
     secret: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportedFile:
-    """One file of an import: what it is, how many entries it has, and which were left out."""
-
-    name: str
-    format: str
-    sha256: str
-    read: int
-    left_out: dict[str, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unmatched:
-    """Entries of songs that were not found, for one reason, with those that were played most."""
-
-    reason: str
-    plays: int
-    songs: int
-    examples: list[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportReport:
-    """What was read of a history, and what was found of it."""
-
-    format: int
-    files: list[ImportedFile]
-    read: int
-    matched: int
-    plays: int
-    ratings: int
-    songs: int
-    ways: dict[str, int]
-    unmatched: list[Unmatched]
 
 
 # ── Songs and events ─────────────────────────────────────────────────────────────────────

@@ -86,38 +86,21 @@ def _print_table(
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-def warm_start(*, files: tuple[Path, ...]) -> None:
+def warm_start_(*, files: tuple[Path, ...]) -> None:
     """Measure what a radio that imports a history gains by it.
 
     The first half of each listener's plays is imported; the 50 songs that the radio would play
     first are judged by the second half, beside those of a newcomer, which are drawn.
     """
-    import numpy as np
-
     from bandstand_lab import histories
-    from bandstand_lab.histories.warm_start import interval
-    from bandstand_lab.histories.warm_start import warm_start as measured
+    from bandstand_lab.histories import warm_start
 
-    found = [one for history in histories.read(files) if (one := measured(history)) is not None]
+    found = [
+        each
+        for history in histories.read(files)
+        if (each := warm_start.warm_start(history)) is not None
+    ]
     if not found:
         click.echo("No listener has enough plays to be judged.")
         return
-    rows = []
-    for title, of in (("heard again", "again"), ("not skipped", "unskipped")):
-        scores = [getattr(one, of) for one in found]
-        names = [one.name for one in found]
-        groups = [*zip(names, ([each] for each in scores), strict=True), ("all", scores)]
-        for name, some in groups if len(found) > 1 else groups[:1]:
-            low, high = interval(some, rng=np.random.default_rng(0))
-            newcomer, after, gain = (
-                float(np.mean(values))
-                for values in (
-                    [one.every.mean() for one in some],
-                    [one.chosen.mean() for one in some],
-                    [one.gain for one in some],
-                )
-            )
-            span = f"{low:+.3f} to {high:+.3f}"
-            rows.append((name, title, f"{newcomer:.3f}", f"{after:.3f}", f"{gain:+.3f}", span))
-    header = ("listener", "share", "newcomer", "after import", "gain", "95 %")
-    print_table(header, rows, framed=False)
+    _print_table(warm_start.COLUMNS, warm_start.rows(found))

@@ -85,16 +85,33 @@ def warm_start(history: PlayHistory) -> WarmStart | None:
     )
 
 
+COLUMNS: Final = ("listener", "share", "newcomer", "after import", "gain", "95 %")
+
+
+def rows(found: Sequence[WarmStart]) -> list[tuple[str, ...]]:
+    """Return the rows of a table: of each listener and of all, by both scores."""
+    table = list[tuple[str, ...]]()
+    for title, of in (("heard again", "again"), ("not skipped", "unskipped")):
+        groups = [(one.name, [one]) for one in found] + [("all", list(found))]
+        for name, some in groups if len(found) > 1 else groups[:1]:
+            scores: list[Score] = [getattr(one, of) for one in some]
+            newcomer = float(np.mean([one.every.mean() for one in scores]))
+            gain = float(np.mean([one.gain for one in scores]))
+            low, high = interval(scores, rng=np.random.default_rng(0))
+            numbers = (f"{newcomer:.3f}", f"{newcomer + gain:.3f}", f"{gain:+.3f}")
+            table.append((name, title, *numbers, f"{low:+.3f} to {high:+.3f}"))
+    return table
+
+
 def interval(found: Sequence[Score], *, rng: np.random.Generator) -> tuple[float, float]:
     """Return the 95 % interval of the mean gain over listeners."""
-    gains = np.mean([_drawn(one.chosen, rng) - _drawn(one.every, rng) for one in found], axis=0)
+
+    def drawn(scores: Vector) -> Vector:
+        return np.array([rng.choice(scores, len(scores)).mean() for _ in range(_DRAWS)])
+
+    gains = np.mean([drawn(one.chosen) - drawn(one.every) for one in found], axis=0)
     low, high = np.quantile(gains, [0.025, 0.975])
     return float(low), float(high)
-
-
-def _drawn(scores: Vector, rng: np.random.Generator) -> Vector:
-    """Return the mean of scores that are drawn again, many times."""
-    return np.array([rng.choice(scores, len(scores)).mean() for _ in range(_DRAWS)])
 
 
 def _unskipped(history: PlayHistory, half: int) -> tuple[AnyArray, Vector]:

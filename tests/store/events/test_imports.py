@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import func, select, text
 
 from bandstand.errors import InvalidInputError, NotFoundError
+from bandstand.store import accounts
 from bandstand.store.database.connection import Store
 from bandstand.store.database.schema import IMPORT
 from bandstand.store.events import events, imports
@@ -60,6 +61,14 @@ def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:
     with store.writing() as connection:
         assert connection.scalar(select(func.count()).select_from(IMPORT)) == 0
         assert imports.save(connection, account, made, now=NOW).event.seq == 1
+
+
+def test_imports_go_with_their_account(store: Store) -> None:
+    account, songs = account_and_songs(store)
+    with store.writing() as connection:
+        imports.save(connection, account, segment([played(songs[0], NOW - 1_000)]), now=NOW)
+        accounts.delete(connection, account)
+        assert connection.scalar(select(func.count()).select_from(IMPORT)) == 0
 
 
 def test_what_is_not_there_cannot_be_taken_back(store: Store) -> None:

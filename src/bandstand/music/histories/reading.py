@@ -17,7 +17,7 @@ import hashlib
 import math
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MAX_PLAYS: Final = 10_000_000
 MAX_UNPACKED_BYTES: Final = 1_000_000_000
-_MAX_EXAMPLES: Final = 5
 _MAX_FILES: Final = 1_000
 _MAX_NAME: Final = 200  # characters
 _HEAD_BYTES: Final = 2_048
@@ -51,44 +50,43 @@ _TOO_OLD: Final = "before 1970"
 _NO_STARS: Final = "with a rating that is not 1 to 5 stars"
 
 
-@dataclass(slots=True)
-class _File:
-    """What became of one file."""
+@dataclass(slots=True, kw_only=True)
+class ImportedFile:
+    """One file of an import: what it is, how many entries it has, and which were left out."""
 
     name: str
     format: str
     sha256: str
     read: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, int] = field(default_factory=dict)
 
-    def report(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {
-            "name": self.name,
-            "format": self.format,
-            "sha256": self.sha256,
-            "read": self.read,
-            "left_out": dict(self.left_out.most_common()),
-        }
+    def leave_out(self, reason: str) -> None:
+        """Count an entry that is no possible play."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
 
-@dataclass(slots=True)
-class _Missing:
-    """Songs that were not found, for one reason."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmatched:
+    """Entries of songs that were not found, for one reason, with those that were played most."""
 
-    plays: Counter[str] = field(default_factory=Counter)
+    reason: str
+    plays: int
+    songs: int
+    examples: list[str]
 
-    def report(self, reason: str) -> dict[str, Any]:
-        """Return it as JSON, with the songs that were played most."""
-        examples = [
-            printable(name[:_MAX_NAME]) for name, _ in self.plays.most_common(_MAX_EXAMPLES)
-        ]
-        return {
-            "reason": reason,
-            "plays": self.plays.total(),
-            "songs": len(self.plays),
-            "examples": examples,
-        }
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What was read of a history, and what was found of it."""
+
+    files: list[ImportedFile]
+    read: int  # entries
+    matched: int  # of these, entries of songs in the library
+    plays: int
+    ratings: int
+    songs: int
+    ways: dict[str, int]
+    unmatched: list[Unmatched]
 
 
 def read_history(
@@ -131,9 +129,9 @@ class _Reading:
         self._listeners: dict[str, str] = {}
         self._codes: dict[str, int] = {}
         self._rows = array("Q")  # row after row, with `_FIELDS`
-        self._files: list[_File] = []
+        self._files: list[ImportedFile] = []
         self._ways: Counter[str] = Counter()
-        self._missing: dict[str, _Missing] = {}
+        self._missing: dict[str, Counter[str]] = {}
 
     def read(self, path: Path, name: str) -> None:
         """Read a file."""
@@ -166,24 +164,33 @@ class _Reading:
         return Segment(songs=songs, rows=rows[order], report=self._report(rows))
 
     def _report(self, rows: Any) -> Mapping[str, Any]:
-        missing = [each.report(reason) for reason, each in self._missing.items()]
-        return {
-            "format": 1,
-            "files": [file.report() for file in self._files],
-            "read": sum(file.read for file in self._files),
-            "matched": len(rows),
-            "plays": int((rows["kind"] < RATING).sum()),
-            "ratings": int((rows["kind"] == RATING).sum()),
-            "songs": len(self._codes),
-            "ways": dict(sorted(self._ways.items())),
-            "unmatched": sorted(missing, key=lambda each: -each["plays"]),
-        }
+        unmatched = [
+            Unmatched(
+                reason=reason,
+                plays=plays.total(),
+                songs=len(plays),
+                examples=[printable(name[:_MAX_NAME]) for name, _ in plays.most_common(5)],
+            )
+            for reason, plays in self._missing.items()
+        ]
+        report = ImportReport(
+            files=self._files,
+            read=sum(file.read for file in self._files),
+            matched=len(rows),
+            plays=int((rows["kind"] < RATING).sum()),
+            ratings=int((rows["kind"] == RATING).sum()),
+            songs=len(self._codes),
+            ways=dict(sorted(self._ways.items())),
+            unmatched=sorted(unmatched, key=lambda each: -each.plays),
+        )
+        return asdict(report)
 
-    def _begin(self, name: str, form: str, digest: str) -> _File:
+    def _begin(self, name: str, form: str, digest: str) -> ImportedFile:
         if len(self._files) >= _MAX_FILES:
             msg = f"an import must be of at most {_MAX_FILES:,} files, got more"
             raise InvalidInputError(msg)
-        self._files.append(_File(printable(name)[-_MAX_NAME:], form, digest))
+        called = printable(name)[-_MAX_NAME:]
+        self._files.append(ImportedFile(name=called, format=form, sha256=digest))
         return self._files[-1]
 
     def _read_plays(self, path: Path, name: str, digest: str) -> None:
@@ -202,18 +209,18 @@ class _Reading:
         if not is_history:
             refuse(name, None, "expected a listening history, got none in it")
 
-    def _take(self, file: _File, item: Item) -> None:
+    def _take(self, file: ImportedFile, item: Item) -> None:
         """Add what belongs to the listener, of songs that are in the library."""
         if self._is_others(item.listener):
             return
         file.read += 1
         reason = _FUTURE if item.at > self._now else _TOO_OLD if item.at < 0 else None
         if reason is not None:
-            file.left_out[reason] += 1
+            file.leave_out(reason)
             return
         song, why = self._library.find(item.song)
         if song is None:
-            self._missing.setdefault(why, _Missing()).plays[item.song.shown] += 1
+            self._missing.setdefault(why, Counter())[item.song.shown] += 1
             return
         self._ways[why] += 1
         code = self._codes.setdefault(song, len(self._codes))
@@ -242,17 +249,19 @@ def _digest(path: Path, name: str) -> tuple[str, bytes]:
         refuse(name, None, f"expected a file that can be read, got: {problem.strerror}")
 
 
-def _items(entries: Iterator[Listened | LeftOut], file: _File, *, whose: str) -> Iterator[Item]:
+def _items(
+    entries: Iterator[Listened | LeftOut], file: ImportedFile, *, whose: str
+) -> Iterator[Item]:
     """Yield the plays and ratings of a file's entries."""
     for entry in entries:
         if isinstance(entry, LeftOut):
             file.read += 1
-            file.left_out[entry.reason] += 1
+            file.leave_out(entry.reason)
             continue
         kind, value = _kind_of(entry)
         if kind is None:
             file.read += 1
-            file.left_out[_NO_STARS] += 1
+            file.leave_out(_NO_STARS)
             continue
         song = Wanted(entry.artist or "", entry.title, entry.album, entry.mbid, entry.length)
         yield Item(song, kind, value, entry.begin, entry.listener or whose)

@@ -572,9 +572,9 @@ class _Folding:
     def _since_heard(self, event: Event) -> int | None:
         """Return how long before a play of the log its song was heard, imported plays included."""
         imported = self._plays.imported_at(cast("str", event.song))
-        if imported is None:
+        since = -1 if imported is None else event.at - (event.played_ms or 0) - imported
+        if since < 0:
             return event.since_heard_ms
-        since = max(event.at - (event.played_ms or 0) - imported, 0)
         return since if event.since_heard_ms is None else min(since, event.since_heard_ms)
 
     def _mark(self, event: Event) -> None:
