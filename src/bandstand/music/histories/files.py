@@ -30,6 +30,7 @@ _BUFFER_BYTES: Final = 1 << 18
 _MAX_RATIO: Final = 200
 _ALLOWED_BYTES: Final = 1 << 24  # bytes
 _MAX_MEMBERS: Final = 10_000
+_FILES: Final = 16
 _HISTORY_NAME: Final = re.compile("stream|listen|scrobbl|history|endsong|plays", re.IGNORECASE)
 
 
@@ -51,8 +52,8 @@ def documents(
 ) -> Iterator[Document]:
     """Yield the file, or, of an archive, each file in it; a stream is read before the next.
 
-    `name` is what the file is called, its path without; of what is compressed no more than `most`
-    bytes are unpacked, if that is given.
+    `name` is what the file is called, its path without. With `most`, no more bytes of what is
+    compressed are unpacked, and 16 times that of all files in an archive: JSON is read as a whole.
     """
     called = str(path) if name is None else name
     with _opened(path, called) as file:
@@ -89,9 +90,9 @@ def _members(called: str, file: io.BufferedReader, most: int | None) -> Iterator
         what = f"expected at most {_MAX_MEMBERS:,} files, got {len(infos):,}"
         refuse(called, None, what)
     # No more than that is unpacked of each.
-    unpacked = sum(info.file_size for info in infos)
-    if most is not None and unpacked > most:
-        refuse(called, None, f"expected files of at most {most:,} bytes, got {unpacked:,}")
+    sizes = [info.file_size for info in infos]
+    if most is not None and (max(sizes, default=0) > most or sum(sizes) > _FILES * most):
+        refuse(called, None, f"expected files of at most {most:,} bytes, got {max(sizes):,}")
     with archive:
         for info in sorted(infos, key=lambda each: each.filename):
             name = f"{called}:{printable(info.filename)}"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bandstand.music.histories.matching import Library
 
 MAX_PLAYS: Final = 10_000_000
-MAX_UNPACKED_BYTES: Final = 1_000_000_000
+MAX_UNPACKED_BYTES: Final = 64_000_000
 _MAX_FILES: Final = 1_000
 _MAX_NAME: Final = 200  # characters
 _HEAD_BYTES: Final = 2_048
@@ -111,7 +111,7 @@ def read_upload(
 ) -> Segment:
     """Return the same for a file from a stranger that is called `name`.
 
-    At most `MAX_UNPACKED_BYTES` are unpacked, and no database is opened.
+    At most `MAX_UNPACKED_BYTES` of a file are unpacked, and no database is opened.
     """
     reading = _Reading(library, now=now, listener=listener, most=MAX_UNPACKED_BYTES)
     reading.read(path, name)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 32
 BODY_SECONDS: Final = 10.0  # seconds for a whole body
-MAX_FILE_BYTES: Final = 128_000_000
+MAX_FILE_BYTES: Final = 64_000_000
 FILE_SECONDS: Final = 600.0  # seconds for a whole file
 _MAX_DIGITS: Final = 20
 # An unterminated text is one match too: to start again at each of its quotes would take time

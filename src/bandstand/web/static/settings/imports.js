@@ -9,7 +9,7 @@ import { date, plural } from "../app/words.js";
 import { radio } from "../player/radio.js";
 import { saved } from "./pieces.js";
 
-const MAX_BYTES = 128e6; // as the server has it
+const MAX_BYTES = 64e6; // as the server has it
 const WAYS = {
   mbid: "by MusicBrainz recording",
   name: "by artist and title",
@@ -38,7 +38,7 @@ export function imports({ signal }) {
     const [file] = input.files;
     if (!file) return;
     if (file.size > MAX_BYTES) {
-      problem(new Error("The file is larger than 128 MB. Import it on the server's command line."));
+      problem(new Error("The file is larger than 64 MB. Import it on the server's command line."));
       return;
     }
     button.disabled = true;
