@@ -4,7 +4,9 @@ const browser = [
   ..."AbortController AbortSignal Audio BroadcastChannel CustomEvent Element Event EventSource".split(
     " ",
   ),
-  ..."EventTarget FormData HTMLElement HTMLMediaElement Image IntersectionObserver Intl".split(" "),
+  ..."Blob EventTarget FormData HTMLElement HTMLMediaElement Image IntersectionObserver Intl".split(
+    " ",
+  ),
   ..."MediaMetadata MutationObserver Node ResizeObserver Response URL URLSearchParams".split(" "),
   ..."cancelAnimationFrame clearInterval clearTimeout confirm console crypto devicePixelRatio".split(
     " ",

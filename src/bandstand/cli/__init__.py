@@ -79,8 +79,7 @@ COMMANDS: Final = {
         "bandstand.cli.features:features", "Write the 159 raw descriptors of audio files."
     ),
     "history": Command(
-        "bandstand_lab.cli.history:history",
-        "Measure how often songs come back in listening histories.",
+        "bandstand.cli.history:history", "Import listening histories, or measure what is in them."
     ),
     "import": Command("bandstand.cli.import_:import_", "Read an export into an empty store."),
     "playlist": Command(

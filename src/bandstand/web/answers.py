@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
+from bandstand.music.histories.reading import ImportReport
 from bandstand.music.library.scanner import Progress
 from bandstand.music.library.scanner import State as ScanState
 from bandstand.radio.explain import profile, taste
@@ -99,6 +100,7 @@ _NOT_STORED: Final = _shape("NotStored", {"stored": Literal[False]})
 _NAMES: Final = {"title?": str, "artist?": str | None}
 _PAST: Final = _shape("PastEvent", {"is_retracted": bool, **_NAMES}, _EVENT)
 _HISTORY: Final = [_shape("HistoryEvent", {"retracted?": _PAST}, _PAST)]
+_IMPORT: Final = _shape("Import", {"seq": int, "at": Time, "report": ImportReport})
 _PLAYLIST: Final = _shape("PlaylistSummary", {"id name": str, "created_at": Time, "count": int})
 _JSPF: Final = _shape("JspfFile", {"playlist": dict[str, Any]})
 _MARK: Final = _shape("Mark", {"scope": Scope, "target": str, "at": Time})
@@ -178,6 +180,8 @@ ANSWERS: Final[dict[str, Any]] = {
     "forget": _shape("Forgotten", {"forgotten": int}),
     "health": {200: _HEALTH, 503: _HEALTH | PROBLEM},
     "history": _shape("History", {"events": _HISTORY, "next_before": int | None}),
+    "import_history": _IMPORT,
+    "imports": _shape("Imports", {"imports": [_IMPORT]}),
     "join_study": _STUDY,
     "library": _shape(
         "Library",

@@ -19,7 +19,7 @@ from bandstand.store import app_passwords
 from bandstand.web import routes
 from bandstand.web.answers import answer_schemas
 from bandstand.web.http import problems
-from bandstand.web.http.request_input import BodyReader
+from bandstand.web.http.request_input import BodyReader, FileReader
 from bandstand.web.requests.authentication import check_policies, policy_of
 from bandstand.web.requests.middleware import SecurityMiddleware
 from bandstand.web.rest.memory import RestMemory
@@ -85,7 +85,7 @@ _MEANINGS: Final = {
     409: "It does not go with what is already there, or with a rule of the study.",
     413: "The body is too large.",
     414: "The address is too long.",
-    415: "The body is not plain application/json.",
+    415: "The body is not of the type that is documented.",
     422: "Something in the request is not as documented.",
     429: "Too many attempts; `Retry-After` says when to come back.",
     431: "The headers are too large.",
@@ -172,6 +172,10 @@ def _complete(
     if model is not None:
         operation["requestBody"] = _body(model, schemas)
         codes |= {*_WITH_BODY, 401}
+    if any(isinstance(part.call, FileReader) for part in _parts(route)):
+        content = {"application/octet-stream": {"schema": _BYTES}}
+        operation["requestBody"] = {"required": True, "content": content}
+        codes |= {*_WITH_BODY}
     operation["responses"].pop("422", None)
     for code in sorted(codes):
         operation["responses"].setdefault(str(code), {"description": _MEANINGS[code]})
@@ -209,9 +213,12 @@ def _describe_answers(
                 media["schema"] = _BYTES if kind.startswith(_BINARY) else _TEXT
 
 
+def _parts(route: APIRoute) -> Any:
+    return route.dependant.dependencies  # codespell:ignore dependant
+
+
 def _body_model(route: APIRoute) -> Any:
-    parts = route.dependant.dependencies  # codespell:ignore dependant
-    readers = [part.call for part in parts if isinstance(part.call, BodyReader)]
+    readers = [part.call for part in _parts(route) if isinstance(part.call, BodyReader)]
     return readers[0].model if readers else None
 
 

@@ -1,4 +1,4 @@
-"""`bandstand history`: repetition and novelty in exports of listening histories."""
+"""`bandstand history FILE`: repetition and novelty in exports of listening histories."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _MAX_ROWS: Final = 20  # of a table
 
 
-@click.command(short_help="Measure how often songs come back in listening histories.")
+@click.command("analyse", short_help="Measure how often songs come back in listening histories.")
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option("--each-file", is_flag=True, help="Every FILE is the history of another listener.")
 @json_option
-def history(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) -> None:
+def analyse(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) -> None:
     """Measure how often songs come back in listening histories.
 
     FILE is an export of Spotify (both kinds), Last.fm or ListenBrainz, or a CSV file with a
@@ -80,3 +80,27 @@ def _print_table(
     print_table(header, [*rows[:_MAX_ROWS], *last], framed=False)
     if len(rows) > _MAX_ROWS:
         click.echo(f"(and {len(rows) - _MAX_ROWS:,} more)")
+
+
+@click.command("warm-start", short_help="Measure what a radio that imports a history gains by it.")
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+def warm_start_(*, files: tuple[Path, ...]) -> None:
+    """Measure what a radio that imports a history gains by it.
+
+    The first half of each listener's plays is imported; the 50 songs that the radio would play
+    first are judged by the second half, beside those of a newcomer, which are drawn.
+    """
+    from bandstand_lab import histories
+    from bandstand_lab.histories import warm_start
+
+    found = [
+        each
+        for history in histories.read(files)
+        if (each := warm_start.warm_start(history)) is not None
+    ]
+    if not found:
+        click.echo("No listener has enough plays to be judged.")
+        return
+    _print_table(warm_start.COLUMNS, warm_start.rows(found))

@@ -1,12 +1,11 @@
 """Listening histories: repetition and novelty in exports of other services.
 
-Nothing here writes a file, opens a connection or keeps anything. Reading (`formats`, with `files`
-and `plays`) needs nothing of the lab.
+Nothing here writes a file, opens a connection or keeps anything. `bandstand.music.histories` reads
+the files.
 """
 
 from bandstand_lab.histories.findings import AllFindings, Findings, examine
-from bandstand_lab.histories.formats import read
-from bandstand_lab.histories.plays import UNNAMED, Histories, LeftOut, PlayHistory, Source
+from bandstand_lab.histories.plays import UNNAMED, Histories, LeftOut, PlayHistory, Source, read
 
 __all__ = [
     "UNNAMED",

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import math
+import time
 import unicodedata
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from bandstand.errors import InvalidInputError
+from bandstand.music.histories import formats
+from bandstand.music.histories.files import documents
 from bandstand.types import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from os import PathLike
 
+    from bandstand.music.histories.files import Document
     from bandstand.types import Indices, Vector
 
 
@@ -151,6 +157,13 @@ class SourcePlays:
             self.whole.accounts.add(code)
         return code
 
+    def take(self, play: formats.Listened) -> None:
+        """Add one play."""
+        song = self.song(play.artist, play.title)
+        listener = self.listener(play.listener, is_account=play.is_account)
+        times = (play.begin, play.played, play.skipped, play.stamp, play.mark)
+        self.whole.rows.extend((listener, song, *times, len(self.whole.sources)))
+
     def song(self, artist: str | None, title: str) -> int:
         """Return the code of a song.
 
@@ -165,21 +178,6 @@ class SourcePlays:
                 shown = f"{artist.strip()} – {title.strip()}"
             self._songs[written] = _code(self.whole.items, key, shown)
         return self._songs[written]
-
-    def add(
-        self,
-        listener: int,
-        item: int,
-        time: float,
-        *,
-        played: float = math.nan,
-        skipped: float = math.nan,
-        stamp: float,
-        mark: float = 0.0,
-    ) -> None:
-        """Add one play."""
-        source = len(self.whole.sources)
-        self.whole.rows.extend((listener, item, time, played, skipped, stamp, mark, source))
 
     def leave_out(self, reason: str, where: str) -> None:
         """Count an entry that is not a possible play of a song."""
@@ -292,3 +290,55 @@ def _same_as_before(order: Indices, keys: tuple[Any, ...]) -> Any:
         ordered = key[order]
         same[1:] &= ordered[1:] == ordered[:-1]
     return same
+
+
+# ── Any file ─────────────────────────────────────────────────────────────────────────────
+
+
+def read(
+    paths: Sequence[PathLike[str] | str],
+    *,
+    apart: bool = False,
+    now: float | None = None,
+    on_file: Callable[[str], None] = lambda _: None,
+) -> Histories:
+    """Return the histories in the files, each play once.
+
+    Files without a name are of one listener; with `apart`, every file is of another. Plays after
+    `now` (epoch seconds; by default the clock's) are left out. An error names the file and the
+    line or entry.
+    """
+    collector = Collector(apart=apart)
+    last = formats.last_moment(time.time() if now is None else now)
+    for path in paths:
+        is_history = False
+        for document in documents(Path(path)):
+            on_file(document.name)
+            if _read_document(document, collector, last):
+                is_history = True
+            else:
+                collector.ignored.append(document.name)
+        if not is_history:
+            msg = f"{path}: expected an archive with a listening history, got none in it"
+            raise InvalidInputError(msg)
+    if not collector.plays:
+        shown = ", ".join(map(str, paths)) or "no file"
+        msg = f"expected at least one possible play of a song, got none in {shown}"
+        raise InvalidInputError(msg)
+    return merged(collector)
+
+
+def _read_document(document: Document, collector: Collector, last: float) -> bool:
+    """Collect the plays of a file; return whether it was a history at all."""
+    found = formats.read_document(document, last)
+    if found is None:
+        return False
+    form, entries = found
+    plays = SourcePlays(collector, document.name, whose=form.whose, is_dated=form.is_dated)
+    for entry in entries:
+        if isinstance(entry, formats.LeftOut):
+            plays.leave_out(entry.reason, entry.where)
+        else:
+            plays.take(entry)
+    plays.close(form.name)
+    return True

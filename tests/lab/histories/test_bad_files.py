@@ -154,7 +154,7 @@ def test_a_bomb_is_refused_before_it_fills_anything(
     packer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal rows shrink 500-fold; those of real histories 30-fold at most."""
-    monkeypatch.setattr("bandstand_lab.histories.files._ALLOWED_BYTES", 1 << 18)
+    monkeypatch.setattr("bandstand.music.histories.files._ALLOWED_BYTES", 1 << 18)
     path = tmp_path / f"history.{packer}"
     row, count = b"x,1709323200,10,180000\n" * 1_000, 300
     if packer == "gz":

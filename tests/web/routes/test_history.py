@@ -111,7 +111,7 @@ def test_pages_of_one_kind_end_where_there_are_no_more(world: World) -> None:
     assert ([it["seq"] for it in last["events"]], last["next_before"]) == ([2], None)
 
 
-@pytest.mark.parametrize("query", ["kind=", "kind=magic", "kind=Rating", 15 * "kind=skip&"])
+@pytest.mark.parametrize("query", ["kind=", "kind=magic", "kind=Rating", 17 * "kind=skip&"])
 def test_kinds_that_are_none_are_refused(world: World, query: str) -> None:
     assert world.listener().ask("GET", f"/api/history?{query}").status == 422
 
@@ -141,3 +141,68 @@ def test_an_event_that_was_made_offline_keeps_its_time(world: World) -> None:
 def test_an_age_that_is_none_is_refused(world: World, age: Any) -> None:
     answer = tell(world.listener(), "k", "listen", song=world.songs[0], age_seconds=age)
     assert (answer.status, answer.code) == (422, "invalid")
+
+
+# ── What was heard elsewhere ─────────────────────────────────────────────────────────────
+
+PLAYS = "time,artist,track\n1,Artist 1,Song 1\n2,artist 1,SONG 1\n3,Nobody,Song 1\n"
+
+
+def bring(listener: Client, content: str | bytes = PLAYS, query: str = "", **more: Any) -> Answer:
+    kind = {"Content-Type": "application/octet-stream", **more.pop("headers", {})}
+    body = content.encode() if isinstance(content, str) else content
+    address = f"/api/history/imports?{query}"
+    return listener.ask("POST", address, body=body, headers=kind, **more)
+
+
+def imported(listener: Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = listener.ask("GET", "/api/history/imports").json()["imports"]
+    return found
+
+
+def test_an_import_is_reported_listed_and_taken_back(world: World) -> None:
+    ann, song = world.listener(), world.songs[0]
+    answer = bring(ann, query="name=plays.csv")
+    assert answer.status == 201
+    report = answer.json()["report"]
+    assert (report["read"], report["matched"], report["songs"]) == (3, 2, 1)
+    assert report["files"][0]["name"] == "plays.csv"
+    assert report["unmatched"][0]["examples"] == ["Nobody – Song 1"]
+    assert imported(ann) == [answer.json()]
+    assert bring(ann, query="name=plays.csv").status == 200
+    assert ann.ask("GET", f"/api/songs/{song}").json()["heard_at"] == 2_000
+    assert history(ann)[0]["kind"] == "import"
+    assert tell(ann, "1", "retract", retracts=answer.json()["seq"]).status == 201
+    assert imported(ann) == []
+    assert ann.ask("GET", f"/api/songs/{song}").json()["heard_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [("", 422), ("nonsense", 422), (b"SQLite format 3\0" + bytes(100), 422), (b"\xff\xfe", 422)],
+)
+def test_what_is_no_history_is_refused_without_naming_files(
+    world: World, content: str | bytes, status: int
+) -> None:
+    answer = bring(world.listener(), content, "name=mine.csv")
+    assert answer.status == status
+    message = answer.json()["error"]["message"]
+    assert "mine.csv" in message
+    assert "bandstand-" not in message
+
+
+def test_a_file_is_guarded_like_any_other_body(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = world.listener()
+    assert bring(ann, headers={"Content-Type": "application/json"}).status == 415
+    assert bring(ann, headers={"Sec-Fetch-Site": "cross-site"}).status == 403
+    monkeypatch.setattr("bandstand.web.http.request_input.MAX_FILE_BYTES", len(PLAYS) - 1)
+    assert bring(ann).status == 413
+    monkeypatch.setattr("bandstand.web.http.request_input.MAX_FILE_BYTES", len(PLAYS))
+    assert bring(ann).status == 201  # the twin
+    assert imported(world.listener("Bo")) == []
+
+
+def test_an_import_cannot_be_told_as_an_event(world: World) -> None:
+    assert tell(world.listener(), "1", "import", target=64 * "0").status == 422

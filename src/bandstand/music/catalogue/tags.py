@@ -157,6 +157,16 @@ def album_name(album: str | None) -> str | None:
     return _name(text, _DISC_WORDS.sub("", whole), _NO_ALBUMS)
 
 
+def title_names(title: str) -> tuple[str, str]:
+    """Return what all spellings of a title have in common, and what those of all versions have.
+
+    >>> title_names("Jóga (Live)"), title_names("???")
+    (('joga live', 'joga'), ('???', '???'))
+    """
+    text = title[:_MAX_TEXT_LENGTH]
+    return _words(text) or name_key(text), _words(song_key(text)) or name_key(text)
+
+
 @lru_cache(maxsize=_CACHED_NAMES)
 def identity(name: str) -> int:
     """Return a number from 0 to 2⁶³ − 1 for a name: the same everywhere and always.

@@ -12,7 +12,20 @@ a skip after n skips in a row        as above, half the weight for each, at most
 heard to the end after three others  nothing: perhaps the room is empty
 less than 2 seconds of it played     nothing
 
-The first line that fits holds.
+The first line that fits holds. What was imported (`store.events.imports`) means the same, as far as
+other programs say it:
+
+imported                             stars    weight
+rated                                those    1        the last rating of a song, at any time
+a favourite without a rating         5        1/4
+played                               4        1/8
+skipped                              as above, with the skips before it and the session
+less than 30 seconds, no skip        nothing
+played n times, m of them dated      4        (n - m)/8, at most 1
+
+An album is played in the same order each time, so that songs played in a row are not taken for an
+empty room: the same ones would never count. Of a song at most `MAX_OF_SONG` plays count, the
+newest, and `MAX_IMPORTED` in all: first the newest of each song, then the second newest, and so on.
 
 A weight is an inverse relative variance (docs/model.md), so four skips within 30 seconds count as
 one rating. docs/listening.md says why these numbers.
@@ -27,8 +40,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
+from bandstand.store.events.imports import SKIP, UNKNOWN
+
 if TYPE_CHECKING:
     from bandstand.store.events.events import Event
+    from bandstand.types import AnyArray, Vector
 
 # In milliseconds of music.
 JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
@@ -40,6 +58,10 @@ SESSION_GAP: Final = 30 * 60_000
 MAX_SKIPS: Final = 3
 # Songs heard to the end in a row for which a person is thought to listen, without another sign.
 MAX_UNATTENDED: Final = 3
+# Imported plays of a song that count, and of all songs. Eight weigh one rating, and 10,000 take
+# the exact engine some seconds.
+MAX_OF_SONG: Final = 8
+MAX_IMPORTED: Final = 10_000
 
 
 class Sitting(NamedTuple):
@@ -133,3 +155,34 @@ def _skip(played_ms: int, halvings: int) -> Evidence:
     else:
         graded = LATE_SKIP
     return Evidence(rating=graded.rating, weight=graded.weight / 2**halvings)
+
+
+def imported_plays(
+    kinds: AnyArray, played_ms: AnyArray, begins: AnyArray, ends: AnyArray
+) -> tuple[Vector, Vector]:
+    """Return ratings and weights of imported plays, LISTEN or SKIP, in the order of time (ms)."""
+    is_skip, is_known = kinds == SKIP, played_ms != UNKNOWN
+    opens = np.ones(len(kinds), dtype=np.bool_)
+    opens[1:] = begins[1:] - ends[:-1] >= SESSION_GAP
+    judged = np.flatnonzero(~is_known | (played_ms >= JUDGED))
+    session, is_left = np.cumsum(opens)[judged], is_skip[judged]
+    begin = np.ones(len(judged), dtype=np.bool_)  # of a run of skips in one session
+    begin[1:] = (session[1:] != session[:-1]) | ~is_left[:-1]
+    place = np.arange(len(judged))
+    skips = np.minimum(place - np.maximum.accumulate(np.where(begin, place, 0)), MAX_SKIPS)
+    ratings = np.full(len(kinds), FULL_LISTEN.rating)
+    weights = np.where(is_known & (played_ms < EARLY), 0.0, FULL_LISTEN.weight)
+    for graded, least in ((EARLY_SKIP, JUDGED), (MIDDLE_SKIP, EARLY), (LATE_SKIP, LATE)):
+        rows = is_skip & (played_ms >= least)  # of unknown length: late
+        ratings[rows], weights[rows] = graded.rating, graded.weight
+    weights[is_skip & (played_ms < JUDGED)] = 0.0
+    halvings = np.zeros(len(kinds))
+    halvings[judged] = skips
+    weights[is_skip] /= 2.0 ** (halvings + opens)[is_skip]
+    return ratings, weights
+
+
+def imported_count(count: AnyArray, dated: AnyArray) -> Vector:
+    """Return the weights of songs that were played so often, of which some plays have a date."""
+    plays = np.clip(count.astype(np.int64) - dated, 0, MAX_OF_SONG - np.minimum(dated, MAX_OF_SONG))
+    return np.asarray(plays * FULL_LISTEN.weight)

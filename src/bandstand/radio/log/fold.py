@@ -9,6 +9,10 @@ not say how the song was after which pause. A retracted event counts as if it ha
 Only what the log says goes in, never the clock nor anything that may change later, so the same log
 gives the same ledger, to the last bit, whenever and wherever it is folded, and in whatever pieces.
 
+What was imported enters at its own times (`past`). So for an event that says that something was,
+the log is folded again from its first event. The pause before a play of the log is counted from an
+imported one of the song where that is nearer.
+
 A ledger has one form in bytes, the same on every machine, and a digest over them:
 
     header    one line of JSON: version, seq, at, rules, how many songs and plays, the last kind
@@ -43,13 +47,17 @@ from bandstand.radio.log.evidence import (
     opens_session,
     sitting_after,
 )
+from bandstand.radio.log.past import Counted, HeardInLog, past_of
 from bandstand.store.events.values import HEARD, is_same_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bandstand.radio.log.evidence import Evidence
+    from bandstand.radio.log.past import Past
     from bandstand.store.events.events import Event
+    from bandstand.store.events.imports import Segment
+    from bandstand.types import AnyArray
 
 # ── Plays ────────────────────────────────────────────────────────────────────────────────
 
@@ -59,6 +67,7 @@ Source: TypeAlias = Literal["rating", "skip", "listen"]
 
 SOURCES: Final[tuple[Source, ...]] = ("rating", "skip", "listen")
 NEVER: Final = -1  # in the column `since_heard_ms`
+IMPORTED: Final = 0  # in the column `first_seq`: no event of the log
 # Little end first: a row has the same bytes on every machine.
 ROW: Final = np.dtype(
     [
@@ -90,7 +99,7 @@ class Play:
 class _Shared:
     """The rows, the songs in them, and where each song is: written once, read by many tables."""
 
-    __slots__ = ("code_of", "latest", "lock", "previous", "rows", "songs", "used")
+    __slots__ = ("code_of", "has_past", "latest", "lock", "previous", "rows", "songs", "used")
 
     def __init__(self, rows: Rows, songs: Sequence[str], room: int) -> None:
         self.rows: Rows = np.zeros(max(room, len(rows)), dtype=ROW)
@@ -98,6 +107,7 @@ class _Shared:
         self.previous: Codes = np.zeros(len(self.rows), dtype=np.int32)  # the song's row before
         self.previous[: len(rows)] = previous_rows(rows["song"])
         self.used = len(rows)
+        self.has_past = bool((rows["first_seq"] == IMPORTED).any())
         self.songs = list(songs)  # in the order of their first play
         self.code_of = {song: code for code, song in enumerate(songs)}
         latest = np.full(len(songs), NEVER)
@@ -113,6 +123,7 @@ class _Shared:
             self.latest.append(NEVER)
         self.previous[self.used] = self.latest[code]
         self.rows[self.used] = _row(play, code)
+        self.has_past |= play.first_seq == IMPORTED
         self.latest[code] = self.used
         self.used += 1
         return code
@@ -242,6 +253,16 @@ class PlayTable(Sequence[Play]):
         row = self._shared.last_row(song, self._before)
         return None if row == NEVER else int(self._shared.rows[row]["at"])
 
+    def imported_at(self, song: str) -> int | None:
+        """Return when a song was heard last, by what was imported; None if it says nothing."""
+        if self._last is not None and self._last.song == song and self._last.first_seq == IMPORTED:
+            return self._last.at
+        shared = self._shared
+        row = shared.last_row(song, self._before) if shared.has_past else NEVER
+        while row != NEVER and shared.rows[row]["first_seq"] != IMPORTED:
+            row = int(shared.previous[row])
+        return None if row == NEVER else int(shared.rows[row]["at"])
+
     def _code_of(self, song: str) -> int:
         return min(self._distinct, self._shared.code_of.get(song, self._distinct))
 
@@ -257,6 +278,13 @@ def previous_rows(codes: Codes) -> Codes:
     repeats = codes[order[1:]] == codes[order[:-1]]
     previous[order[1:][repeats]] = order[:-1][repeats]
     return previous
+
+
+def recent_songs(rows: Rows, songs: Sequence[str]) -> tuple[str, ...]:
+    """Return the last songs, each once, the latest at the end."""
+    codes, last_first = np.unique(rows["song"][::-1], return_index=True)
+    latest = codes[np.argsort(last_first)][:MAX_RECENT]
+    return tuple(songs[code] for code in latest[::-1].tolist())
 
 
 def _row(play: Play, code: int) -> tuple[Any, ...]:
@@ -281,6 +309,8 @@ def _play(row: tuple[Any, ...], songs: Sequence[str]) -> Play:
 # ── The ledger ───────────────────────────────────────────────────────────────────────────
 
 WholeLog: TypeAlias = "Callable[[], Iterable[Event]]"
+# The plays of an import, by its digest.
+Imports: TypeAlias = "Callable[[str], Segment]"
 MAX_RECENT: Final = 100  # songs
 # Of the meaning of the bytes, evidence included: a snapshot of another version is not used.
 VERSION: Final = 4
@@ -368,32 +398,61 @@ def _rule_json(rule: Rule, *, numbered: bool) -> list[Any]:
     return [rule.scope, rule.target, rule.until, rule.seq if numbered else None]
 
 
-def fold(events: Iterable[Event]) -> Ledger:
-    """Return the ledger of a whole log."""
-    return _joined(Ledger.empty(), _in_sequence(0, events))
+def _no_import(digest: str) -> Segment:
+    msg = f"a log with imports must come with what was imported, got none of {digest[:16]}"
+    raise InvalidInputError(msg)
 
 
-def extend(ledger: Ledger, tail: Iterable[Event], whole: WholeLog) -> Ledger:
+def fold(events: Iterable[Event], imports: Imports = _no_import) -> Ledger:
+    """Return the ledger of a whole log; `imports` is asked for what was imported."""
+    news = _in_sequence(0, events)
+    return _joined(Ledger.empty(), news, _imported(news, imports))
+
+
+def extend(
+    ledger: Ledger, tail: Iterable[Event], whole: WholeLog, imports: Imports = _no_import
+) -> Ledger:
     """Return the ledger after the events of `tail`; events that it already holds are skipped.
 
-    A ledger cannot give up a play. So if the tail retracts an event before it, `whole` is asked
-    for the log from its first event, at least to the end of the tail, which is folded again.
+    A ledger cannot give up a play, nor take one in its midst. So if the tail retracts an event
+    before it, or something was imported, `whole` is asked for the log from its first event, at
+    least to the end of the tail, which is folded again.
     """
     news = _in_sequence(ledger.seq, tail)
-    if not retracts_into(news, ledger):
+    if not rewrites(news, ledger):
         return _joined(ledger, news)
-    folded = fold(whole())
+    folded = fold(whole(), imports)
     if folded.seq < news[-1].seq:
         msg = f"the whole log must reach to event {news[-1].seq}, got one to {folded.seq}"
         raise InvalidInputError(msg)
     return folded
 
 
-def retracts_into(tail: Iterable[Event], ledger: Ledger) -> bool:
-    """Return whether any event after a ledger's last retracts one that it holds."""
+def rewrites(tail: Iterable[Event], ledger: Ledger) -> bool:
+    """Return whether an event after a ledger's last changes what it holds, not only adds to it."""
     return any(
-        event.retracts is not None and event.retracts <= ledger.seq < event.seq for event in tail
+        event.kind == "import" or (event.retracts is not None and event.retracts <= ledger.seq)
+        for event in tail
+        if event.seq > ledger.seq
     )
+
+
+def _imported(log: Sequence[Event], imports: Imports) -> Past | None:
+    """Return what was imported into a whole log, and counts."""
+    if not any(event.kind == "import" for event in log):
+        return None
+    retracted = {event.retracts for event in log}
+    counts = [event for event in log if event.seq not in retracted]
+    made = [event for event in counts if event.kind == "import"]
+    if not made:
+        return None
+    heard = [
+        HeardInLog(song=str(it.song), begin=it.at - (it.played_ms or 0), seq=it.seq)
+        for it in counts
+        if it.kind in HEARD
+    ]
+    segments = [Counted(imports(str(it.target)), it.seq, it.at) for it in made]
+    return past_of(segments, heard)
 
 
 def _in_sequence(seq: int, events: Iterable[Event]) -> list[Event]:
@@ -406,12 +465,12 @@ def _in_sequence(seq: int, events: Iterable[Event]) -> list[Event]:
     return news
 
 
-def _joined(ledger: Ledger, news: Sequence[Event]) -> Ledger:
+def _joined(ledger: Ledger, news: Sequence[Event], past: Past | None = None) -> Ledger:
     """Return the ledger after events none of which retracts one that it holds."""
     if not news:
         return ledger
     retracted = {event.retracts for event in news if event.retracts is not None}
-    folding = _Folding(ledger)
+    folding = _Folding(ledger, past)
     for event in news:
         if event.seq not in retracted:
             folding.take(event)
@@ -421,7 +480,8 @@ def _joined(ledger: Ledger, news: Sequence[Event]) -> Ledger:
 class _Folding:
     """A ledger in the making."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, past: Past | None = None) -> None:
+        self._past, self._taken = past, 0
         self._plays = ledger.plays
         self._rules = ledger.rules
         self._new_rules: list[Rule] = []
@@ -444,7 +504,9 @@ class _Folding:
         )
 
     def take(self, event: Event) -> None:
-        """Add one event that is not retracted."""
+        """Add one event that is not retracted, after what was imported of the time before it."""
+        if self._past is not None:
+            self._take_past(self._past, event.at)
         if event.kind in HEARD:
             self._hear(event)
         elif event.kind == "favourite":
@@ -454,6 +516,40 @@ class _Folding:
                 Rule(scope=event.scope, target=event.target, until=event.until, seq=event.seq)
             )
 
+    def _take_past(self, past: Past, until: int) -> None:
+        """Add the imported plays up to a time; a sitting of the log begins after them."""
+        begin, self._taken = self._taken, int(np.searchsorted(past.at, until, side="right"))
+        if self._taken == begin:
+            return
+        if not len(self._plays):
+            rows, songs = _rows_of(past, self._taken)
+            self._plays = PlayTable.from_rows(rows, songs)
+            self._recent = dict.fromkeys(recent_songs(rows, songs))
+        else:
+            for row in range(begin, self._taken):
+                self._plays = self._plays.plus(self._imported_play(past, row))
+                self._remember(past.songs[past.song[row]])
+        self._last_kind = SOURCES[int(past.kind[self._taken - 1])]
+        self._sitting, self._marked = NEW_SITTING, {}
+
+    def _imported_play(self, past: Past, row: int) -> Play:
+        """Return an imported play; the log may have heard its song later than what was imported."""
+        song, since = past.songs[past.song[row]], int(past.since[row])
+        heard = None if past.is_judgement[row] else self._plays.heard_at(song)
+        if heard is not None:
+            since_log = max(int(past.begin[row]) - heard, 0)
+            since = since_log if since == NEVER else min(since, since_log)
+        weight = float(past.weight[row])
+        return Play(
+            song=song,
+            kind=SOURCES[int(past.kind[row])],
+            rating=float(past.rating[row]) if weight else None,
+            weight=weight,
+            since_heard_ms=None if since == NEVER else since,
+            at=int(past.at[row]),
+            first_seq=IMPORTED,
+        )
+
     def _hear(self, event: Event) -> None:
         last = self._plays.last
         if last is None or not self._belongs_to(last, event):
@@ -461,7 +557,7 @@ class _Folding:
             before = NEW_SITTING if opens_session(idle) else self._sitting
             is_marked = self._was_marked_in(event)
             found = evidence(event, idle_ms=idle, sitting=before, is_favourite=is_marked)
-            play = _begun(event, found)
+            play = replace(_begun(event, found), since_heard_ms=self._since_heard(event))
             self._plays = self._plays.plus(play)
             self._sitting = sitting_after(event, before, is_favourite=is_marked)
             self._remember(play.song)
@@ -472,6 +568,14 @@ class _Folding:
             self._plays = self._plays.with_last(_rated(last, event))
             self._sitting = NEW_SITTING
         self._last_kind = cast("Source", event.kind)
+
+    def _since_heard(self, event: Event) -> int | None:
+        """Return how long before a play of the log its song was heard, imported plays included."""
+        imported = self._plays.imported_at(cast("str", event.song))
+        since = -1 if imported is None else event.at - (event.played_ms or 0) - imported
+        if since < 0:
+            return event.since_heard_ms
+        return since if event.since_heard_ms is None else min(since, event.since_heard_ms)
 
     def _mark(self, event: Event) -> None:
         """Take a favourite for evidence of the last play, or keep it for one that goes on."""
@@ -489,7 +593,8 @@ class _Folding:
     def _is_rated_by(self, last: Play, event: Event) -> bool:
         """Return whether a favourite is of the last play, as a rating at its time would be."""
         before = self._last_event(last)
-        return is_same_play(before, "rating", event.target, event.at, None)
+        is_own = last.first_seq != IMPORTED
+        return is_own and is_same_play(before, "rating", event.target, event.at, None)
 
     def _was_marked_in(self, event: Event) -> bool:
         """Return whether the song was marked in the play that an event is about."""
@@ -503,7 +608,8 @@ class _Folding:
     def _belongs_to(self, last: Play, event: Event) -> bool:
         """Return whether an event is about the last play."""
         before = self._last_event(last)
-        return is_same_play(before, event.kind, event.song, event.at, event.played_ms)
+        is_own = last.first_seq != IMPORTED
+        return is_own and is_same_play(before, event.kind, event.song, event.at, event.played_ms)
 
     def _last_event(self, last: Play) -> _LastEvent:
         return _LastEvent(
@@ -547,3 +653,26 @@ def _rated(play: Play, event: Event) -> Play:
     """Return a play whose evidence is now the rating in `event`."""
     found = evidence(event, idle_ms=None)
     return replace(play, kind="rating", rating=found.rating, weight=found.weight, at=event.at)
+
+
+def _rows_of(past: Past, count: int) -> tuple[Rows, list[str]]:
+    """Return the first imported plays as rows, and their songs in the order of their first play.
+
+    Only those that are evidence, and the last of each song.
+    """
+    song = past.song[:count]
+    latest = np.full(len(past.songs), NEVER)
+    latest[song] = np.arange(count)  # of several, the last one stays
+    is_kept: AnyArray = past.weight[:count] > 0
+    is_kept[latest[latest != NEVER]] = True
+    kept = np.flatnonzero(is_kept)
+    codes, first, place = np.unique(song[kept], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(codes), dtype=np.int64)
+    number[order] = np.arange(len(codes))
+    rows: Rows = np.zeros(len(kept), dtype=ROW)
+    rows["song"], rows["kind"] = number[place], past.kind[kept]
+    rows["rating"] = np.where(past.weight[kept] > 0, past.rating[kept], 0.0)
+    rows["weight"], rows["since_heard_ms"] = past.weight[kept], past.since[kept]
+    rows["at"], rows["first_seq"] = past.at[kept], IMPORTED
+    return rows, [past.songs[code] for code in codes[order].tolist()]

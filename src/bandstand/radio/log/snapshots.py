@@ -11,6 +11,7 @@ import hashlib
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -20,7 +21,6 @@ from bandstand.music.catalogue import columns, matrix
 from bandstand.music.catalogue.refresh import current
 from bandstand.radio.log.evidence import Sitting
 from bandstand.radio.log.fold import (
-    MAX_RECENT,
     NEVER,
     ROW,
     SOURCES,
@@ -30,10 +30,11 @@ from bandstand.radio.log.fold import (
     Rule,
     extend,
     fold,
-    retracts_into,
+    recent_songs,
+    rewrites,
 )
 from bandstand.store import accounts
-from bandstand.store.events import events, snapshots
+from bandstand.store.events import events, imports, snapshots
 from bandstand.store.songs import projections
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _parsed(body: bytes) -> Ledger:
             Rule(scope=scope, target=target, until=until, seq=seq)
             for scope, target, until, seq in header["rules"]
         ),
-        recent=_recent(rows, songs),
+        recent=recent_songs(rows, songs),
         last_kind=header["last_kind"],
         sitting=Sitting(*header["sitting"]),
         marked=tuple((song, at) for song, at in header["marked"]),
@@ -113,13 +114,6 @@ def _check_rows(rows: Rows, songs: int) -> None:
         raise ValueError(msg)
 
 
-def _recent(rows: Rows, songs: Sequence[str]) -> tuple[str, ...]:
-    """Return the last songs, each once, the latest at the end."""
-    codes, last_first = np.unique(rows["song"][::-1], return_index=True)
-    latest = codes[np.argsort(last_first)][:MAX_RECENT]
-    return tuple(songs[code] for code in latest[::-1].tolist())
-
-
 # ── Reading a log ────────────────────────────────────────────────────────────────────────
 
 
@@ -127,8 +121,8 @@ def load(connection: Connection, account: str) -> tuple[Ledger, int]:
     """Return the account's ledger and the event number of the snapshot it was loaded from."""
     snapshot = _usable(connection, account) or Ledger.empty()
     tail = list(events.after(connection, account, snapshot.seq))
-    start = 0 if retracts_into(tail, snapshot) else snapshot.seq
-    return extend(snapshot, tail, lambda: events.after(connection, account)), start
+    start = 0 if rewrites(tail, snapshot) else snapshot.seq
+    return _extended(connection, account, snapshot, tail), start
 
 
 def catch_up(connection: Connection, account: str, ledger: Ledger) -> Ledger:
@@ -140,11 +134,22 @@ def catch_up(connection: Connection, account: str, ledger: Ledger) -> Ledger:
     tail = list(events.after(connection, account, ledger.seq))
     if not tail:
         return ledger
-    if retracts_into(tail, ledger):
+    if rewrites(tail, ledger):
         snapshot = _usable(connection, account)
         if snapshot is not None and snapshot.seq < ledger.seq:
             ledger, tail = snapshot, list(events.after(connection, account, snapshot.seq))
-    return extend(ledger, tail, lambda: events.after(connection, account))
+    return _extended(connection, account, ledger, tail)
+
+
+def _extended(
+    connection: Connection, account: str, ledger: Ledger, tail: Sequence[Event]
+) -> Ledger:
+    return extend(
+        ledger,
+        tail,
+        lambda: events.after(connection, account),
+        partial(imports.segment, connection, account),
+    )
 
 
 def _usable(connection: Connection, account: str) -> Ledger | None:
@@ -274,7 +279,8 @@ def _folded(
     connection: Connection, account: str, report: Callable[[int], None] = lambda _: None
 ) -> Ledger:
     try:
-        return fold(_reported(events.after(connection, account), report))
+        log = _reported(events.after(connection, account), report)
+        return fold(log, partial(imports.segment, connection, account))
     except InvalidInputError as problem:
         msg = f"the log of account {account} must be whole, see `bandstand verify`: {problem}"
         raise StoreError(msg) from problem

@@ -378,19 +378,33 @@ _APP_STATE: Final = (
     """,
 )
 
-# One more kind of event. SQLite changes a condition of a table only by making the table again.
-_FAVOURITE_KINDS: Final = f"{_KINDS}, 'favourite'"
-_SQLITE_FAVOURITES: Final = (
-    _EVENTS.format(name="event_again", kinds=_FAVOURITE_KINDS),
+# What was heard elsewhere: it is never changed, and goes with its account.
+_IMPORTS: Final = (
+    """
+    CREATE TABLE history_import (
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        digest {ordered_text} NOT NULL CHECK (length(digest) = 64),
+        report TEXT NOT NULL,
+        songs BIGINT NOT NULL CHECK (songs >= 0),
+        content {bytes} NOT NULL,
+        PRIMARY KEY (account_id, digest)
+    )
+    """,
+)
+
+# More kinds of events. SQLite changes a condition of a table only by making the table again.
+_MORE_KINDS: Final = f"{_KINDS}, 'favourite', 'import'"
+_SQLITE_KINDS: Final = (
+    _EVENTS.format(name="event_again", kinds=_MORE_KINDS),
     "INSERT INTO event_again SELECT * FROM event",
     "DROP TABLE event",
     "ALTER TABLE event_again RENAME TO event",
     *_EVENT_INDEXES,
     *_SQLITE_TRIGGERS,
 )
-_POSTGRES_FAVOURITES: Final = (
+_POSTGRES_KINDS: Final = (
     "ALTER TABLE event DROP CONSTRAINT event_kind_check",
-    f"ALTER TABLE event ADD CONSTRAINT event_kind_check CHECK (kind IN ({_FAVOURITE_KINDS}))",
+    f"ALTER TABLE event ADD CONSTRAINT event_kind_check CHECK (kind IN ({_MORE_KINDS}))",
 )
 _FAVOURITE_INDEX: Final = """
     CREATE INDEX ix_event_account_id_favourite ON event (account_id, kind, scope, target, at)
@@ -439,10 +453,10 @@ def _add_accounts(connection: Connection, *, now: int) -> None:
         connection.exec_driver_sql(statement)
 
 
-def _add_app_passwords(connection: Connection, *, now: int) -> None:
+def _add_apps(connection: Connection, *, now: int) -> None:
     is_sqlite = connection.dialect.name == "sqlite"
-    favourites = _SQLITE_FAVOURITES if is_sqlite else _POSTGRES_FAVOURITES
-    _executing((*_APP_PASSWORDS, *_APP_STATE, *favourites, _FAVOURITE_INDEX))(connection, now=now)
+    events = (*(_SQLITE_KINDS if is_sqlite else _POSTGRES_KINDS), _FAVOURITE_INDEX)
+    _executing((*_APP_PASSWORDS, *_APP_STATE, *_IMPORTS, *events))(connection, now=now)
 
 
 MIGRATIONS: Final = (
@@ -450,7 +464,7 @@ MIGRATIONS: Final = (
     Migration(version=2, name="accounts and events", apply=_add_accounts),
     Migration(version=3, name="studies", apply=_executing(_STUDIES)),
     Migration(version=4, name="song changes", apply=_executing(_SONG_CHANGES)),
-    Migration(version=5, name="app passwords and favourites", apply=_add_app_passwords),
+    Migration(version=5, name="apps, favourites and imports", apply=_add_apps),
 )
 
 

@@ -244,6 +244,17 @@ LOG_END: Final = Table(
     Column("digest", LargeBinary, nullable=False),
 )
 
+# What was heard elsewhere: `events.imports` says what is in it.
+IMPORT: Final = Table(
+    "history_import",
+    METADATA,
+    _account_id(is_key=True),
+    Column("digest", KeyText, primary_key=True),  # 64 hexadecimal digits: the event's target
+    Column("report", Text, nullable=False),  # JSON
+    Column("songs", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
 SNAPSHOT: Final = Table(
     "snapshot",
     METADATA,

@@ -7,6 +7,7 @@ kind        needs                     may have     meaning
 `ban`       scope, target                          never again
 `snooze`    scope, target, until                   not before then; `for_ms` may stand for `until`
 `favourite` scope, target                          marked as a favourite, until that is taken back
+`import`    target                                 a history was imported: its digest (`imports`)
 `retract`   retracts                               an earlier event is taken back
 
 A listener may rate a song while it plays, correct the rating, and then skip it or hear it out:
@@ -44,7 +45,7 @@ from bandstand.store.database.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-Kind = Literal["rating", "skip", "listen", "ban", "snooze", "retract", "favourite"]
+Kind = Literal["rating", "skip", "listen", "ban", "snooze", "retract", "favourite", "import"]
 
 HEARD: Final[frozenset[Kind]] = frozenset({"rating", "skip", "listen"})
 ENDS: Final[frozenset[Kind]] = frozenset({"skip", "listen"})
@@ -139,6 +140,7 @@ _NEEDS: Final[dict[str, frozenset[str]]] = {
     "snooze": frozenset({"scope", "target"}),
     "retract": frozenset({"retracts"}),
     "favourite": frozenset({"scope", "target"}),
+    "import": frozenset({"target"}),
 }
 _MAY_HAVE: Final[dict[str, frozenset[str]]] = {
     **_NEEDS,

@@ -36,6 +36,7 @@ from bandstand.store.database.schema import (
     DESCRIPTOR_COUNT,
     EVENT,
     FILE,
+    IMPORT,
     MAX_INTEGER,
     MIN_INTEGER,
     PLAYLIST,
@@ -164,6 +165,8 @@ _BY_COLUMN: Final[Mapping[Column[Any], Any]] = {
     EVENT.c.target: Annotated[str, _short(MAX_TARGET_CHARS)],
     EVENT.c.retracts: Number,
     EVENT.c.digest: Digest,
+    IMPORT.c.digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")],
+    IMPORT.c.songs: Count,
     PLAYLIST.c.name: Annotated[str, AfterValidator(playlists.checked_name)],
     STUDY_SONG.c.number: Number,
     STUDY_SONG.c.choose_ms: Count,
@@ -284,6 +287,7 @@ ENTRIES: Final[Mapping[str, type[Entry]]] = {
     # Without its password; what follows up to the next account belongs to it.
     "account": _entry(ACCOUNT, "id name role disabled seed created_at settings"),
     "event": _entry(EVENT),
+    "import": _entry(IMPORT),
     "playlist": Playlist,
     "participation": Participation,
 }

@@ -4,7 +4,8 @@
     scan, projection          scans of the library and fitted projections
     song, file                songs with their file and descriptors; files that cannot be read
     study                     the design of each study, and its songs
-    account, event, playlist  accounts without passwords, their whole logs, their playlists
+    account, event, import,   accounts without passwords, their whole logs with what they imported,
+    playlist                  their playlists
     participation             the arms of a participant, with the songs offered and rated
     end                       the number of lines and their digest
 
@@ -21,7 +22,7 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, insert, or_, select
+from sqlalchemy import and_, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from bandstand.errors import BandstandError, InvalidInputError
@@ -30,6 +31,7 @@ from bandstand.store.database.schema import (
     ACCOUNT,
     EVENT,
     FILE,
+    IMPORT,
     LOG_END,
     METADATA,
     PLAYLIST,
@@ -42,10 +44,11 @@ from bandstand.store.database.schema import (
     STUDY_ARM,
     STUDY_PARTICIPANT,
     STUDY_SONG,
+    chunks,
     in_order,
     shown,
 )
-from bandstand.store.events import events
+from bandstand.store.events import events, imports
 from bandstand.store.events.values import FIRST_DIGEST
 from bandstand.store.songs.changes import claim, note_song_change
 from bandstand.store.transfer import entries
@@ -200,10 +203,12 @@ def _whole(connection: Connection) -> Iterator[dict[str, Any]]:
 
 def _of_account(connection: Connection, account: str) -> Iterator[dict[str, Any]]:
     yield header(ONE_ACCOUNT)
-    known = or_(*(SONG.c.id.in_(ids) for ids in _known_songs(account)))
-    for row in in_order(connection, select(SONG).where(known), SONG.c.id):
-        song = entries.Song.of(row, tags=entries.SongTags.of(row))
-        yield {"type": "song", **song.written(include={"id", "tags", "duration"})}
+    known = imports.songs_of(connection, account)
+    known.update(*(connection.scalars(ids) for ids in _known_songs(account)))
+    for some in chunks(sorted(known - {None})):
+        for row in _rows(connection, select(SONG).where(SONG.c.id.in_(some)).order_by(SONG.c.id)):
+            song = entries.Song.of(row, tags=entries.SongTags.of(row))
+            yield {"type": "song", **song.written(include={"id", "tags", "duration"})}
     row = connection.execute(select(ACCOUNT).where(ACCOUNT.c.id == account)).mappings().one()
     yield from _account(connection, row)
     for one in _participations(connection, account):
@@ -229,6 +234,9 @@ def _account(connection: Connection, row: Mapping[Any, Any]) -> Iterator[dict[st
     own = select(EVENT).where(EVENT.c.account_id == row["id"])
     for event in in_order(connection, own, EVENT.c.seq):
         yield _line("event", event)
+    imported = select(IMPORT).where(IMPORT.c.account_id == row["id"])
+    for one in in_order(connection, imported, IMPORT.c.digest, page=1):
+        yield _line("import", one)
     theirs = select(PLAYLIST).where(PLAYLIST.c.account_id == row["id"])
     for playlist in _rows(connection, theirs.order_by(PLAYLIST.c.created_at, PLAYLIST.c.id)):
         inside = select(PLAYLIST_SONG.c.song_id).order_by(PLAYLIST_SONG.c.position)
@@ -327,6 +335,7 @@ class _Reader:
         self._write()
         for account in accounts.all_accounts(self._connection):
             problems = events.check_chain(self._connection, account.id)
+            problems += imports.problems(self._connection, account.id)
             if problems:
                 msg = f"the logs of an export must be whole, got: {problems[0]}"
                 raise InvalidInputError(msg)

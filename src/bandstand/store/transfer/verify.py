@@ -1,9 +1,10 @@
 """Checks that a store is whole: the database itself, every account's log, the studies.
 
 A log is a chain of digests, so that one changed byte in any event shows, and so does an event
-that is missing, doubled or cut off at the end. Of studies at most one is open, each design can be
-read, only participants who have joined have arms, only arms that were begun have songs, and these
-are numbered without a gap and all rated, except perhaps the last.
+that is missing, doubled or cut off at the end; what was imported fits the digest in its event. Of
+studies at most one is open, each design can be read, only participants who have joined have arms,
+only arms that were begun have songs, and these are numbered without a gap and all rated, except
+perhaps the last.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from bandstand.store.database.schema import (
     ACCOUNT,
     APP_PASSWORD,
     EVENT,
+    IMPORT,
     LOG_END,
     STUDY,
     STUDY_ARM,
@@ -28,7 +30,7 @@ from bandstand.store.database.schema import (
     STUDY_SONG,
     KeyText,
 )
-from bandstand.store.events import events
+from bandstand.store.events import events, imports
 from bandstand.store.transfer.backup import count_rows
 
 if TYPE_CHECKING:
@@ -39,7 +41,15 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
 
 # SQLite would take a value of any kind in these columns.
-_CHECKED_TABLES: Final = (APP_PASSWORD, EVENT, STUDY, STUDY_PARTICIPANT, STUDY_ARM, STUDY_SONG)
+_CHECKED_TABLES: Final = (
+    APP_PASSWORD,
+    EVENT,
+    IMPORT,
+    STUDY,
+    STUDY_PARTICIPANT,
+    STUDY_ARM,
+    STUDY_SONG,
+)
 _SQLITE_KIND: Final[dict[type, str]] = {
     BigInteger: "integer",
     Boolean: "integer",
@@ -116,6 +126,7 @@ def _logs(connection: Connection) -> Iterable[str]:
     owners |= set(connection.scalars(select(EVENT.c.account_id).distinct()))
     for owner in sorted(owners, key=str):
         yield from _answers(partial(events.check_chain, account=owner), connection)
+        yield from _answers(partial(imports.problems, account=owner), connection)
 
 
 def _loose_ends(connection: Connection) -> Iterable[str]:

@@ -4,7 +4,7 @@
 
 A body is `application/json`, UTF-8 without a byte order mark, at most 64 kB and 32 levels deep; no
 NaN or Infinity, no key twice, no lone surrogates, no NUL. A number that Python would round to
-infinity, or that has more digits than any of ours, is refused too.
+infinity, or that has more digits than any of ours, is refused too. A body may also be a file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import asyncio
 import json
 import math
 import re
+from collections.abc import AsyncIterator  # noqa: TC003  # FastAPI reads the annotation
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
 
 from fastapi import Depends
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 32
 BODY_SECONDS: Final = 10.0  # seconds for a whole body
+MAX_FILE_BYTES: Final = 64_000_000
+FILE_SECONDS: Final = 600.0  # seconds for a whole file
 _MAX_DIGITS: Final = 20
 # An unterminated text is one match too: to start again at each of its quotes would take time
 # quadratic in its length.
@@ -126,15 +131,39 @@ async def read_body(request: Request, *, limit: int) -> bytes:
 
 
 async def _read_limited(request: Request, *, limit: int) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(request, limit=limit)])
+
+
+async def _chunks(request: Request, *, limit: int) -> AsyncIterator[bytes]:
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > limit:
         _too_large(limit)
-    body = bytearray()
+    size = 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
+        size += len(chunk)
+        if size > limit:
             _too_large(limit)
-    return bytes(body)
+        yield chunk
+
+
+class FileReader:
+    """A dependency that gives a request's body as a file, which is gone after the answer."""
+
+    async def __call__(self, request: Request) -> AsyncIterator[Path]:
+        """Give the file; Problem if it is none, too large, or comes too slowly."""
+        kind = request.headers.get("content-type", "").strip().lower()
+        if kind != "application/octet-stream":
+            raise Problem(415, "not_a_file", "the body must be application/octet-stream")
+        with NamedTemporaryFile(prefix="bandstand-") as file:
+            try:
+                async with asyncio.timeout(FILE_SECONDS):
+                    async for chunk in _chunks(request, limit=MAX_FILE_BYTES):
+                        file.write(chunk)
+            except TimeoutError:
+                message = "the file must come within some minutes"
+                raise Problem(408, "too_slow", message, {"Connection": "close"}) from None
+            file.flush()
+            yield Path(file.name)
 
 
 def _too_large(limit: int) -> NoReturn:

@@ -21,7 +21,7 @@ class Unreachable extends Error {
   }
 }
 
-// Returns what was answered, or null where there is nothing to say.
+// Returns what was answered, or null where there is nothing to say. A body is JSON, or a file.
 // When the session has ended, the document gets the event "stranger".
 export async function call(method, where, body, { signal } = {}) {
   const response = await send(method, where, body, signal);
@@ -48,7 +48,10 @@ async function read(response, signal) {
 async function send(method, where, body, signal) {
   if (isGone()) throw new Unreachable();
   const options = { method, signal, headers: {}, credentials: "same-origin" };
-  if (body !== undefined) {
+  if (body instanceof Blob) {
+    options.headers["Content-Type"] = "application/octet-stream";
+    options.body = body;
+  } else if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }

@@ -14,11 +14,13 @@ export const DRAWINGS = {
   snooze: "snooze",
   retract: "undo",
   favourite: "heart",
+  import: "history",
 };
 
 // What an event is about, without a link: "Song 3 – Band 1", "artist Band 1".
 function subject(event) {
   if (event.title) return event.artist ? `${event.title} – ${event.artist}` : event.title;
+  if (event.kind === "import") return "what you heard elsewhere";
   if (event.scope && event.scope !== "song") return `${event.scope} ${event.target}`;
   return "a song that is gone";
 }
@@ -54,6 +56,8 @@ function act(event) {
       return "Never again: ";
     case "favourite":
       return "A favourite: ";
+    case "import":
+      return "Imported: ";
     default:
       return `Not until ${day(event.until)}: `;
   }

@@ -9,6 +9,7 @@ import { load } from "../app/states.js";
 import { radio } from "../player/radio.js";
 import { account } from "./account.js";
 import { algorithmChoice, hasDial } from "./algorithms.js";
+import { imports } from "./imports.js";
 import { choice, saved, section, toggle } from "./pieces.js";
 import { rules } from "./rules.js";
 
@@ -36,6 +37,12 @@ export async function show(main, { person, signal }) {
       "Banned and snoozed",
       "What you do not want to hear, for good or for a while.",
       rules({ signal }),
+    ),
+    section(
+      "imports",
+      "What you heard elsewhere",
+      "Your history and ratings of other services and programs, for the radio to learn from.",
+      imports({ signal }),
     ),
     curious(settings),
     section(

@@ -30,6 +30,7 @@ _BUFFER_BYTES: Final = 1 << 18
 _MAX_RATIO: Final = 200
 _ALLOWED_BYTES: Final = 1 << 24  # bytes
 _MAX_MEMBERS: Final = 10_000
+_FILES: Final = 16
 _HISTORY_NAME: Final = re.compile("stream|listen|scrobbl|history|endsong|plays", re.IGNORECASE)
 
 
@@ -46,43 +47,55 @@ class Document(NamedTuple):
         return _HISTORY_NAME.search(self.name.rsplit(":", 1)[-1]) is not None
 
 
-def documents(path: Path) -> Iterator[Document]:
-    """Yield the file, or, of an archive, each file in it; a stream is read before the next."""
-    with _opened(path) as file:
+def documents(
+    path: Path, *, name: str | None = None, most: int | None = None
+) -> Iterator[Document]:
+    """Yield the file, or, of an archive, each file in it; a stream is read before the next.
+
+    `name` is what the file is called, its path without. With `most`, no more bytes of what is
+    compressed are unpacked, and 16 times that of all files in an archive: JSON is read as a whole.
+    """
+    called = str(path) if name is None else name
+    with _opened(path, called) as file:
         head = file.peek(4)
         if head.startswith(_ZIP):
-            yield from _members(path, file)
+            yield from _members(called, file, most)
         elif head.startswith(_GZIP):
             packed = os.fstat(file.fileno()).st_size
             stream = gzip.GzipFile(fileobj=file)
-            yield Document(str(path), _guarded(str(path), stream, packed), may_be_other=False)
+            guarded = _guarded(called, stream, packed, most)
+            yield Document(called, guarded, may_be_other=False)
         else:
-            yield Document(str(path), file, may_be_other=False)
+            yield Document(called, file, may_be_other=False)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedReader]:
+def _opened(path: Path, called: str) -> Iterator[io.BufferedReader]:
     try:
         file = cast("io.BufferedReader", path.open("rb", buffering=_BUFFER_BYTES))
     except (OSError, ValueError) as problem:  # a ValueError for a name with a NUL
         reason = getattr(problem, "strerror", None) or problem
-        refuse(str(path), None, f"expected a file that can be read, got: {reason}")
+        refuse(called, None, f"expected a file that can be read, got: {reason}")
     with file:
         yield file
 
 
-def _members(path: Path, file: io.BufferedReader) -> Iterator[Document]:
+def _members(called: str, file: io.BufferedReader, most: int | None) -> Iterator[Document]:
     try:
         archive = zipfile.ZipFile(file)
         infos = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as problem:
-        refuse(str(path), None, f"expected a whole ZIP archive, got: {problem}")
+        refuse(called, None, f"expected a whole ZIP archive, got: {problem}")
     if len(infos) > _MAX_MEMBERS:
         what = f"expected at most {_MAX_MEMBERS:,} files, got {len(infos):,}"
-        refuse(str(path), None, what)
+        refuse(called, None, what)
+    # No more than that is unpacked of each.
+    sizes = [info.file_size for info in infos]
+    if most is not None and (max(sizes, default=0) > most or sum(sizes) > _FILES * most):
+        refuse(called, None, f"expected files of at most {most:,} bytes, got {max(sizes):,}")
     with archive:
         for info in sorted(infos, key=lambda each: each.filename):
-            name = f"{path}:{printable(info.filename)}"
+            name = f"{called}:{printable(info.filename)}"
             try:
                 stream = archive.open(info)
             except (RuntimeError, NotImplementedError, zipfile.BadZipFile, OSError) as problem:
@@ -97,18 +110,21 @@ class _Unpacking(Protocol):
     def readinto(self, buffer: Any, /) -> int: ...
 
 
-def _guarded(name: str, stream: _Unpacking, packed: int) -> io.BufferedReader:
-    return io.BufferedReader(_Guard(name, stream, packed), _BUFFER_BYTES)
+def _guarded(
+    name: str, stream: _Unpacking, packed: int, most: int | None = None
+) -> io.BufferedReader:
+    return io.BufferedReader(_Guard(name, stream, packed, most), _BUFFER_BYTES)
 
 
 class _Guard(io.RawIOBase):
     """A stream that unpacks, limited in size, with our errors."""
 
-    def __init__(self, name: str, stream: _Unpacking, packed: int) -> None:
+    def __init__(self, name: str, stream: _Unpacking, packed: int, most: int | None) -> None:
         super().__init__()
         self._name = name
         # The size of a pipe is not known.
-        self._limit = max(packed * _MAX_RATIO, _ALLOWED_BYTES) if packed else None
+        limit = max(packed * _MAX_RATIO, _ALLOWED_BYTES) if packed else None
+        self._limit = min((it for it in (limit, most) if it is not None), default=None)
         self._read = 0
         self._stream = stream
 

@@ -15,23 +15,18 @@ import csv
 import json
 import math
 import re
-import time
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from bandstand._util.csv_tables import listed, shown
 from bandstand.errors import InvalidInputError
-from bandstand_lab.histories.files import documents, refuse
-from bandstand_lab.histories.plays import Collector, SourcePlays, merged
+from bandstand.music.histories.files import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from os import PathLike
 
-    from bandstand_lab.histories.files import Document
-    from bandstand_lab.histories.plays import Histories
+    from bandstand.music.histories.files import Document
 
 # ── Values ───────────────────────────────────────────────────────────────────────────────
 
@@ -123,6 +118,11 @@ class Entry(NamedTuple):
             self.refuse(f"{key} must be text, got {shown(value)}")
         return value or ""
 
+    def said(self, key: str | None) -> str:
+        """Return a value as text, whatever it is; empty if there is none."""
+        value = None if key is None else self.values.get(key)
+        return "" if value is None else str(value).strip()
+
     def number(self, key: str | None, meaning: Callable[[Any], float]) -> float:
         """Return a value in its meaning; NaN if there is none."""
         value = self.values.get(key)
@@ -145,6 +145,10 @@ class Format(NamedTuple):
     title: str
     time: str
     artist: str | None = None
+    album: str | None = None
+    mbid: str | None = None  # of the recording, at MusicBrainz
+    length: str | None = None  # of the song, in milliseconds
+    stars: str | None = None
     listener: str | None = None
     played: str | None = None
     played_unit: float = 1e-3  # in seconds
@@ -171,6 +175,7 @@ _JSON_FORMATS: Final = (
         name="Spotify, extended history",
         title="master_metadata_track_name",
         artist="master_metadata_album_artist_name",
+        album="master_metadata_album_album_name",
         time="ts",
         listener="username",
         played="ms_played",
@@ -189,6 +194,9 @@ _JSON_FORMATS: Final = (
         name="ListenBrainz",
         title="track_name",
         artist="artist_name",
+        album="release_name",
+        mbid="recording_mbid",
+        length="duration_ms",
         time="listened_at",
         listener="user_name",
         required=frozenset({"listened_at", "track_metadata"}),
@@ -202,6 +210,9 @@ _COLUMN_NAMES: Final = {
     "time": "epoch_s epoch_ms epoch uts timestamp time ts listened_at played_at datetime "
     "date_time utc_time date",
     "artist": "artist artist_name artistname",
+    "album": "album album_name release release_name",
+    "mbid": "recording_mbid mbid track_mbid",
+    "stars": "stars rating",
     "listener": "listener listener_id user user_id userid username user_name",
     "played": "ms_played msplayed played_ms seconds_played s_played played_s played_seconds",
     "skipped": "skipped skip",
@@ -449,13 +460,18 @@ def _listens(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _flat(entry: Entry) -> Entry:
-    """Return an entry with the names of ListenBrainz's `track_metadata` as values of its own."""
+    """Return an entry with the parts of ListenBrainz's `track_metadata` as values of its own."""
     if "track_metadata" not in entry.values:
         return entry
     metadata = entry.values["track_metadata"]
     if not isinstance(metadata, dict):
         entry.refuse(f"track_metadata must be an object, got {shown(metadata)}")
-    return entry._replace(values={**metadata, **entry.values})
+    values = {**metadata, **entry.values}
+    # What the player sent, and what ListenBrainz found by itself; both may be absent.
+    for part in ("mbid_mapping", "additional_info"):
+        if isinstance(more := metadata.get(part), dict):
+            values = {**more, **values}
+    return entry._replace(values=values)
 
 
 def _json(document: Document) -> tuple[Format, Iterator[Entry]] | None:
@@ -502,8 +518,37 @@ _SPOKEN_WORD: Final = (
 )
 
 
-def _take(plays: SourcePlays, form: Format, entry: Entry, last: float) -> None:
-    """Add the play of an entry, or leave it out if it is no song or is after `last`."""
+class Listened(NamedTuple):
+    """One play, or with `stars` a rating, as a file has it; empty or NaN is what it does not say.
+
+    Plays of one song by one listener in two files are the same if `stamp` and `mark` are.
+    """
+
+    where: str
+    listener: str
+    is_account: bool  # a service named the listener
+    artist: str | None  # None in files that have no artists
+    title: str
+    album: str
+    mbid: str
+    length: float  # of the song, in seconds
+    begin: float  # in seconds since 1970, or since any beginning
+    played: float  # in seconds
+    skipped: float  # 1 for yes, 0 for no
+    stars: str
+    stamp: float
+    mark: float
+
+
+class LeftOut(NamedTuple):
+    """An entry that is no possible play of a song, and why."""
+
+    where: str
+    reason: str
+
+
+def _taken(form: Format, entry: Entry, last: float) -> Listened | LeftOut:
+    """Return the play of an entry, or why it is left out: no song, or after `last`."""
     title = entry.text(form.title)
     artist = None if form.artist is None else entry.text(form.artist)
     reason = _lack(form, entry, title, artist)
@@ -512,20 +557,33 @@ def _take(plays: SourcePlays, form: Format, entry: Entry, last: float) -> None:
         entry.refuse(f"{form.time} must be {_EXPECTED[form.clock]}, got none")
     reason = reason or (_doubt(begin, form.first, last) if form.is_dated else None)
     if reason:
-        plays.leave_out(reason, entry.where)
-        return
+        return LeftOut(entry.where, reason)
     played = entry.number(form.played, span) * form.played_unit
     is_end = form.is_spotify
-    plays.add(
-        plays.listener(entry.text(form.listener), is_account=bool(form.required)),
-        plays.song(artist, title),
-        begin - played if is_end and not math.isnan(played) else begin,
+    return Listened(
+        where=entry.where,
+        listener=entry.text(form.listener),
+        is_account=bool(form.required),
+        artist=artist,
+        title=title,
+        album=entry.said(form.album),
+        mbid=entry.said(form.mbid),
+        length=_seconds(entry.said(form.length)),
+        begin=begin - played if is_end and not math.isnan(played) else begin,
         played=played,
         skipped=_skipped(form, entry),
+        stars=entry.said(form.stars),
         # Spotify's account data have the minute of the end.
         stamp=begin // 60 if is_end else begin,
         mark=0.0 if not is_end else -1.0 if math.isnan(played) else played,
     )
+
+
+def _seconds(milliseconds: str) -> float:
+    try:
+        return span(milliseconds) / 1_000
+    except ValueError:
+        return math.nan
 
 
 def _lack(form: Format, entry: Entry, title: str, artist: str | None) -> str | None:
@@ -558,56 +616,27 @@ def _skipped(form: Format, entry: Entry) -> float:
 # ── Any file ─────────────────────────────────────────────────────────────────────────────
 
 
-def read(
-    paths: Sequence[PathLike[str] | str],
-    *,
-    apart: bool = False,
-    now: float | None = None,
-    on_file: Callable[[str], None] = lambda _: None,
-) -> Histories:
-    """Return the histories in the files, each play once.
-
-    Files without a name are of one listener; with `apart`, every file is of another. Plays after
-    `now` (epoch seconds; by default the clock's) are left out. An error names the file and the
-    line or entry.
-    """
-    collector = Collector(apart=apart)
-    last = (time.time() if now is None else now) + _TOLERANCE
-    for path in paths:
-        is_history = False
-        for document in documents(Path(path)):
-            on_file(document.name)
-            if _read_document(document, collector, last):
-                is_history = True
-            else:
-                collector.ignored.append(document.name)
-        if not is_history:
-            msg = f"{path}: expected an archive with a listening history, got none in it"
-            raise InvalidInputError(msg)
-    if not collector.plays:
-        shown = ", ".join(map(str, paths)) or "no file"
-        msg = f"expected at least one possible play of a song, got none in {shown}"
-        raise InvalidInputError(msg)
-    return merged(collector)
+def last_moment(now: float) -> float:
+    """Return the time after which no play can be, in seconds since 1970."""
+    return now + _TOLERANCE
 
 
-def _read_document(document: Document, collector: Collector, last: float) -> bool:
-    """Collect the plays of a file; return whether it was a history at all.
+def read_document(
+    document: Document, last: float
+) -> tuple[Format, Iterator[Listened | LeftOut]] | None:
+    """Return the format of a file and its entries; None if it is no history at all.
 
-    Only a file of an archive, which has other files as well, may be none.
+    Only a file of an archive, which has other files as well, may be none. Plays after `last` are
+    left out.
     """
     head = document.stream.peek(1).removeprefix(_MARK).lstrip()
     try:
         found = _json(document) if head.startswith((b"[", b"{")) else _table(document)
     except InvalidInputError:
         if document.may_be_other and not document.is_likely:
-            return False
+            return None
         raise
     if found is None:
-        return False
+        return None
     form, entries = found
-    plays = SourcePlays(collector, document.name, whose=form.whose, is_dated=form.is_dated)
-    for entry in entries:
-        _take(plays, form, entry, last)
-    plays.close(form.name)
-    return True
+    return form, (_taken(form, entry, last) for entry in entries)
