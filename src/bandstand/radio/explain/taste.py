@@ -471,11 +471,11 @@ def _preferences_texts(taste: Taste) -> list[str]:
     strong = [each for each in taste.preferences if each.stars >= _MIN_STARS]
     sure = [each for each in strong if each.certainty is None or each.certainty >= _SURE]
     likely = [each for each in strong if each not in sure and (each.certainty or 1) >= _LIKELY]
-    verb = "rate" if _has_rated(taste) else "would rate"  # a skip is no rating
+    you = "You" if _has_rated(taste) else "You would"  # a skip is no rating
     return [
         f"{begin} {_sides(some)}: a clearly {some[0].likes} one gets {some[0].stars:.1f} stars "
         "more than the average."
-        for begin, some in ((f"You {verb}", sure), (f"You probably {verb}", likely))
+        for begin, some in ((f"{you} rate", sure), (f"{you} probably rate", likely))
         if some
     ]
 

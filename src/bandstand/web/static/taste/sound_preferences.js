@@ -42,8 +42,8 @@ function sentenceOf(leanings, counts) {
     rest.filter((leaning) => !isSmall(leaning)),
     "is not known yet",
   );
-  const verb = hasRated(counts) ? "rate" : "would rate"; // a skip is no rating
-  return `You ${isSure ? "" : "probably "}${verb} ${liked} songs higher: ${amount}.${small}${open}`;
+  const you = hasRated(counts) ? "You" : "You would"; // a skip is no rating
+  return `${you} ${isSure ? "" : "probably "}rate ${liked} songs higher: ${amount}.${small}${open}`;
 }
 
 // What is small even if it is as large as it may well be.
