@@ -65,7 +65,7 @@ def session(
     """Return the stars expected of each song that a player chose, and its forecasts."""
     free = np.ones(len(library), dtype=np.bool_)
     rows: list[int] = []
-    ratings: list[float] = []
+    answers: list[tuple[float, float]] = []
     worth: list[float] = []
     forecasts = []
     for step in range(1, steps + 1):
@@ -78,14 +78,14 @@ def session(
             some = np.flatnonzero(allowed)
             row = int(some[int(draw * len(some))])
         worth.append(float(taste.expected(step)[row]))
-        ratings.append(taste.rating(row, step, rng))
-        player.learn(row, ratings[-1])
+        answers.append(taste.answer(row, step, rng))
+        player.learn(row, *answers[-1])
         rows.append(row)
         free[row] = False
         if step in ASKED_AT and (forecast := player.forecast()) is not None:
             asked = _asked(free, rng)
             truth = np.array([taste.rating(other, step, rng) for other in asked.tolist()])
-            forecasts.append({"step": step, **_judged(forecast, asked, truth, ratings)})
+            forecasts.append({"step": step, **_judged(forecast, asked, truth, answers)})
     means = {str(look): float(np.mean(worth[:look])) for look in LOOKS if look <= steps}
     return {"means": means, "forecasts": forecasts}
 
@@ -96,13 +96,15 @@ def _asked(free: Any, rng: np.random.Generator) -> Indices:
 
 
 def _judged(
-    forecast: Forecast, rows: Indices, truth: Vector, ratings: Sequence[float]
+    forecast: Forecast, rows: Indices, truth: Vector, answers: Sequence[tuple[float, float]]
 ) -> dict[str, float]:
     """Return errors beside those of the listener's mean, and how far the stated doubt covers."""
+    ratings, weights = np.array(answers).T
+    usual = np.average(ratings, weights=weights)
     mean = np.clip(forecast.mean[rows], 1, 5)
     judged = {
         "error": float(np.sqrt(np.mean((mean - truth) ** 2))),
-        "error_of_mean": float(np.sqrt(np.mean((np.mean(ratings) - truth) ** 2))),
+        "error_of_mean": float(np.sqrt(np.mean((usual - truth) ** 2))),
     }
     if forecast.standard_deviation is None:
         return judged
@@ -113,7 +115,7 @@ def _judged(
         "within_one": float(np.mean(away <= 1)),
         "within_two": float(np.mean(away <= 2)),
         "stated": float(stated.mean()),
-        "spread": float(np.std(ratings)),
+        "spread": float(np.sqrt(np.average((ratings - usual) ** 2, weights=weights))),
     }
 
 

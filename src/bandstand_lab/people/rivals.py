@@ -45,8 +45,8 @@ class Player(Protocol):
         """Return the row of the song to play, one of those allowed; None while all are equal."""
         ...
 
-    def learn(self, row: int, rating: float) -> None:
-        """Learn the rating of a song."""
+    def learn(self, row: int, rating: float, weight: float) -> None:
+        """Learn the rating of a song; one that counts less has a weight below 1."""
         ...
 
     def forecast(self) -> Forecast | None:
@@ -78,9 +78,9 @@ class Ours:
         now = Minutes(self._now / 60)
         return int(model.choose(now, count=1, allowed=CandidateSet.marked(allowed))[0])
 
-    def learn(self, row: int, rating: float) -> None:
+    def learn(self, row: int, rating: float, weight: float) -> None:
         """Learn the rating of a song."""
-        self._radio.update(row, rating=rating, time=self._now)
+        self._radio.update(row, rating=rating, time=self._now, weight=weight)
 
     def forecast(self) -> Forecast | None:
         """Return mean and standard deviation of a rating: of the expectation, and of noise."""
@@ -110,7 +110,7 @@ class Chance:
     def choose(self, allowed: Mask) -> None:
         """Return None: all songs are equal."""
 
-    def learn(self, row: int, rating: float) -> None:
+    def learn(self, row: int, rating: float, weight: float) -> None:
         """Learn nothing."""
 
     def forecast(self) -> None:
@@ -125,6 +125,7 @@ class _OnSound(ABC):
         self._sound: Matrix = np.asarray(sound, dtype=np.float64)
         self._rows: list[int] = []
         self._ratings: list[float] = []
+        self._weights: list[float] = []
 
     @abstractmethod
     def scores(self) -> Vector | None:
@@ -135,10 +136,11 @@ class _OnSound(ABC):
         scores = self.scores()
         return None if scores is None else int(np.argmax(np.where(allowed, scores, -np.inf)))
 
-    def learn(self, row: int, rating: float) -> None:
+    def learn(self, row: int, rating: float, weight: float) -> None:
         """Learn the rating of a song."""
         self._rows.append(row)
         self._ratings.append(rating)
+        self._weights.append(weight)
 
     def _distances(self, rows: list[int]) -> Matrix:
         """Return the squared distance of every song to each of some."""
@@ -156,7 +158,8 @@ class Neighbours(_OnSound):
             return None
         few = min(_NEIGHBOURS, len(self._rows))
         nearest = np.argpartition(self._distances(self._rows), few - 1, axis=1)[:, :few]
-        return np.asarray(np.array(self._ratings)[nearest].mean(axis=1))
+        ratings, weights = (np.array(each)[nearest] for each in (self._ratings, self._weights))
+        return np.asarray(np.average(ratings, axis=1, weights=weights))
 
     def forecast(self) -> Forecast | None:
         """Return the same mean."""
@@ -191,9 +194,10 @@ class GaussianProcess(_OnSound):
         )
         self._found: Forecast | None = None
 
-    def learn(self, row: int, rating: float) -> None:
+    def learn(self, row: int, rating: float, weight: float) -> None:
         """Learn the rating of a song."""
-        super().learn(row, rating)
+        super().learn(row, rating, weight)
+        self._regressor.alpha = _NOISE**2 / np.array(self._weights)
         self._regressor.fit(self._sound[self._rows], np.array(self._ratings) - _MIDDLE)
         mean, doubt = self._regressor.predict(self._sound, return_std=True)
         self._found = Forecast(mean + _MIDDLE, doubt)

@@ -6,7 +6,8 @@ on the seed, the world and the number of the run alone, so every algorithm meets
 
     library    about 2,000 songs of some 400 artists, most with one album; a song sounds like its
                genre (15 % of the variance), its artist (15 %) and its album (10 %)
-    listener   expects `expected(step)` stars of each song and answers with whole stars
+    listener   expects `expected(step)` stars of each song and answers with whole stars; one skips
+               or hears out most songs and rates few, with the weights of `radio.log.evidence`
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, MAX_SKIPS, MIDDLE_SKIP
 from bandstand_lab.simulation.session import stream
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ _NOISE: Final = 0.5
 _GENEROSITY: Final = 0.5
 _DRIFT_STEP: Final = 100
 _MOODS, _SITTING = 3, 20
+# A listener who skips: what share of songs is rated, and up to which stars others are skipped.
+_RATED, _SKIPPED = 0.1, 3
+_SKIPS: Final = (EARLY_SKIP, MIDDLE_SKIP, LATE_SKIP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +107,24 @@ class Taste:
         """Return the stars that the listener gives to a song at one step."""
         wanted = self.expected(step)[row] + self.noise * rng.standard_normal()
         return float(np.clip(np.round(wanted), 1, 5))
+
+    def answer(self, row: int, step: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Return what a play says: stars, and their weight beside that of a rating."""
+        return self.rating(row, step, rng), 1.0
+
+
+class _Skipper(Taste):
+    """A listener who rates few songs, skips those of few stars and hears out the others."""
+
+    def answer(self, row: int, step: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Return what a play says; a skip says less after skips, here after a drawn number."""
+        stars, is_rated = self.rating(row, step, rng), rng.random() < _RATED
+        skip, skips = _SKIPS[rng.integers(len(_SKIPS))], rng.integers(MAX_SKIPS + 1)
+        if is_rated:
+            return stars, 1.0
+        heard = FULL_LISTEN if stars > _SKIPPED else skip
+        halvings = 0 if heard is FULL_LISTEN else skips
+        return float(heard.rating or 0.0), heard.weight / 2**halvings
 
 
 class _Chance(Taste):
@@ -182,6 +205,11 @@ def _generous_or_harsh(library: Library, rng: np.random.Generator, run: int) -> 
     return _fixed((4.4 if run % 2 else 1.8) + 0.6 * _genre_and_sound(library, rng))
 
 
+def _skips(library: Library, rng: np.random.Generator, _: int) -> Taste:
+    stars = 3 + _everything(library, rng)
+    return _Skipper(expected=lambda _: stars)
+
+
 def _always_four(library: Library, rng: np.random.Generator, run: int) -> Taste:
     del rng, run
     return _fixed(np.full(len(library), 4.0), noise=0.0)
@@ -219,6 +247,7 @@ WORLDS: Final = {
     "random stars": _chance,
     "drift": _drift,
     "moods": _moods,
+    "mostly skips": _skips,
 }
 
 

@@ -32,7 +32,7 @@ class Knowing:
     def choose(self, allowed: Mask) -> int | None:
         return int(np.argmax(np.where(allowed, self.sign * self.taste.expected(1), -np.inf)))
 
-    def learn(self, row: int, rating: float) -> None:
+    def learn(self, row: int, rating: float, weight: float) -> None:
         pass
 
     def forecast(self) -> Forecast:
@@ -47,9 +47,9 @@ def test_a_player_plays_every_song_once_and_no_artist_too_soon(name: str) -> Non
     player: Any = PLAYERS[name](library)
     learn = player.learn
 
-    def noted(row: int, rating: float) -> None:
+    def noted(row: int, rating: float, weight: float) -> None:
         rows.append(row)
-        learn(row, rating)
+        learn(row, rating, weight)
 
     player.learn = noted
     battery.session(player, library, taste, run=0, seed=3, steps=20)

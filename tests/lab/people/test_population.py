@@ -92,7 +92,7 @@ def engine_evidence(rated: RatedSongs, person: int, of: Population) -> float:
         groups=SongGroups.of(song=song, album=song, artist=artist),
     )
     found = EffectSolver(prior, history).at(np.array([100.0]))
-    return float(found.log_evidence(conjugate.shape(prior, count))[0])
+    return float(found.log_evidence(conjugate.shape(prior, history.weights))[0])
 
 
 def test_the_likelihood_is_that_of_a_student_t_and_of_the_engine() -> None:

@@ -62,3 +62,13 @@ def test_nothing_can_be_learned_of_chance_and_nothing_has_to_be_of_constancy() -
     assert np.mean(stars) == pytest.approx(3, abs=0.1)
     _, constant = listener_of("always four stars", 0, 1, songs=10)
     assert {constant.rating(row, 1, rng) for row in range(10)} == {4.0}
+
+
+def test_a_listener_who_skips_rates_one_song_in_ten_and_skips_what_is_not_liked() -> None:
+    _, skipper = listener_of("mostly skips", 0, 1, songs=2_000)
+    said = [skipper.answer(row, 1, np.random.default_rng(row)) for row in range(2_000)]
+    stars, weights = np.array(said).T
+    assert np.mean(weights == 1) == pytest.approx(0.1, abs=0.02)
+    assert set(stars[weights < 1]) == {1.5, 2.5, 3.0, 4.0}
+    liked = [skipper.rating(row, 1, np.random.default_rng(row)) > 3 for row in range(2_000)]
+    np.testing.assert_array_equal((stars == 4)[weights < 1], np.array(liked)[weights < 1])

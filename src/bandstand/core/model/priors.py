@@ -113,10 +113,15 @@ class NoisePrior:
 
     shape: float = 1e-3
     rate: float = 1e-3
+    by_weight: bool = False  # whether an answer of weight w counts as w answers (46)
 
     def __post_init__(self) -> None:
         """Refuse what is no gamma distribution."""
         require_positive(shape=self.shape, rate=self.rate)
+
+    def count(self, weights: Vector) -> float:
+        """Return how many answers these are as far as the noise is concerned: N of (10)."""
+        return float(weights.sum()) if self.by_weight else len(weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,14 +296,14 @@ KINDS: Final = tuple(
     Variances(*each)
     for each in (
         # share, sound, curved, tags, artist, album, song, mean
-        (0.259, 0.4, 0.8, 0.8, 0.8, 0.2, 1.6, 1.4),
-        (0.12, 3.0, 0.2, 0.2, 0.2, 0.1, 0.65, 1.4),
-        (0.12, 0.4, 3.0, 0.2, 0.2, 0.1, 0.65, 1.4),
-        (0.12, 0.2, 0.2, 2.0, 0.2, 0.1, 0.65, 1.4),
-        (0.12, 0.2, 0.2, 0.2, 3.0, 1.2, 0.65, 1.4),
-        (0.14, 0.005, 0.01, 0.01, 0.02, 0.01, 2.3, 3.0),
-        (0.12, 0.005, 0.01, 0.01, 0.02, 0.01, 6.0, 3.0),
-        (0.001, 0.005, 0.01, 0.01, 0.02, 0.01, 0.65, 4.0),
+        (0.258, 0.25, 0.5, 0.5, 0.5, 0.12, 1.0, 1.4),
+        (0.12, 2.0, 0.12, 0.12, 0.12, 0.06, 0.4, 1.4),
+        (0.12, 0.12, 2.0, 0.12, 0.12, 0.06, 0.4, 1.4),
+        (0.12, 0.12, 0.12, 2.0, 0.12, 0.06, 0.4, 1.4),
+        (0.12, 0.12, 0.12, 0.12, 2.0, 0.8, 0.4, 1.4),
+        (0.14, 0.005, 0.01, 0.01, 0.02, 0.01, 1.6, 3.0),
+        (0.12, 0.005, 0.01, 0.01, 0.02, 0.01, 4.0, 3.0),
+        (0.002, 0.005, 0.01, 0.01, 0.02, 0.01, 0.3, 4.0),
     )
 )
 _MEAN_RATING: Final = 3.0
@@ -346,7 +351,7 @@ def people_prior(
     return ListenerPrior(
         preference=PreferencePrior.independent(mean, kinds[0].variances),
         recovery=LogNormalRecovery(),
-        noise=NoisePrior(shape=_NOISE_SHAPE, rate=_NOISE_SHAPE * _NOISE_VARIANCE),
+        noise=NoisePrior(shape=_NOISE_SHAPE, rate=_NOISE_SHAPE * _NOISE_VARIANCE, by_weight=True),
         effects=kinds[0].effects,
         kinds=kinds,
     )

@@ -195,13 +195,13 @@ def test_evidence_is_the_product_of_the_predictive_densities(
     s, total = 250.0, 0.0
     for row in range(6):
         given_s = conjugate.condition_on(prior, history.first(row), s)
-        a = conjugate.shape(prior, row)
+        a = conjugate.shape(prior, history.weights[:row])
         z = history.features[row] * -np.expm1(-history.elapsed[row] / s)
         spread = 1 / history.weights[row] + z @ given_s.covariance() @ z
         error = history.ratings[row] - z @ given_s.mean
         total += student.logpdf(error, 2 * a, scale=math.sqrt(given_s.rate / a * spread))
     whole = conjugate.condition_on(prior, history, s)
-    a = conjugate.shape(prior, 6)
+    a = conjugate.shape(prior, history.weights)
     # The constant of (12): prior determinant, gammas, 2π and the weights.
     constant = (
         -np.log(variance)
@@ -212,6 +212,42 @@ def test_evidence_is_the_product_of_the_predictive_densities(
         + 0.5 * np.log(history.weights).sum()
     )
     assert conjugate.log_evidence(whole, a) + constant == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("by_weight", [True, False])
+def test_a_weak_answer_is_its_density_to_the_power_of_its_weight_if_it_counts_so(
+    by_weight: bool,
+) -> None:
+    """Against sums over θ and log τ, with nothing heard again: s does not matter."""
+    history = History.of(
+        features=np.ones((4, 1)),
+        elapsed=np.inf,
+        ratings=[1.5, 4, 1.5, 2],
+        weights=[0.25, 1, 0.1, 2],
+    )
+    prior = ListenerPrior(
+        preference=PreferencePrior.isotropic(1, 2.0),
+        recovery=GammaRecovery(),
+        noise=NoisePrior(shape=3.0, rate=2.0, by_weight=by_weight),
+    )
+    theta, tau = np.meshgrid(np.linspace(-12, 14, 801), np.exp(np.linspace(-6, 4, 401)))
+    log_p = 3.5 * np.log(tau) - 2 * tau - tau * theta**2 / 4
+    for rating, weight in zip(history.ratings, history.weights, strict=True):
+        log_p += weight * (0.5 * np.log(tau) - 0.5 * tau * (rating - theta) ** 2)
+    share = np.exp(log_p - log_p.max())
+    share /= share.sum()
+    engine = Exact(prior=prior)
+    online = engine.update(engine.fit(history.first(3)), history)
+    for belief in (engine.fit(history), online):
+        prediction = engine.predict(belief, Songs.of(features=[[1.0]], elapsed=np.inf))
+        mean, spread = (share * theta).sum(), np.sqrt((share * (theta - 2) ** 2).sum())
+        doubt = np.sqrt(spread**2 - (mean - 2) ** 2)
+        assert prediction.mean() == pytest.approx(mean, rel=1e-6)
+        is_right = prediction.standard_deviation() == pytest.approx(doubt, rel=1e-5)
+        is_right &= engine.summary(belief).noise_sd == pytest.approx(
+            (share / np.sqrt(tau)).sum(), rel=1e-5
+        )
+        assert is_right == by_weight
 
 
 def test_under_the_papers_prior_what_does_not_exist_is_absent() -> None:

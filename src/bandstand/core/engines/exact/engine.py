@@ -91,7 +91,7 @@ class Exact(Engine[ExactBelief]):
     ) -> ExactBelief:
         """Return the belief after one more answer, by a rank-one update of every node (14)."""
         is_next = len(history) == len(belief.history) + 1 and not belief.has_planned_plays
-        if not is_next or scales.are_due(self.prior, len(history)):
+        if not is_next or scales.are_due(self.prior, history):
             return self.fit(history, rng=rng)
         updated = _absorb(belief, history)
         if updated is None:
@@ -185,7 +185,7 @@ def _place(
     prior: ListenerPrior, history: History, known: tuple[Vector, Vector] | None = None
 ) -> ExactBelief:
     """Return the belief after `history` on a grid that fits it."""
-    shape = conjugate.shape(prior, len(history))
+    shape = conjugate.shape(prior, history.weights)
     density = _Density(prior, _solver(prior, history), shape)
     grid, is_converged = recovery_grid.place(density, prior.recovery.interval(), known)
     means, spread = density.found.beliefs()
@@ -260,7 +260,7 @@ def _absorb(belief: ExactBelief, history: History) -> ExactBelief | None:
     return replace(
         belief,
         history=history,
-        shape=belief.shape + 0.5,
+        shape=belief.shape + 0.5 * belief.prior.noise.count(history.weights[-1:]),
         means=frozen(belief.means + towards * step[:, np.newaxis]),
         learned=belief.learned.without(towards * np.sqrt(weight / growth)[:, np.newaxis]),
         log_determinants=frozen(belief.log_determinants + np.log(growth)),

@@ -1,14 +1,14 @@
 """How much sound, tags and names matter to one listener: prior variances that follow the evidence.
 
 People differ in what their taste follows, so that no one prior suits all of them. A few kinds of
-listeners stand for them, each with its share π_j. Whenever the number of answers has grown by √2,
-from 8 on, these n answers say how likely each kind is, and every variance κ of the prior becomes
-the geometric mean over the kinds:
+listeners stand for them, each with its share π_j. Whenever the answers together weigh √2 times as
+much, from 8 on, the first n that do say how likely each kind is, and every variance κ of the prior
+becomes the mean over the kinds:
 
-    w_j ∝ π_j p(D_n | kind j, s)  (44)        κ = Π κ_j^{w_j}  (45)
+    w_j ∝ π_j p(D_n | kind j)  (44)        κ = Σ w_j κ_j  (45)
 
-with s at the middle of its prior. The variances are a function of the history alone: all at once,
-one answer after the other or after an undo, the same answers have the same prior.
+The variances are a function of the history alone: all at once, one answer after the other or after
+an undo, the same answers have the same prior.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.effects_solver import EffectSolver
@@ -29,26 +29,33 @@ if TYPE_CHECKING:
     from bandstand.core.model.priors import ListenerKind, ListenerPrior
     from bandstand.types import Vector
 
-# With fewer answers every kind is about as likely as before.
+# Of fewer answers every kind is about as likely as before.
 FIRST: Final = 8
+# Recovery times over which a kind's evidence is summed up: so many in the prior's interval, and of
+# these only where the prior is less than this many nats below its highest.
+_TIMES, _DEPTH = 25, 8.0
 
 
-def are_due(prior: ListenerPrior, answers: int) -> bool:
-    """Return whether the variances change with the answer of this number."""
-    return bool(prior.kinds) and answers >= FIRST and _weighed(answers) == answers
+def are_due(prior: ListenerPrior, history: History) -> bool:
+    """Return whether the variances change with the last answer."""
+    return bool(prior.kinds) and _deciding(history) == len(history) > 0
 
 
 def scaled(prior: ListenerPrior, history: History) -> ListenerPrior:
     """Return the prior with the variances that suit a listener with this history."""
     if not prior.kinds:
         return prior
-    count = _weighed(len(history)) if len(history) >= FIRST else 0
-    return _blended(prior, kind_weights(prior, history.first(count)))
+    return _blended(prior, kind_weights(prior, history.first(_deciding(history))))
 
 
-def _weighed(answers: int) -> int:
-    """Return the largest of the whole parts of √2⁰, √2¹, … that is not above this number."""
-    return isqrt(1 << (((answers + 1) ** 2 - 1).bit_length() - 1))
+def _deciding(history: History) -> int:
+    """Return how many of the first answers decide: those that weigh the last whole √2ᵏ reached."""
+    weights = np.cumsum(history.weights)
+    whole = int(weights[-1]) if len(weights) else 0
+    if whole < FIRST:
+        return 0
+    reached = isqrt(1 << (((whole + 1) ** 2 - 1).bit_length() - 1))
+    return 1 + int(np.searchsorted(weights, reached))
 
 
 def kind_weights(prior: ListenerPrior, history: History) -> Vector:
@@ -59,26 +66,23 @@ def kind_weights(prior: ListenerPrior, history: History) -> Vector:
 
 
 def _log_evidence(prior: ListenerPrior, kind: ListenerKind, history: History) -> float:
-    """Return log p(D | kind, s), up to what all kinds share."""
+    """Return log p(D | kind), up to what all kinds share."""
     if not len(history):
         return 0.0
     own = _with(prior, kind.variances, kind.effects)
-    middle = np.atleast_1d(np.mean(prior.recovery.interval()))
-    found = EffectSolver(own, history).at(recovery_grid.times(middle))
-    evidence = found.log_evidence(conjugate.shape(prior, len(history)))
-    return float(evidence[0] - 0.5 * np.log(kind.variances).sum())
+    nodes = np.linspace(*prior.recovery.interval(), _TIMES)
+    density = prior.recovery.log_density(nodes)
+    likely = density > density.max() - _DEPTH
+    found = EffectSolver(own, history).at(recovery_grid.times(nodes[likely]))
+    evidence = found.log_evidence(conjugate.shape(prior, history.weights))
+    return float(logsumexp(density[likely] + evidence) - 0.5 * np.log(kind.variances).sum())
 
 
 def _blended(prior: ListenerPrior, weights: Vector) -> ListenerPrior:
-    variances = np.exp(weights @ [np.log(kind.variances) for kind in prior.kinds])
-    effects = np.exp(
-        weights
-        @ [
-            np.log((kind.effects.artist, kind.effects.album, kind.effects.song))
-            for kind in prior.kinds
-        ]
-    )
-    artist, album, song = effects.tolist()
+    variances = weights @ [kind.variances for kind in prior.kinds]
+    artist, album, song = weights @ [
+        (kind.effects.artist, kind.effects.album, kind.effects.song) for kind in prior.kinds
+    ]
     return _with(prior, variances, EffectPrior(artist=artist, album=album, song=song))
 
 

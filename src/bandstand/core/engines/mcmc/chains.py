@@ -149,7 +149,7 @@ class Draws:
 
 def collapsed_density(prior: ListenerPrior, history: History) -> LogDensity[Conditional]:
     """Return the log density of y = log s given the history, (6) and (12), up to a constant."""
-    shape = conjugate.shape(prior, len(history))
+    shape = conjugate.shape(prior, history.weights)
 
     def log_density(log_recovery_time: float) -> tuple[float, Conditional]:
         recovery_time = math.exp(min(log_recovery_time, _LARGEST_LOG))

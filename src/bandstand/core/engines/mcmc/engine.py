@@ -272,7 +272,7 @@ class Mcmc(Engine[McmcBelief]):
     ) -> McmcBelief:
         """Return the belief of four chains that run on until there are enough draws."""
         density = collapsed_density(self.prior, history)
-        shape = conjugate.shape(self.prior, len(history))
+        shape = conjugate.shape(self.prior, history.weights)
         states = [start_chain(float(start), density) for start in starts]
         states, draws = run(states, density, shape=shape, length=warm_up, width=width, rng=rng)
         width = _width(draws.log_recovery_times[:, warm_up // 2 :])

@@ -70,7 +70,7 @@ def test_a_grid_equals_one_node_after_the_other(
     prior = drawn_prior(rng, 4)
     times = np.exp(np.linspace(5.5 - width, 5.5 + width, 33))
     grid = GridSolver(prior, history).at(times)
-    evidence = grid.log_evidence(conjugate.shape(prior, count))
+    evidence = grid.log_evidence(conjugate.shape(prior, history.weights))
     covariances = grid.covariances()
     for node, s in enumerate(times):
         one = conjugate.condition_on(prior, history, float(s))
@@ -79,7 +79,9 @@ def test_a_grid_equals_one_node_after_the_other(
         assert (covariances[node] == covariances[node].T).all()
         assert grid.rates[node] == pytest.approx(one.rate, rel=1e-10)
         assert evidence[node] == pytest.approx(
-            conjugate.log_evidence(one, conjugate.shape(prior, count)), rel=1e-10, abs=1e-10
+            conjugate.log_evidence(one, conjugate.shape(prior, history.weights)),
+            rel=1e-10,
+            abs=1e-10,
         )
 
 

@@ -44,9 +44,9 @@ class Conditional:
         return inverse
 
 
-def shape(prior: ListenerPrior, count: int) -> float:
-    """Return A = f0 + N/2 (10)."""
-    return prior.noise.shape + count / 2
+def shape(prior: ListenerPrior, weights: Vector) -> float:
+    """Return A = f0 + N/2 (10) after answers of these weights."""
+    return prior.noise.shape + prior.noise.count(weights) / 2
 
 
 def log_evidence(conditional: Conditional, shape: float) -> float:
