@@ -217,8 +217,9 @@ class CellMixtures(NamedTuple):
     def about(self, reach: float) -> Vector:
         """Return what lies this many standard deviations above the mean, roughly: (n,)."""
         means = self.locations @ self.shares
-        within = np.square(self.scales) + np.square(self.locations - means[:, np.newaxis])
-        return np.asarray(means + reach * np.sqrt(within @ self.shares))
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.square(self.scales) + np.square(self.locations - means[:, np.newaxis])
+            return np.asarray(means + reach * np.sqrt(squares @ self.shares))
 
     def above(self, value: float) -> Vector:
         """Return what each mixture has above a value at most: (n,)."""

@@ -127,12 +127,9 @@ class _Query:
         if candidates is None or not candidates.suits(self.belief, longest, self.allowed):
             return False
         cells = MixtureCells(self.belief, longest, candidates.metric)
-        found = self._found
+        found = self._shortlist(cells, self._typical(None))
         if found is None:
-            close = TightBounds.of(cells, self._typical(None), self.tail)
-            if close is None:
-                return False
-            found = self._found = Shortlist(self.belief, close, self.allowed)
+            return False
         drift = candidates.drift(cells, found.bounds.tail)
         upper, outside = candidates.upper(drift), candidates.outside(drift)
         return self._bound(found, candidates.rows, upper, outside)
@@ -149,11 +146,10 @@ class _Query:
         if metric is None:
             return False
         cells = MixtureCells(self.belief, longest, metric)
-        close = self._found.bounds if self._found else TightBounds.of(cells, typical, self.tail)
-        groups = None if close is None else Groups.of(cells, typical, close.tail)
-        if groups is None or close is None:
+        found = self._shortlist(cells, typical)
+        groups = None if found is None else Groups.of(cells, typical, found.bounds.tail)
+        if groups is None or found is None:
             return False
-        found = self._found or Shortlist(self.belief, close, allowed)
         noise = float(
             np.sqrt(self.belief.rates[np.argmax(self.belief.weights)] / self.belief.shape)
         )
@@ -168,7 +164,7 @@ class _Query:
         self.cache.candidates = None
         if not len(self.values):
             found.add(every[_highest(bounds.upper, self._first_bounded)], self.songs)
-            self._compare_best(found, _FIRST_EXACT)
+            self._compare_best(found, max(_FIRST_EXACT, self.count))
         if self.threshold > -np.inf:
             made = CandidateList.of(
                 cells, groups, screen, push, allowed, rows, bounds, self.threshold, self.cache
@@ -179,6 +175,14 @@ class _Query:
                 return self._bound(found, made.rows, made.upper(still), made.outside(still))
         upper = screen.unit * bounds.upper.astype(np.float64)
         return self._bound(found, every, upper + np.abs(upper) * _ROUNDING, -np.inf)
+
+    def _shortlist(self, cells: MixtureCells, typical: Vector) -> Shortlist | None:
+        """Return the songs bounded so far; None where there is no bound."""
+        if self._found is None:
+            close = TightBounds.of(cells, typical, self.tail)
+            if close is not None:
+                self._found = Shortlist(self.belief, close, self.allowed)
+        return self._found
 
     def _typical(self, rows: Indices | None) -> Vector:
         """Return the features of the best song so far, or of a sample."""
@@ -200,15 +204,15 @@ class _Query:
         Return whether no song outside of them could be returned.
         """
         upper[np.searchsorted(rows, found.rows[is_among(found.rows, rows)])] = -np.inf
-        if not outside < max(self.threshold, float(upper.max(initial=-np.inf))):
+        size, are_others = self._first_bounded, outside > -np.inf
+        if are_others and outside >= max(self.threshold, float(upper.max(initial=-np.inf))):
             return False
-        size = self._first_bounded
         while len(left := np.flatnonzero((upper >= self.threshold) & (upper > -np.inf))):
             some = left[_highest(upper[left], size)]
             found.add(np.sort(rows[some]), self.songs)
-            self._compare_best(found, _FIRST_EXACT)
+            self._compare_best(found, max(_FIRST_EXACT, self.count))
             upper[some], size = -np.inf, _CHUNK
-            if not outside < self.threshold:
+            if are_others and outside >= self.threshold:
                 return False
         if self.threshold <= 0:  # bounds of songs never heard say nothing of others
             heard = np.setdiff1d(self.songs.heard, found.rows)
@@ -244,14 +248,11 @@ class _Query:
         if not is_open.any():
             return
         rows, (given, cells) = rows[is_open], found.given(known[is_open], self.songs)
-        is_left = np.ones(len(rows), dtype=np.bool_)
         if len(self.values) < self.count:
             first = np.argsort(-cells.about(self._reach), kind="stable")[: self.count]
             self._take(rows[first], given.at(first))
-            is_left[first] = False
-        if self.threshold > -np.inf:
-            is_left &= cells.above(self.threshold) >= self.tail
-        left = np.flatnonzero(is_left)
+        may = (cells.above(self.threshold) >= self.tail) & ~np.isin(rows, self.rows)
+        left = np.flatnonzero(may)
         if len(left):
             given = given.at(left)
             may = may_reach(self.belief, given, self.level, self.threshold)
