@@ -61,7 +61,7 @@ def test_a_history_is_imported_shown_and_taken_back(ben: Watched) -> None:
         {"name": "plays.csv", "mimeType": "text/csv", "buffer": table.encode()}
     )
     part.get_by_role("button", name="Import").click()
-    expect(part).to_contain_text("1 of 2 entries found, of 1 song.")
+    settled(page, "1 of 2 entries found, of 1 song.")
     part.get_by_text("What was found").click()
     expect(part).to_contain_text("by artists who are not in the library, such as <b>x</b> – y")
     assert ben.ask(f"/api/songs/{song['id']}")["heard_at"] == 1_000

@@ -18,7 +18,7 @@ const WAYS = {
 
 export function imports({ signal }) {
   const place = h("div");
-  const words = h("p.hint", { "aria-live": "polite" });
+  const words = h("p.hint");
   const input = h("input", { id: "import-file", type: "file" });
   const listener = h("input", { id: "import-listener", type: "text", maxlength: "200" });
   const button = h("button", { type: "submit" }, "Import");
@@ -46,14 +46,14 @@ export function imports({ signal }) {
     try {
       const where = { name: file.name.slice(-200), listener: listener.value.trim() };
       const made = await call("POST", address("/api/history/imports", where), file, { signal });
-      words.textContent = `${inWords(made.report)}.`;
+      saved(`${inWords(made.report)}.`);
       input.value = "";
       radio.refresh();
       await again();
     } catch (error) {
-      words.textContent = "";
       problem(error);
     } finally {
+      words.textContent = "";
       button.disabled = false;
     }
   }
