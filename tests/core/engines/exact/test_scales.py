@@ -246,7 +246,7 @@ def test_a_listener_who_begins_with_the_same_answers_is_known_by_the_ratings_tha
     prediction = engine.predict(belief, history.songs.take(unheard))
     doubt = prediction.standard_deviation()
     assert doubt is not None
-    away = np.abs(prediction.mean() - liking[unheard])  # type: ignore[operator]
+    away = np.abs(prediction.mean() - liking[unheard])
     stated = np.hypot(doubt, engine.summary(belief).noise_sd or 0.0)
     assert np.sqrt(np.mean(away**2)) < 0.95 * np.std(liking[unheard])
     assert np.mean(away < 2 * stated) > 0.92
