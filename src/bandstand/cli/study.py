@@ -331,10 +331,7 @@ def _invite(connection: Connection, study: StudyRow, person: _Invited) -> None:
     from bandstand.study.study_store import design_of
 
     account = accounts.by_name(connection, person.name)
-    if account is not None and person.hashed is not None:  # made meanwhile
-        msg = f"a name that is free was expected, got {person.name!r}, which is taken"
-        raise ConflictError(msg)
-    if account is None:
+    if account is None or person.hashed is not None:  # refused if it was made meanwhile
         account = accounts.create(
             connection,
             name=person.name,

@@ -59,9 +59,7 @@ def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
     accounts.checked_name(name)
     with opened_store(store) as opened:
         with opened.reading() as connection:
-            if accounts.by_name(connection, name) is not None:
-                msg = f"a name that is free was expected, got {printable(name)}, which is taken"
-                raise InvalidInputError(msg)
+            accounts.check_free(connection, name)
         hashed = _hashed(name, from_input=from_input)
         with opened.writing() as connection:
             made = accounts.create(

@@ -222,8 +222,8 @@ function insist(wrong) {
 }
 
 function inWords(problem) {
-  if (problem.status !== 409) return sayPassword(problem);
-  return problem.message.includes("admin")
-    ? "This is the last administrator who can log in; there must be one."
-    : "Another account has this name already.";
+  if (problem.code === "name_taken") return "Another account has this name already.";
+  if (problem.code === "last_admin")
+    return "This is the last administrator who can log in; there must be one.";
+  return sayPassword(problem);
 }
