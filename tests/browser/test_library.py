@@ -86,7 +86,7 @@ def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None
     search(page, "song 123")
     expect(rows(page)).to_have_count(1)
     held[0].abort()
-    page.wait_for_timeout(100)
+    listener.settle()
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("Song 123")
     listener.complaints.clear()  # that a request was cut off

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from bandstand.radio.background import MAX_WAITING, BackgroundWorker
+from tests.fixtures.waiting import wait_until
 
 
 def test_everybody_is_prepared_for_once() -> None:
@@ -77,8 +77,7 @@ def test_who_waits_while_it_is_closed_goes_on() -> None:
     assert begun.wait(30)
     with ThreadPoolExecutor(2) as pool:
         waiting = pool.submit(preparing.wait)
-        while preparing._thread._work_queue.empty() and not waiting.done():
-            time.sleep(0.001)
+        wait_until(lambda: waiting.done() or not preparing._thread._work_queue.empty())
         pool.submit(preparing.close)
         problem = waiting.exception(30)
         go.set()

@@ -174,9 +174,7 @@ def showing(scanner: Scanner | None) -> Iterator[None]:
         yield
         return
     ended = threading.Event()
-    thread = threading.Thread(
-        target=_watch, args=(scanner, ended), name="scan display", daemon=True
-    )
+    thread = threading.Thread(target=watch, args=(scanner, ended), name="scan display", daemon=True)
     thread.start()
     try:
         yield
@@ -185,7 +183,8 @@ def showing(scanner: Scanner | None) -> Iterator[None]:
         thread.join()
 
 
-def _watch(scanner: Scanner, ended: threading.Event) -> None:
+def watch(scanner: Scanner, ended: threading.Event) -> None:
+    """Show a scanner's progress, and what each scan has found, until `ended`."""
     reported: int | None = None
     while not ended.wait(_POLL_EVERY):
         progress = scanner.progress
