@@ -70,7 +70,7 @@ def test_favourites_are_marked_on_their_page_and_listed(listener: Watched) -> No
     expect(heart).to_have_attribute("aria-pressed", "true")
     page.unroute("**/api/favourites")
     heart.click()
-    expect(page.get_by_role("status")).to_contain_text("no favourite any more")
+    expect(page.get_by_role("status")).to_contain_text("no longer a favourite")
     assert listener.ask("/api/favourites") == {"favourites": []}
     listener.complaints = [said for said in listener.complaints if "ERR_FAILED" not in said]
 

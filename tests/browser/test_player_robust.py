@@ -25,7 +25,7 @@ from tests.fixtures.web.servers import Server
 
 OFFLINE: Final = "Offline: what you do is kept"
 IS_REFUSED: Final = "document.body?.textContent.includes('Press play to begin') === true"
-NOTHING: Final = "Nothing may be played: everything is banned or put off."
+NOTHING: Final = "Nothing can be played: every song is banned or snoozed."
 LIT: Final = "document.querySelectorAll('.player .star.lit').length"
 GENRES: Final = 3
 # Whatever is said from now on, however short.

@@ -27,7 +27,9 @@ LOG: Final = logging.getLogger("bandstand.store")
 
 _OPTIONS: Final = (
     click.option(
-        "--config", metavar="FILE", help="Settings; config.toml in your own unless given."
+        "--config",
+        metavar="FILE",
+        help="Settings file; by default config.toml in your configuration folder.",
     ),
     store_option,
     click.option("--listen", metavar="ADDRESS", help="Where to listen: 127.0.0.1 unless given."),

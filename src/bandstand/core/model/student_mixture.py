@@ -209,7 +209,7 @@ def _halley_step(above: Vector, slope: Vector, fall: Vector, tail: float) -> tup
         bend = np.zeros_like(above)
     with np.errstate(invalid="ignore"):
         shorter = 1 + 0.5 * logs * bend
-    # Where it bends too much for that, or nobody knows, the step is Newton's.
+    # Where it bends too much for that, or that is unknown, the step is Newton's.
     shorter[~((shorter > 0.5) & (shorter < 2))] = 1.0
     return logs * length / shorter, length
 

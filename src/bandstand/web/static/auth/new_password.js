@@ -33,7 +33,7 @@ function judged(password, name) {
     },
     {
       isMet: password !== "" && new Set(letters).size >= FEWEST_DIFFERENT && !isName,
-      text: `At least ${FEWEST_DIFFERENT} different ones, not the name`,
+      text: `At least ${FEWEST_DIFFERENT} different characters, not your name`,
     },
     { isMet: null, text: "No common word, no row of keys" },
   ];

@@ -140,7 +140,7 @@ class Same:
 
 # What is smaller than any number is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
-# So many directions cost about as much as taking them off at once, shared among as many answers.
+# 24 directions cost about as much as taking them off at once, shared among as many answers.
 _MOST_TAKEN: Final = 24
 
 
@@ -211,7 +211,7 @@ class CovarianceStack:
         if taken:
             along = features @ self.taken.reshape(-1, columns).T
             variances -= np.square(along, out=along).reshape(-1, taken, nodes).sum(axis=1)
-        # Rounding may leave a hair below zero where the truth is zero.
+        # Rounding may leave it slightly negative where the truth is zero.
         return np.maximum(variances, 0.0, out=variances)
 
     @_tiny_is_zero

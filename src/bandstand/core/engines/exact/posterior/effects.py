@@ -1,4 +1,4 @@
-"""What answers tell of songs, albums and artists beyond their features: nested means, (33) to (42).
+"""Effects of songs, albums and artists beyond their features: (33) to (42).
 
 A song's liking is f = θ'x + e_artist + e_album + e_song. Given the recovery time everything is
 normal, and the effects are integrated out level by level: the answers about a song become one
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # A song whose answers weigh less says nothing: its mean would have no digits.
 _SMALLEST: Final = 1e-200
-# Rows of so many numbers are summed as they stand.
+# Rows of up to 16 numbers are summed as they stand.
 _SMALL: Final = 16
 
 

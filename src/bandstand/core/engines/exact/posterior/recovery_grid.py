@@ -1,4 +1,4 @@
-"""Where to put the nodes of the quadrature over y = log s, and whether they still serve.
+"""Placement of the quadrature nodes over y = log s, and the test that they still serve.
 
     y = centre + scale · sinh(v),    v evenly spaced
 

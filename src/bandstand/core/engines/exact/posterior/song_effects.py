@@ -1,4 +1,4 @@
-"""What a belief expects of songs whose artists have answers: (40) to (42).
+"""Expected effects of songs whose artists have answers: (40) to (42).
 
 Only the answers about the artists of the songs in question matter, and those are few. Where all
 effects have variance 0, a song is its features and nothing else.

@@ -53,7 +53,7 @@ _FIRST: Final = 4
 _EXACT_CHUNK: Final = 64
 # The metric is of the node beyond which this share of the weight lies.
 _BEYOND: Final = 1e-3
-# Variances are computed again when there are so many more answers.
+# Variances are computed again once there are 1.1 × + 8 answers.
 _GROWTH: Final = 1.1
 _MORE: Final = 8
 # Of tails, of products and of variances; of moments on a grid that holds the posterior; and of

@@ -1,4 +1,4 @@
-"""How far an interpolated function may leave the values at its nodes.
+"""Bounds on the error of interpolation between nodes.
 
 Between the nodes g and g + 1 the interpolant (`model/interpolation.py`) is Σ_j a_j f_j over a few
 neighbours. It is right for straight lines, so a_j minus the straight line's shares sum to zero,

@@ -181,7 +181,7 @@ def log_novelty(elapsed: float, log_times: Vector) -> Vector:
 #
 # Where a song's mixture is a comb it is computed on a finer grid by interpolation. So that a bound
 # holds for every grid, it is made for the cells between neighbouring nodes, not for the nodes. In a
-# metric (`metric.py`) every component within a cell has
+# metric (`Metric`) every component within a cell has
 #
 #     location ≤ the larger u x'm at the ends + bend·√(x'Fx)
 #     scale    ≤ width·√(x'Fx)
