@@ -189,7 +189,7 @@ def test_a_name_of_very_many_songs_lists_some(shop: Shop) -> None:
     outcome = shop.similar("mp3")
     assert outcome.code == 2
     assert outcome.err.count(".mp3") + outcome.err.count(" - ") >= 3
-    assert "and more; give its id" in outcome.err
+    assert "and more; give an id" in outcome.err
     assert len(outcome.err.splitlines()) == 1
 
 

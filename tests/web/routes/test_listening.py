@@ -253,7 +253,7 @@ def test_administrators_make_change_and_remove_accounts(world: World) -> None:
     assert made.status == 201
     assert (made.json()["name"], made.json()["role"]) == ("Bob", "listener")
     taken = zoe.ask("POST", "/api/admin/users", json={**new, "name": "BOB"})
-    assert (taken.status, taken.code) == (409, "conflict")
+    assert (taken.status, taken.code) == (409, "name_taken")
     target = f"/api/admin/users/{made.json()['id']}"
     change = {"name": "Robert", "role": "admin", "password": "flute in the cellar"}
     assert zoe.ask("PATCH", target, json=change).json()["name"] == "Robert"

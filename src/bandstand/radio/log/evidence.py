@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from bandstand.store.events.events import Event
 
 # In milliseconds of music.
-JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
-EARLY: Final = 30_000
-LATE: Final = 120_000
+MIN_JUDGED_MS: Final = (
+    2_000  # a broken file, something loaded in advance, a slip of the finger: less
+)
+EARLY_SKIP_MS: Final = 30_000
+LATE_SKIP_MS: Final = 120_000
 # In milliseconds without music, after which a session is a new one.
 SESSION_GAP: Final = 30 * 60_000
 # A skip says less after skips; after this many it says no less.
@@ -97,7 +99,7 @@ def evidence(
         return Evidence(rating=float(event.stars), weight=1.0)
     if is_favourite:
         return FAVOURITE
-    if event.played_ms is not None and event.played_ms < JUDGED:
+    if event.played_ms is not None and event.played_ms < MIN_JUDGED_MS:
         return NOTHING
     if event.kind == "listen":
         return NOTHING if sitting.unattended >= MAX_UNATTENDED else FULL_LISTEN
@@ -114,7 +116,7 @@ def sitting_after(event: Event, before: Sitting, *, is_favourite: bool = False) 
     """Return the sitting after a play that begins with `event`."""
     if event.stars is not None or is_favourite:
         return NEW_SITTING
-    if event.played_ms is not None and event.played_ms < JUDGED:
+    if event.played_ms is not None and event.played_ms < MIN_JUDGED_MS:
         return before
     return before.after_listen() if event.kind == "listen" else before.after_skip()
 
@@ -126,9 +128,9 @@ def _skip(played_ms: int, halvings: int) -> Evidence:
     cannot tell such a skip from one that ended a pause of hours, which is no judgement at all.
     One that follows other skips says less too: it speaks of the moment more than of the song.
     """
-    if played_ms < EARLY:
+    if played_ms < EARLY_SKIP_MS:
         graded = EARLY_SKIP
-    elif played_ms < LATE:
+    elif played_ms < LATE_SKIP_MS:
         graded = MIDDLE_SKIP
     else:
         graded = LATE_SKIP

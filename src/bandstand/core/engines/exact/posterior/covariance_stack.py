@@ -141,7 +141,7 @@ class Same:
 # What is smaller than any number is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
 # 24 directions cost about as much as taking them off at once, shared among as many answers.
-_MOST_TAKEN: Final = 24
+_MAX_DIRECTIONS: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ class CovarianceStack:
         """How many directions there may be before they are taken off."""
         # Matrices that are not written out are worth as many as would fill them.
         is_small = not isinstance(self.base, WrittenOut)
-        return max(_MOST_TAKEN, self.base.columns if is_small else 0)
+        return max(_MAX_DIRECTIONS, self.base.columns if is_small else 0)
 
     @property
     def dense(self) -> Stack:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # A song whose answers weigh less says nothing: its mean would have no digits.
 _SMALLEST: Final = 1e-200
 # Rows of up to 16 numbers are summed as they stand.
-_SMALL: Final = 16
+_MAX_DIRECT_COLUMNS: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -313,7 +313,7 @@ def _sums(values: Any, starts: Indices) -> Any:
     """Return the sum of the values from each start to the next: (n, …)."""
     if not len(starts):
         return np.zeros((0, *values.shape[1:]))
-    if values.size <= _SMALL * len(values):
+    if values.size <= _MAX_DIRECT_COLUMNS * len(values):
         return np.add.reduceat(values, starts, axis=0)
     # Of wide rows the sums are far quicker as a product.
     count = len(values)

@@ -199,7 +199,7 @@ def log_novelty(elapsed: float, log_times: Vector) -> Vector:
 
 
 # Cells at both ends that together have this share of the tail are left out.
-_LEFT_OUT: Final = 0.02
+_OMITTED_SHARE: Final = 0.02
 
 
 class MixtureCells:
@@ -271,7 +271,7 @@ class MixtureCells:
 
     def inside(self, tail: float) -> tuple[slice, float]:
         """Return the cells without those at both ends that hardly matter, and what those weigh."""
-        part = 0.5 * _LEFT_OUT * tail
+        part = 0.5 * _OMITTED_SHARE * tail
         first = int(np.searchsorted(np.cumsum(self.shares), part))
         last = len(self.shares) - int(np.searchsorted(np.cumsum(self.shares[::-1]), part))
         first = min(first, last - 1)
