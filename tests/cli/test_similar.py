@@ -179,7 +179,7 @@ def test_an_unknown_song_is_refused(shop: Shop, name: str) -> None:
 
 def test_a_name_of_several_songs_lists_them_with_their_ids(shop: Shop) -> None:
     outcome = shop.similar("Night")
-    assert_refused(outcome, "one song was expected", "give its id")
+    assert_refused(outcome, "fits several songs", "give an id")
     for row in (0, 1):
         assert f"{shop.song(row).id} The Band - {TITLES[row]}" in outcome.err
     assert "and more" not in outcome.err

@@ -36,10 +36,7 @@ const KNOWN = {
     "Least squares, cautious",
     "A simpler estimate of your taste that is careful at first. Never tries anything out.",
   ],
-  "greedy-cn": [
-    "Least squares",
-    "The simplest estimate of your taste. Trusts its first guesses.",
-  ],
+  "greedy-cn": ["Least squares", "The simplest estimate of your taste. Trusts its first guesses."],
   "linucb-cn": [
     "LinUCB, sound and time",
     "Tries out what it is unsure of, and counts the days since a song was heard, evenly.",
