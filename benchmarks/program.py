@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from bandstand._util.words import figure
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab.report.machine import machine
-from bandstand_lab.speed.timing import number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -205,12 +205,12 @@ def _cell(value: Any) -> str:
     """Return a value as people read it.
 
     >>> [_cell(value) for value in (1234, 0.8149, 0.0, None, "own")]
-    ['1,234', '0.81', '0', '–', 'own']
+    ['1,234', '0.815', '0', '–', 'own']
     """
     if value is None:
         return "–"
     if isinstance(value, float) and not value.is_integer():
-        return number(value)
+        return figure(value)
     return f"{value:,.0f}" if isinstance(value, int | float) else str(value)
 
 

@@ -24,7 +24,7 @@ _KNOWN_RATINGS: Final = 100  # from here on a listener is no newcomer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleRequest:
-    """Sizes of all parts; `quick_request` makes them small."""
+    """Sizes of all parts; `request_of(quick=True)` makes them small."""
 
     only: tuple[str, ...] = PARTS
     songs: int = 1_000_000

@@ -6,10 +6,15 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Before anything imports numpy, which reads these once: the workers share the cores, and
 # results must not depend on how many there are.
@@ -90,3 +95,12 @@ def shared_data() -> Path:
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser. One per module: what drives it keeps an event loop running meanwhile."""
+    from tests.fixtures.web.chromium import browser
+
+    with browser() as found:
+        yield found

@@ -222,15 +222,46 @@ def test_absent_reference_data_is_skipped_by_people_and_fails_in_ci(suite: Path)
     assert "1 error" in outcomes(suite, BANDSTAND_SHARED_DATA=nowhere, CI="true")
 
 
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+def prose(page: Path) -> str:
+    """Return a document without its examples."""
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+
+
+def leads_nowhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = page.parent / name if name else page
+    return not target.exists() or (bool(anchor) and anchor not in anchors(target))
+
+
+def broken_links(page: Path) -> list[str]:
+    links = re.findall(r"\]\((?!\w+:)([^)\s]+)\)", prose(page))
+    return [f"{page.name}: {link}" for link in links if leads_nowhere(page, link)]
+
+
+def test_every_link_of_the_documents_leads_somewhere(tmp_path: Path) -> None:
+    assert [link for page in PAGES for link in broken_links(page)] == []
+    planted = tmp_path / "page.md"
+    planted.write_text("# Here\n[a](gone.md) [b](#here) [c](#there)", encoding="utf-8")
+    assert broken_links(planted) == ["page.md: gone.md", "page.md: #there"]
+
+
 def test_every_file_that_the_documents_name_is_there() -> None:
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     named = re.compile(
         r"`((?:src|tests|benchmarks)/[\w/.-]+|(?:core|music|store|radio|web)/[\w/]+\.py)`"
     )
     homes = (ROOT, ROOT / "src" / "bandstand")
     absent = {
         name
-        for page in pages
+        for page in PAGES
         for name in named.findall(page.read_text(encoding="utf-8"))
         if not any((home / name).exists() for home in homes)
     }

@@ -1,4 +1,4 @@
-"""Bandstand: a radio that learns you.
+"""Bandstand: a radio that learns your taste.
 
 Recommender          one listener's radio: recommend, update, playlist, undo
 ExactModel, MixedEffectsModel, McmcModel, VariationalModel, LeastSquaresModel, RidgeModel

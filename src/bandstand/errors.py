@@ -4,6 +4,9 @@
     ├── InvalidInputError (also a ValueError)   the caller gave something we cannot use
     │   ├── NotFoundError                       there is no such song, account, playlist or event
     │   ├── ConflictError                       it does not go with what is already there
+    │   │   ├── NameTakenError                  another account has this name
+    │   │   └── LastAdminError                  no administrator would be left who can log in
+    │   ├── WeakPasswordError                   an attacker would try this password first
     │   └── KeyReusedError                      a request's key came again with something else
     ├── NotFittedError (also a ValueError)      asked for an answer before any `fit`
     ├── ConvergenceError                        an iteration ended without an answer
@@ -42,6 +45,18 @@ class NotFoundError(InvalidInputError):
 
 class ConflictError(InvalidInputError):
     """What was asked does not go with what is already there."""
+
+
+class NameTakenError(ConflictError):
+    """Another account has this name, in upper or lower case."""
+
+
+class LastAdminError(ConflictError):
+    """No administrator would be left who can log in."""
+
+
+class WeakPasswordError(InvalidInputError):
+    """A new password is one that an attacker would try first."""
 
 
 class KeyReusedError(InvalidInputError):

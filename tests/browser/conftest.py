@@ -20,20 +20,12 @@ from bandstand.store.database.connection import open_store
 from tests.fixtures.browser.page_states import lived_in
 from tests.fixtures.browser.visit import Watched, visit
 from tests.fixtures.music.audio_files import make, picture
-from tests.fixtures.web.chromium import browser
 from tests.fixtures.web.servers import Server, serving
 
 SONGS = 12
 GENRES = ("Brass", "Waltz", "Tango")
 QUIET_SONGS = 320
 OTHERS = ("cat", "eve", "nell", "tess")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A browser. One per module: what drives it keeps an event loop running meanwhile."""
-    with browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

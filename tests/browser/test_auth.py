@@ -73,7 +73,7 @@ def test_a_wrong_password_is_said_beside_the_form(stranger: Watched) -> None:
     expect(page.get_by_label("Password")).to_be_focused()
     assert stranger.complaints == []
     log_in(page, "ben", "not this one")
-    expect(page.get_by_role("alert")).to_have_text("This name and password do not go together.")
+    expect(page.get_by_role("alert")).to_have_text("Wrong name or password.")
     assert refusals(stranger, "401")
 
 

@@ -70,7 +70,7 @@ def test_favourites_are_marked_on_their_page_and_listed(listener: Watched) -> No
     expect(heart).to_have_attribute("aria-pressed", "true")
     page.unroute("**/api/favourites")
     heart.click()
-    expect(page.get_by_role("status")).to_contain_text("no favourite any more")
+    expect(page.get_by_role("status")).to_contain_text("no longer a favourite")
     assert listener.ask("/api/favourites") == {"favourites": []}
     listener.complaints = [said for said in listener.complaints if "ERR_FAILED" not in said]
 
@@ -86,7 +86,7 @@ def test_answers_to_what_was_typed_before_are_dropped(listener: Watched) -> None
     search(page, "song 123")
     expect(rows(page)).to_have_count(1)
     held[0].abort()
-    page.wait_for_timeout(100)
+    listener.settle()
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("Song 123")
     listener.complaints.clear()  # that a request was cut off

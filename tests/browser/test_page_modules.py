@@ -91,8 +91,8 @@ def test_of_a_song_that_was_never_heard_nothing_is_said_of_freshness(page: Page)
     labels = module(page, "player/score_steps.js", run, [unheard, doubtful, heard])
     start = ["What an average song gets", "Its tempo"]
     assert labels[0] == [*start, "Expected now"]
-    assert labels[1] == [*start, "When it is new", "Not quite sure how fresh", "Expected now"]
-    assert labels[2] == [*start, "When it is new", "Heard lately", "Expected now"]
+    assert labels[1] == [*start, "When it is new", "Freshness uncertain", "Expected now"]
+    assert labels[2] == [*start, "When it is new", "Heard recently", "Expected now"]
 
 
 def test_the_scale_has_ends_and_unknown_stars_are_not_shown(page: Page) -> None:

@@ -84,7 +84,7 @@ def test_the_heart_is_that_of_the_song_that_plays_in_every_tab(ben: Watched) -> 
     expect(heart).to_have_attribute("aria-pressed", "true")
     heart.click()
     expect(heart).to_have_attribute("aria-pressed", "false")
-    expect(toast(page)).to_contain_text("no favourite any more")
+    expect(toast(page)).to_contain_text("no longer a favourite")
     assert ben.ask("/api/favourites") == {"favourites": []}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from tests.fixtures.browser.navigation import hush
 from tests.fixtures.browser.player import (
@@ -27,7 +28,12 @@ EVENTS: Final = "**/api/events"
 
 def cut_off(page: Page) -> None:
     """Let nothing that is told arrive, though everything else does."""
-    intercept(page, EVENTS, lambda route: route.abort())
+
+    def abort(route: Route) -> None:
+        with suppress(Error):  # the tab was closed meanwhile
+            route.abort()
+
+    intercept(page, EVENTS, abort)
 
 
 def play_until(watched: Watched, seconds: float) -> None:

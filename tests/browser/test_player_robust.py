@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.fixtures.browser.player import (
+    KEPT,
     PLAYING,
     PREPARED,
     hurry,
@@ -24,7 +25,7 @@ from tests.fixtures.web.servers import Server
 
 OFFLINE: Final = "Offline: what you do is kept"
 IS_REFUSED: Final = "document.body?.textContent.includes('Press play to begin') === true"
-NOTHING: Final = "Nothing may be played: everything is banned or put off."
+NOTHING: Final = "Nothing can be played: every song is banned or snoozed."
 LIT: Final = "document.querySelectorAll('.player .star.lit').length"
 GENRES: Final = 3
 # Whatever is said from now on, however short.
@@ -107,7 +108,7 @@ def test_the_dial_ends_where_it_was_left(calm: Watched) -> None:
         page.keyboard.press("ArrowRight")
     left_at = float(slider.input_value())
     calm.until_so(lambda: len(held) > 0, "tell where the dial is")
-    page.wait_for_timeout(100)
+    calm.settle()
     assert len(held) == 1  # the others wait for its answer
     page.unroute("**/api/settings")  # which lets it go
     settings = "/api/settings"
@@ -126,10 +127,11 @@ def test_a_late_answer_does_not_hide_that_the_network_is_gone(noisy: Watched) ->
     expect(toast(page)).to_contain_text(OFFLINE)
     page.on("request", lambda request: asked.append(request.url))
     late[0][0].fulfill(response=late[0][1])
-    page.wait_for_timeout(300)
+    noisy.settle()
     page.keyboard.press("4")
-    page.wait_for_timeout(300)
-    assert asked == []
+    noisy.until(f"{KEPT} > 0")
+    noisy.settle()
+    assert not [address for address in asked if not address.endswith("/health")]
     page.unroute("**/api/events")
     before = {"seq": late[0][1].json()["seq"]}
     page.context.set_offline(False)
@@ -155,6 +157,7 @@ def test_without_a_network_music_goes_on_and_ratings_are_kept(calm: Watched) -> 
     expect(title(page)).not_to_have_text(coming)
     expect(toast(page)).not_to_contain_text(OFFLINE)
     calm.until_playing()
+    calm.until(f"{KEPT} === 0")
     history = calm.ask("/api/history?limit=10")["events"]
     told = [event["kind"] for event in history if event["seq"] > before.get("seq", 0)]
     assert told == ["skip", "listen", "rating"]
@@ -217,8 +220,8 @@ def test_where_everything_is_banned_that_is_said_with_a_way_out(
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.clock.run_for(5_500)  # it was asked again every five seconds
-        page.wait_for_timeout(200)
-        assert asked == []
+        watched.settle()
+        assert not [address for address in asked if not address.endswith("/health")]
         assert not [text for text in page.evaluate("window.said") if NOTHING in text]
         before = watched.last_event()
         page.keyboard.press("5")

@@ -315,7 +315,7 @@ def test_a_plot_in_use_is_renewed_when_it_is_left(tess: Watched, rated: Server) 
     assert client.post("/api/events", json=event).status_code == 201
     keep_out(rated, "tess")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_timeout(300)
+    tess.settle()
     expect(slider).to_be_focused()
     assert caption(page, "ratings").startswith(f"{before} ratings ")
     page.keyboard.press("Tab")

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-import time
+import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from bandstand.cli.serve import in_words, showing
+from bandstand.cli.serve import in_words, showing, watch
 from bandstand.music.library.scanner import Progress, ProgressBoard
 from bandstand.store.songs.scans import ScanCounts
 
@@ -23,14 +25,25 @@ class FakeScanner:
         return self.board.progress
 
 
+class Ended(threading.Event):
+    """An event while whose waiting things happen, one each time; it is set after the last."""
+
+    def __init__(self, *happening: Callable[[], object]) -> None:
+        super().__init__()
+        self._happening = iter(happening)
+
+    def wait(self, _seconds: float | None = None) -> bool:
+        happen = next(self._happening, self.set)
+        happen()
+        return self.is_set()
+
+
 def test_the_end_of_each_scan_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     scanner: Any = FakeScanner()
-    with showing(scanner):
-        scanner.board.note(state="scanning", total=2, done=1)
-        time.sleep(0.6)
-        counts = ScanCounts(found=2, added=1, failed=1)
-        scanner.board.note(state="idle", finished_at=5, counts=counts, songs=1)
-        time.sleep(1.0)
+    note, counts = scanner.board.note, ScanCounts(found=2, added=1, failed=1)
+    begin = partial(note, state="scanning", total=2, done=1)
+    end = partial(note, state="idle", finished_at=5, counts=counts, songs=1)
+    watch(scanner, Ended(begin, int, end, int, int))
     said = capsys.readouterr().err.splitlines()
     assert said == ["Scanned 2 files: 1 added, 1 failed. 1 songs can be played."]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import signal
 import socket
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bandstand.store.events import events
 from bandstand.web.security.access import listening_socket
 from tests.fixtures.cli.run_command import assert_refused, run, run_apart
 from tests.fixtures.music.audio_files import encoded, piece
+from tests.fixtures.waiting import wait_until
 from tests.fixtures.web.servers import PASSWORD, Server, serving
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
@@ -161,13 +161,6 @@ def test_others_are_served_with_a_word_of_warning_and_by_one_server_only(
 
 
 # ── What the tests need ──────────────────────────────────────────────────────────────────
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def wait_for_scan(admin: httpx.Client) -> dict[str, object]:

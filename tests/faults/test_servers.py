@@ -31,7 +31,6 @@ from tests.fixtures.faults.load import (
     Listeners,
     problems,
     tell,
-    wait_until,
 )
 from tests.fixtures.faults.servers import NAMES, harmed, song_ids
 from tests.fixtures.faults.strace import failing
@@ -39,6 +38,7 @@ from tests.fixtures.music.audio_files import encoded, piece
 from tests.fixtures.programs import require_program
 from tests.fixtures.store.lock_process import held_elsewhere
 from tests.fixtures.store.postgres_server import PostgresServer
+from tests.fixtures.waiting import wait_until
 from tests.fixtures.web.servers import Server
 
 # No start takes a fifth of that; one that does never ends.

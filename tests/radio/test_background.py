@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from bandstand.radio.background import MAX_WAITING, BackgroundWorker
+from tests.fixtures.waiting import wait_until
 
 
 def test_everybody_is_prepared_for_once() -> None:
@@ -18,16 +18,16 @@ def test_everybody_is_prepared_for_once() -> None:
         assert go.wait(30)
         done.append(account)
 
-    preparing = BackgroundWorker(work)
+    worker = BackgroundWorker(work)
     for account in ("ann", "ben", "ben", "ben", "cy"):
-        preparing.submit(account)
+        worker.submit(account)
     go.set()
-    preparing.wait()
+    worker.wait()
     assert done == ["ann", "ben", "cy"]
-    preparing.close()
-    preparing.submit("dee")  # it is over, and nobody waits for ever
-    preparing.wait()
-    preparing.close()
+    worker.close()
+    worker.submit("dee")  # it is over, and nobody waits for ever
+    worker.wait()
+    worker.close()
     assert len(done) == 3
 
 
@@ -40,13 +40,13 @@ def test_what_goes_wrong_for_one_harms_no_other(caplog: pytest.LogCaptureFixture
             raise ArithmeticError(msg)
         done.append(account)
 
-    preparing = BackgroundWorker(work)
-    preparing.submit("ann")
-    preparing.submit("ben")
-    preparing.wait()
-    preparing.close()
+    worker = BackgroundWorker(work)
+    worker.submit("ann")
+    worker.submit("ben")
+    worker.wait()
+    worker.close()
     assert done == ["ben"]
-    assert "preparing for a listener failed" in caplog.text
+    assert "the work for a listener failed" in caplog.text
 
 
 def test_not_everybody_waits_for_ever() -> None:
@@ -56,12 +56,12 @@ def test_not_everybody_waits_for_ever() -> None:
         assert go.wait(30)
         done.append(account)
 
-    preparing = BackgroundWorker(work)
+    worker = BackgroundWorker(work)
     for number in range(2 * MAX_WAITING):
-        preparing.submit(str(number))
+        worker.submit(str(number))
     go.set()
-    preparing.wait()
-    preparing.close()
+    worker.wait()
+    worker.close()
     assert MAX_WAITING <= len(done) <= MAX_WAITING + 1
 
 
@@ -72,14 +72,13 @@ def test_who_waits_while_it_is_closed_goes_on() -> None:
         begun.set()
         assert go.wait(30)
 
-    preparing = BackgroundWorker(work)
-    preparing.submit("ann")
+    worker = BackgroundWorker(work)
+    worker.submit("ann")
     assert begun.wait(30)
     with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(preparing.wait)
-        while preparing._thread._work_queue.empty() and not waiting.done():
-            time.sleep(0.001)
-        pool.submit(preparing.close)
+        waiting = pool.submit(worker.wait)
+        wait_until(lambda: waiting.done() or not worker._thread._work_queue.empty())
+        pool.submit(worker.close)
         problem = waiting.exception(30)
         go.set()
     assert problem is None

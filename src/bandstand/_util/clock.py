@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 Clock: TypeAlias = Callable[[], int]
@@ -20,10 +21,10 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def minutes_between(earlier: int, later: int) -> float:
-    """Return the minutes from one time to another; 0 if the clock went back between them.
+def utc_day(moment: int) -> str:
+    """Return the day of a time.
 
-    >>> minutes_between(1_000, 91_000), minutes_between(91_000, 1_000)
-    (1.5, 0.0)
+    >>> utc_day(1_700_000_000_000)
+    '2023-11-14'
     """
-    return max(0, later - earlier) / MILLISECONDS_PER_MINUTE
+    return f"{datetime.fromtimestamp(moment / 1_000, tz=UTC):%Y-%m-%d}"

@@ -38,6 +38,22 @@ def counted_in_words(count: int, noun: str) -> str:
     return f"{number} {noun}{'' if count == 1 else 's'}"
 
 
+def figures(*values: float) -> list[str]:
+    """Return numbers that belong together, with about three digits of the largest.
+
+    >>> figures(1234.5, 61.7), figures(31.42, -3.14), figures(0.1234)
+    (['1,234', '62'], ['31.4', '-3.1'], ['0.123'])
+    """
+    largest = max(map(abs, values))
+    digits = 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 1 else 3
+    return [f"{value:,.{digits}f}" for value in values]
+
+
+def figure(value: float) -> str:
+    """Return a number with about three digits."""
+    return figures(value)[0]
+
+
 def rough_duration(minutes: float) -> str:
     """Return about how long that is, in whole minutes, hours, days, weeks, months or years.
 

@@ -87,7 +87,7 @@ COMMANDS: Final = {
     ),
     "priors": Command(
         "bandstand_lab.cli.priors:priors",
-        "Learn again how people differ, from many people's ratings.",
+        "Estimate how people differ, from many people's ratings.",
     ),
     "rebuild": Command(
         "bandstand.cli.rebuild:rebuild", "Rebuild what is derived from the listeners' logs."

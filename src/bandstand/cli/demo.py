@@ -53,8 +53,8 @@ def demo(*, port: int, no_browser: bool) -> None:
 
     The first start composes twenty pieces, opens the radio and goes on composing while it plays.
     Its listener begins with a made-up history, so that there is something to see; the page offers
-    to start afresh. Only this computer can reach it, without a login. What was rated is still
-    known the next time.
+    to start afresh. Only this computer can reach it, without a login. Your ratings are kept for
+    the next start.
     """
     from bandstand.settings import Settings
     from bandstand.store.database.location import parse_location, user_data_folder

@@ -38,7 +38,8 @@ def features(*, files: tuple[str, ...], out: str | None) -> None:
 
     Without --csv a table sums them up. If a file cannot be decoded, the reason is printed,
     the others are done, and the exit code is 1. If a file does not exist, or OUT cannot be
-    written, nothing is done and the exit code is 2. OUT is replaced at the end, at once.
+    written, nothing is done and the exit code is 2. OUT is replaced only when
+    everything is done.
     """
     from bandstand.cli._output_files import check_place, replace_file
 

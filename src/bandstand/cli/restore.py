@@ -11,7 +11,9 @@ from bandstand.cli._options import store_option
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--replace", is_flag=True, help="In place of a store that is there; it is kept.")
+@click.option(
+    "--replace", is_flag=True, help="Replace an existing store; the old one is kept beside it."
+)
 @store_option
 def restore(*, file: Path, replace: bool, store: str | None) -> None:
     """Make a store of the backup in FILE.

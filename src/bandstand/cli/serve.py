@@ -27,7 +27,9 @@ LOG: Final = logging.getLogger("bandstand.store")
 
 _OPTIONS: Final = (
     click.option(
-        "--config", metavar="FILE", help="Settings; config.toml in your own unless given."
+        "--config",
+        metavar="FILE",
+        help="Settings file; by default config.toml in your configuration folder.",
     ),
     store_option,
     click.option("--listen", metavar="ADDRESS", help="Where to listen: 127.0.0.1 unless given."),
@@ -174,9 +176,7 @@ def showing(scanner: Scanner | None) -> Iterator[None]:
         yield
         return
     ended = threading.Event()
-    thread = threading.Thread(
-        target=_watch, args=(scanner, ended), name="scan display", daemon=True
-    )
+    thread = threading.Thread(target=watch, args=(scanner, ended), name="scan display", daemon=True)
     thread.start()
     try:
         yield
@@ -185,7 +185,8 @@ def showing(scanner: Scanner | None) -> Iterator[None]:
         thread.join()
 
 
-def _watch(scanner: Scanner, ended: threading.Event) -> None:
+def watch(scanner: Scanner, ended: threading.Event) -> None:
+    """Show a scanner's progress, and what each scan has found, until `ended`."""
     reported: int | None = None
     while not ended.wait(_POLL_EVERY):
         progress = scanner.progress

@@ -58,7 +58,7 @@ def _the_song(store: Store, text: str) -> SongRecord:
     if len(found) > 1:
         names = "; ".join(f"{song.id} {_short(_name(song))}" for song in found[:_MAX_LISTED])
         more = " and more" if len(found) > _MAX_LISTED else ""
-        msg = f"one song was expected, {_short(text)!r} may be: {names}{more}; give its id"
+        msg = f"{_short(text)!r} fits several songs: {names}{more}; give an id"
         raise click.UsageError(msg)
     return found[0]
 

@@ -8,12 +8,12 @@ import os
 import secrets
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from bandstand._util.clock import system_clock, utc_day
 from bandstand._util.words import counted
 from bandstand.cli import Command, LazyGroup
 from bandstand.cli._options import opened_store, require_store, store_exists, store_option
@@ -72,9 +72,8 @@ def new(*, file: Path) -> None:
 def run(ctx: click.Context, /, *, file: Path, config: str | None, **options: Any) -> None:
     """Open the study, or continue it, and serve it to its participants.
 
-    The first time the music below the folders is analysed, and the songs are fixed for the whole
-    study; without a folder those that the store has. Later starts take the same FILE; a
-    changed one is refused.
+    The first run analyses the music below DIR and fixes the songs; without DIR it takes those in
+    the store. Later starts take the same FILE; a changed one is refused.
     """
     from bandstand.settings import load_settings
     from bandstand.study.design import read_design
@@ -102,7 +101,6 @@ def status(*, file: Path, store: str | None) -> None:
 @store_option
 def close(*, file: Path, yes: bool, store: str | None) -> None:
     """End the study: no more ratings, everything is kept."""
-    from bandstand._util.clock import system_clock
     from bandstand.store import studies
 
     require_store(store)
@@ -150,7 +148,6 @@ def _open_study(ctx: click.Context, settings: Settings, design: Design) -> str:
 
     What cannot work is refused before the music is analysed, which may take hours.
     """
-    from bandstand._util.clock import system_clock
     from bandstand.music.catalogue.catalogue import load_catalogue
     from bandstand.store.database.location import parse_location
     from bandstand.store.database.serving_lock import serving_lock
@@ -267,8 +264,8 @@ def invite(
 ) -> None:
     """Invite people by NAME, or --count new ones; passwords are shown once.
 
-    A NAME that has an account takes part with it. For others an account is made, for this study
-    only; it is removed when they withdraw.
+    An existing account takes part as it is. Otherwise an account is made for this study only, and
+    removed on withdrawal.
     """
     if bool(names) == (count is not None):
         msg = "either names or --count must be given, got " + ("both" if names else "neither")
@@ -325,16 +322,12 @@ def _new_password() -> str:
 
 
 def _invite(connection: Connection, study: StudyRow, person: _Invited) -> None:
-    from bandstand._util.clock import system_clock
     from bandstand.store import accounts, studies
     from bandstand.study.assignment import draw_number
     from bandstand.study.study_store import design_of
 
     account = accounts.by_name(connection, person.name)
-    if account is not None and person.hashed is not None:  # made meanwhile
-        msg = f"a name that is free was expected, got {person.name!r}, which is taken"
-        raise ConflictError(msg)
-    if account is None:
+    if account is None or person.hashed is not None:  # refused if it was made meanwhile
         account = accounts.create(
             connection,
             name=person.name,
@@ -399,10 +392,10 @@ def _status_lines(connection: Connection, study: StudyRow) -> list[str]:
     design = design_of(study)
     people = studies.participants(connection, study.id)
     joined = [person for person in people if person.joined_at is not None]
-    state = "open" if study.closed_at is None else f"closed {_day(study.closed_at)}"
+    state = "open" if study.closed_at is None else f"closed {utc_day(study.closed_at)}"
     size = f"{len(design.algorithms)} parts of {design.ratings_per_arm} ratings each"
     lines = [
-        f"{study.title}: {state}, begun {_day(study.created_at)}; {size}.",
+        f"{study.title}: {state}, begun {utc_day(study.created_at)}; {size}.",
         f"Taking part: {len(joined)}. Invited: {len(people) - len(joined)}. Numbers are drawn.",
     ]
     return lines + [
@@ -415,9 +408,5 @@ def _line(design: Design, person: ParticipantRow, arms: Sequence[ArmRow]) -> str
     done = sum(arm.rated >= design.ratings_per_arm for arm in arms)
     rated = sum(arm.rated for arm in arms)
     moments = [arm.last_rated_at for arm in arms if arm.last_rated_at is not None]
-    last = f", last on {_day(max(moments))}" if moments else ""
+    last = f", last on {utc_day(max(moments))}" if moments else ""
     return f"P{person.number}: {done} of {len(arms)} parts done, {counted(rated, 'rating')}{last}."
-
-
-def _day(moment: int) -> str:
-    return f"{datetime.fromtimestamp(moment / 1_000, tz=UTC):%Y-%m-%d}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from bandstand._util.clock import system_clock, utc_day
 from bandstand._util.words import printable
 from bandstand.cli._options import (
     named_account,
@@ -53,15 +53,12 @@ def user() -> None:
 @store_option
 def add(*, name: str, admin: bool, from_input: bool, store: str | None) -> None:
     """Add an account; the password is asked for twice."""
-    from bandstand._util.clock import system_clock
     from bandstand.store import accounts
 
     accounts.checked_name(name)
     with opened_store(store) as opened:
         with opened.reading() as connection:
-            if accounts.by_name(connection, name) is not None:
-                msg = f"a name that is free was expected, got {printable(name)}, which is taken"
-                raise InvalidInputError(msg)
+            accounts.check_free(connection, name)
         hashed = _hashed(name, from_input=from_input)
         with opened.writing() as connection:
             made = accounts.create(
@@ -111,7 +108,10 @@ def password(*, name: str, from_input: bool, store: str | None) -> None:
         hashed = _hashed(account.name, from_input=from_input)
         with opened.writing() as connection:
             accounts.set_password(connection, account.id, hashed)
-    click.echo(f"{printable(account.name)} has another password and is logged out everywhere.")
+    click.echo(
+        f"The password of {printable(account.name)} is changed; "
+        f"{printable(account.name)} is logged out everywhere."
+    )
 
 
 @user.command()
@@ -123,7 +123,7 @@ def rename(*, name: str, new_name: str, store: str | None) -> None:
     from bandstand.store import accounts
 
     _change(store, name, lambda it, account: accounts.rename(it, account.id, new_name))
-    click.echo(f"{printable(name)} is called {printable(new_name.strip())} now.")
+    click.echo(f"Renamed {printable(name)} to {printable(new_name.strip())}.")
 
 
 @user.command()
@@ -181,12 +181,12 @@ def remove(*, name: str, yes: bool, store: str | None) -> None:
     click.echo(f"{printable(account.name)} is removed, with all its data.")
 
 
-@user.group("app-password")
+@user.group("app-password", short_help="Passwords of apps and devices.")
 def app_password() -> None:
     """Make, list and revoke the passwords of an account's apps and devices."""
 
 
-@app_password.command("add")
+@app_password.command("add", short_help="Make a password for an app.")
 @click.argument("name")
 @click.argument("app")
 @click.option("--scope", type=click.Choice(_SCOPES), default="rate", help="What it may do.")
@@ -197,7 +197,6 @@ def add_app(*, name: str, app: str, scope: Any, store: str | None) -> None:
     `read` looks at the library and the listener's own lists, `play` also streams and notes what was
     heard, `rate` (the default) also rates, marks, bans, takes back and changes playlists.
     """
-    from bandstand._util.clock import system_clock
     from bandstand.store import app_passwords
 
     def create(connection: Connection, account: Account) -> str:
@@ -208,21 +207,23 @@ def add_app(*, name: str, app: str, scope: Any, store: str | None) -> None:
     click.echo(_change(store, name, create)[1])
 
 
-@app_password.command("list")
+@app_password.command("list", short_help="List an account's apps.")
 @click.argument("name")
 @store_option
 def list_apps(*, name: str, store: str | None) -> None:
     """List an account's apps: id, scope, when each was made and last used, name."""
     from bandstand.store import app_passwords
 
-    _, found = _change(store, name, lambda it, account: app_passwords.all_of(it, account.id))
+    require_store(store)
+    with opened_store(store) as opened, opened.reading() as connection:
+        found = app_passwords.all_of(connection, named_account(connection, name).id)
     for one in found:
-        used = "never used" if one.used_at is None else f"used {_day(one.used_at)}"
-        made = f"made {_day(one.created_at)}"
+        used = "never used" if one.used_at is None else f"used {utc_day(one.used_at)}"
+        made = f"made {utc_day(one.created_at)}"
         click.echo(f"{one.id}  {one.scope:4}  {made}  {used:15}  {printable(one.name)}")
 
 
-@app_password.command("remove")
+@app_password.command("remove", short_help="Revoke the password of an app.")
 @click.argument("name")
 @click.argument("app_id")
 @store_option
@@ -231,7 +232,7 @@ def remove_app(*, name: str, app_id: str, store: str | None) -> None:
     from bandstand.store import app_passwords
 
     _change(store, name, lambda it, account: app_passwords.delete(it, account.id, app_id))
-    click.echo("It opens nothing any more.")
+    click.echo("Revoked.")
 
 
 def _change(
@@ -264,10 +265,6 @@ def _asked() -> str:
         msg = "a password is asked for on a terminal; without one, use --password-stdin"
         raise click.UsageError(msg)
     return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
-
-
-def _day(moment: int) -> str:
-    return f"{datetime.fromtimestamp(moment / 1_000, tz=UTC):%Y-%m-%d}"
 
 
 def _plain(account: Account) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Covers: the picture inside a song's file, or one beside it, looked for in a limited child.
+"""Covers: the picture inside a song's file, then one beside it, found by `media_task` in a child.
 
 Nothing of a picture is decoded here. What comes back from the child is believed to be a picture
 only if it begins like one that browsers merely show.

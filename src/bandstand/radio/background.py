@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 # Beyond this number of waiting listeners, the work would come too late.
 MAX_WAITING: Final = 256
-EVERY: Final = 5.0  # seconds
+POLL_SECONDS: Final = 5.0  # seconds
 _MAX_SHARE: Final = 20  # at most one part in this number of the time is spent on changes
-LOG_WORKER: Final = logging.getLogger("bandstand.preparing")
+LOG_WORKER: Final = logging.getLogger("bandstand.background")
 LOG_WATCHER: Final = logging.getLogger("bandstand.watching")
 
 
@@ -47,7 +47,7 @@ class BackgroundWorker:
         self._work = work
         self._waiting: set[str] = set()
         self._is_closed = False
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bandstand-preparing")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bandstand.background")
 
     def submit(self, account: str) -> None:
         """Work for a listener when there is time."""
@@ -73,7 +73,7 @@ class BackgroundWorker:
             self._work(account)
         except Exception:
             # It was for the sake of speed alone: the next request meets the problem itself.
-            LOG_WORKER.exception("preparing for a listener failed")
+            LOG_WORKER.exception("the work for a listener failed")
 
 
 class CatalogueWatcher:
@@ -90,7 +90,7 @@ class CatalogueWatcher:
         known: Callable[[], Catalogue],
         on_change: Callable[[], None],
         is_busy: Callable[[], bool] = lambda: False,
-        every: float = EVERY,
+        every: float = POLL_SECONDS,
     ) -> None:
         self._store = store
         self._known, self._on_change, self._is_busy = known, on_change, is_busy

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, select, text, update
 
-from bandstand.errors import ConflictError, InvalidInputError, NotFoundError
+from bandstand.errors import (
+    InvalidInputError,
+    LastAdminError,
+    NameTakenError,
+    NotFoundError,
+)
 from bandstand.store.database.schema import (
     ACCOUNT,
     APP_PASSWORD,
@@ -94,12 +99,12 @@ def of_row(row: Mapping[Any, Any]) -> Account:
 def create(
     connection: Connection, *, name: str, role: Role, password_hash: str | None, now: int
 ) -> Account:
-    """Return a new account with an empty log; ConflictError where the name is taken."""
+    """Return a new account with an empty log; NameTakenError where the name is taken."""
     clean = checked_name(name)
     checked_role(role)
     hashed = None if password_hash is None else checked_text(password_hash, "password_hash")
     _claim(connection)
-    _check_free(connection, clean)
+    check_free(connection, clean)
     account = Account(
         id=secrets.token_hex(8),
         name=clean,
@@ -184,11 +189,11 @@ def set_disabled(connection: Connection, account: str, *, disabled: bool) -> Non
 
 
 def rename(connection: Connection, account: str, name: str) -> None:
-    """Give an account another name; ConflictError where it is taken."""
+    """Give an account another name; NameTakenError where it is taken."""
     clean = checked_name(name)
     _claim(connection)
     existing(connection, account)
-    _check_free(connection, clean, but=account)
+    check_free(connection, clean, but=account)
     _change(connection, account, name=clean, folded_name=folded(clean))
 
 
@@ -243,6 +248,14 @@ def checked_role(role: Any) -> Role:
     return role  # type: ignore[no-any-return]
 
 
+def check_free(connection: Connection, name: str, *, but: str | None = None) -> None:
+    """Raise NameTakenError where an account, other than `but`, has a name."""
+    known = by_name(connection, name)
+    if known is not None and known.id != but:
+        msg = f"the name {name!r} is taken"
+        raise NameTakenError(msg)
+
+
 def _one(connection: Connection, which: ColumnElement[bool]) -> Account | None:
     row = connection.execute(select(*COLUMNS).where(which)).mappings().one_or_none()
     return None if row is None else of_row(row)
@@ -252,19 +265,12 @@ def _change(connection: Connection, account: str, **values: Any) -> None:
     connection.execute(update(ACCOUNT).where(ACCOUNT.c.id == account).values(values))
 
 
-def _check_free(connection: Connection, name: str, *, but: str | None = None) -> None:
-    known = by_name(connection, name)
-    if known is not None and known.id != but:
-        msg = f"a name that is free was expected, got {name!r}, which is taken"
-        raise ConflictError(msg)
-
-
 def _check_not_last(connection: Connection, account: Account, what: str) -> None:
     if not account.is_working_admin:
         return
     if sum(one.is_working_admin for one in all_accounts(connection)) == 1:
         msg = f"another admin who can log in must exist before {account.name!r} can {what}"
-        raise ConflictError(msg)
+        raise LastAdminError(msg)
 
 
 def _claim(connection: Connection) -> None:

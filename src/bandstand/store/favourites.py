@@ -95,7 +95,7 @@ def songs_of(connection: Connection, account: str, songs: Collection[str]) -> fr
 
 
 def mark(connection: Connection, account: str, scope: Scope, target: str, *, now: int) -> None:
-    """Make something a favourite of an account; nothing changes where it is one."""
+    """Mark a favourite; do nothing if it is one."""
     if not _marking(connection, account, scope, target):
         new = NewEvent(
             account=account, key=_new_key(), kind="favourite", scope=scope, target=target
@@ -104,7 +104,7 @@ def mark(connection: Connection, account: str, scope: Scope, target: str, *, now
 
 
 def unmark(connection: Connection, account: str, scope: Scope, target: str, *, now: int) -> None:
-    """Make something no favourite of an account any more; nothing changes where it is none."""
+    """Remove a favourite's mark; do nothing without one."""
     for seq in _marking(connection, account, scope, target):
         new = NewEvent(account=account, key=_new_key(), kind="retract", retracts=seq)
         append(connection, new, now=now)

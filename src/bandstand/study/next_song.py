@@ -167,7 +167,7 @@ class _Gone:
     """The songs of a study that a catalogue does not have."""
 
     study: OpenStudy
-    shelf: Catalogue
+    catalogue: Catalogue
     songs: frozenset[str]
 
 
@@ -265,11 +265,11 @@ class SongChooser:
 
     def _gone(self, study: OpenStudy) -> frozenset[str]:
         """Return the songs of a study that cannot be played now."""
-        known, shelf = self._known_gone, self._radio.catalogue
-        if known is None or known.study is not study or known.shelf is not shelf:
-            ids, rows = study.songs.ids, shelf.ids.rows(study.songs.ids)
+        known, catalogue = self._known_gone, self._radio.catalogue
+        if known is None or known.study is not study or known.catalogue is not catalogue:
+            ids, rows = study.songs.ids, catalogue.ids.rows(study.songs.ids)
             missing = frozenset(ids[place] for place in np.flatnonzero(rows < 0).tolist())
-            known = _Gone(study=study, shelf=shelf, songs=missing)
+            known = _Gone(study=study, catalogue=catalogue, songs=missing)
             self._known_gone = known
         return known.songs
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bandstand.store.studies import ArmRow, SongRow, StudyRow
 
 
-def open_study(store: Store, shelf: Catalogue, design: Design, *, clock: Clock) -> StudyRow:
+def open_study(store: Store, catalogue: Catalogue, design: Design, *, clock: Clock) -> StudyRow:
     """Open the study with this design, or continue it if it is open.
 
     Raises InvalidInputError, and changes nothing, if it was closed, if it has another design,
@@ -50,7 +50,7 @@ def open_study(store: Store, shelf: Catalogue, design: Design, *, clock: Clock) 
             connection,
             title=design.title,
             design=design.as_json(),
-            catalogue=to_bytes(_songs(shelf, design)),
+            catalogue=to_bytes(_songs(catalogue, design)),
             now=clock(),
         )
 
@@ -78,16 +78,18 @@ def check_design(before: StudyRow, design: Design) -> None:
         raise InvalidInputError(msg)
 
 
-def _songs(shelf: Catalogue, design: Design) -> SongSnapshot:
+def _songs(catalogue: Catalogue, design: Design) -> SongSnapshot:
     """Return the analysed songs of a catalogue, if they are enough."""
-    analysed = [song for song, has in zip(shelf.ids, shelf.has_features, strict=True) if has]
-    if shelf.sound is None or len(analysed) < design.least_songs:
+    analysed = [
+        song for song, has in zip(catalogue.ids, catalogue.has_features, strict=True) if has
+    ]
+    if catalogue.sound is None or len(analysed) < design.least_songs:
         msg = (
             f"the study {design.title!r} must have at least {design.least_songs} analysed songs, "
             f"got {len(analysed)}"
         )
         raise InvalidInputError(msg)
-    return SongSnapshot.of(analysed, shelf.sound.song_features.features[shelf.has_features])
+    return SongSnapshot.of(analysed, catalogue.sound.song_features.features[catalogue.has_features])
 
 
 def study_data(store: Store, study: str) -> StudyData:

@@ -35,7 +35,7 @@ def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> A
 @click.option(
     "--songs", type=click.IntRange(min=50), help="Songs to choose from; 10,000 unless given."
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of the simulated listeners.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the simulated listeners.")
 @click.option(
     "--radio",
     is_flag=True,
@@ -50,14 +50,14 @@ def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> A
     "--only",
     metavar="PART",
     multiple=True,
-    help="Of --scale: measure only this part; may be given several times.",
+    help="With --scale: measure only this part; may be given several times.",
 )
 @click.option(
     "--rate",
     type=click.FloatRange(min=0, min_open=True),
     metavar="N",
     multiple=True,
-    help="Of --scale: turns a second of the part serving; may be given several times.",
+    help="With --scale: turns per second in the part `serving`; may be given several times.",
 )
 @click.pass_context
 def bench(ctx: click.Context, /, *, radio: bool, scale: bool, **settings: Any) -> None:

@@ -23,7 +23,7 @@ _WORDS: Final = {
 }
 
 
-@click.command(short_help="Learn again how people differ, from many people's ratings.")
+@click.command(short_help="Estimate how people differ, from many people's ratings.")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--scale",
@@ -31,7 +31,7 @@ _WORDS: Final = {
     default=(1.0, 5.0),
     metavar="LOW HIGH",
     show_default=True,
-    help="Of the ratings in FILE: stretched to 1 to 5 stars.",
+    help="Lowest and highest rating in FILE, stretched to 1 to 5 stars.",
 )
 @click.option(
     "--draws",
@@ -39,7 +39,7 @@ _WORDS: Final = {
     default=100,
     metavar="N",
     show_default=True,
-    help="Of the people, for the intervals.",
+    help="How often people are resampled for the intervals.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, metavar="N", show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
@@ -53,7 +53,7 @@ def priors(
     workers: int | None,
     json_file: str | None,
 ) -> None:
-    """Learn again how people differ, and compare it with what the radio takes for granted.
+    """Estimate how people differ, and compare it with the radio's prior.
 
     FILE is a CSV file with the columns person, song and stars, perhaps artist and album. All
     numbers are stars, with 95 % intervals from drawing the people again.

@@ -39,7 +39,7 @@ _ALGORITHMS: Final = (
     help="Songs to choose from; 10,000 unless given.",
 )
 @click.option(
-    "--features", type=click.IntRange(min=1), metavar="N", help="Of a song; 91 unless given."
+    "--features", type=click.IntRange(min=1), metavar="N", help="Features of a song; 91 by default."
 )
 @click.option(
     "--scale",
@@ -78,7 +78,12 @@ _ALGORITHMS: Final = (
     help="A song every 50 seconds, or sessions of 4-minute songs three times a day.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, metavar="N", show_default=True, help="Of all."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Fixes everything that is drawn.",
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
@@ -93,9 +98,9 @@ def simulate(
     json_file: str | None,
     **settings: Any,
 ) -> None:
-    """Let algorithms play to simulated listeners, and compare how much they disappoint.
+    """Compare the regret of algorithms on simulated listeners.
 
-    Regret is what a listener would have enjoyed more in the best songs of each moment. Every
+    Regret is the enjoyment lost by not having played the best song of each moment. Every
     algorithm meets the same listeners, songs and moods; the seed fixes all of them.
     """
     # Here, so that --help does not wait for numpy and scipy.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "export",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Of an exported study, in place of one in the store.",
+    help="Report on an exported study instead of one in the store.",
 )
 @click.option(
     "--simulate",

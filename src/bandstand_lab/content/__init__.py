@@ -1,1 +1,1 @@
-"""How well a song's features explain ratings of it: the paper's check of Uc."""
+"""Ratings explained by a song's features: the paper's check of Uc."""

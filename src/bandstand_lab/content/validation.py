@@ -184,7 +184,7 @@ LABELS: Final = {
 
 
 class Fold(NamedTuple):
-    """Which ratings are learnt from, and which are predicted."""
+    """Which ratings are learned from, and which are predicted."""
 
     training: Indices
     test: Indices

@@ -256,18 +256,14 @@ class _Fit:
 
 
 LEVELS: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
-# Edges of the histogram: each bin is √2 times as long as the one before, from a minute to 24 years.
-_GAP_EDGES: Final = 60.0 * 2.0 ** (np.arange(0, 48) / 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapSummary:
-    """Gaps between two plays of a song in a row: quantiles, and a histogram on a log scale."""
+    """Gaps between two plays of a song in a row."""
 
     count: int
     quantiles: Vector  # seconds, at `LEVELS`
-    edges: Vector  # seconds, one more than `counts`; shorter gaps are in the first bin
-    counts: Vector
 
     @property
     def median(self) -> float:
@@ -293,19 +289,11 @@ def gaps_before(history: PlayHistory) -> Vector:
 
 
 def summarise(gaps: Vector) -> GapSummary | None:
-    """Return quantiles and histogram of gaps in seconds; None where no song came back."""
+    """Return quantiles of gaps in seconds; None where no song came back."""
     known = gaps[~np.isnan(gaps)]
     if not len(known):
         return None
-    last = int(np.searchsorted(_GAP_EDGES, known.max(), side="right"))
-    edges = _GAP_EDGES[: max(min(last, len(_GAP_EDGES) - 1), 1) + 1]
-    counts = np.histogram(np.clip(known, edges[0], edges[-1]), edges)[0]
-    return GapSummary(
-        count=len(known),
-        quantiles=frozen(np.quantile(known, LEVELS)),
-        edges=frozen(edges),
-        counts=frozen(counts),
-    )
+    return GapSummary(count=len(known), quantiles=frozen(np.quantile(known, LEVELS)))
 
 
 # The share of repeats of any short history is small: quantiles over people leave out listeners

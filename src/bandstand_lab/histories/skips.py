@@ -1,6 +1,6 @@
-"""What foretells a skip: the sitting, the song's own past, or how long ago it was heard.
+"""Predictors of a skip: session, the song's past, time since it was heard.
 
-A logistic regression learns from the first half of a listener's plays and foretells each play of
+A logistic regression learns from the first half of a listener's plays and predicts each play of
 the second half from what came before it. Its gain is how much better than the first half's base
 rate it does, in nats per 1,000 plays.
 

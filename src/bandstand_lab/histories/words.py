@@ -74,7 +74,6 @@ def _gaps_json(gaps: GapSummary | None) -> dict[str, Any] | None:
     return {
         "count": gaps.count,
         "quantiles_seconds": dict(zip(map(str, LEVELS), gaps.quantiles.tolist(), strict=True)),
-        "histogram": {"edges_seconds": gaps.edges.tolist(), "counts": gaps.counts.tolist()},
     }
 
 

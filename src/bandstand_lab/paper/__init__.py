@@ -1,1 +1,1 @@
-"""The studies of `bandstand reproduce`, one each; `reproduce.registry` has their order."""
+"""The studies of `bandstand reproduce`, one each; `reproduce.STUDIES` has their order."""

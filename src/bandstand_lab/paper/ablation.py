@@ -43,7 +43,7 @@ _RADIO: Final = {PRODUCT: "product Uc·Un", SUM: "sum a·Uc + b·Un"}
 _NOISE: Final = 0.5
 # What novelty is worth to a listener who adds: as much as a favourite, three standard deviations
 # above the rest, loses for one who multiplies.
-_WORTH: Final = 3.0
+_NOVELTY_WORTH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def _meeting(truth: str, songs: int, features: int, run: int, seed: int) -> tupl
     table = np.column_stack([drawn, np.ones(songs)])
     if truth == PRODUCT:
         return table, SimulatedListener(**listener)
-    return table, AddingListener(novelty_worth=_WORTH, **listener)
+    return table, AddingListener(novelty_worth=_NOVELTY_WORTH, **listener)
 
 
 def _radio(kind: str, table: Any, seed: int) -> Recommender:

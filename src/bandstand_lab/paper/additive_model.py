@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
-_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
+_RECOVERY_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
 # Songs evaluated exactly before the bound of the next one is compared with the best.
 _BATCH: Final = 32
 
@@ -73,9 +73,11 @@ class Additive(Engine[AdditiveBelief]):
         del rng
         roots = np.sqrt(history.weights)
         rows, answers = history.features * roots[:, np.newaxis], history.ratings * roots
-        curves = novelty(history.elapsed[:, np.newaxis], _TIMES) * roots[:, np.newaxis]
+        curves = novelty(history.elapsed[:, np.newaxis], _RECOVERY_TIMES) * roots[:, np.newaxis]
         precision = self._precision(rows, curves)
-        pulls = np.column_stack([np.tile(rows.T @ answers, (len(_TIMES), 1)), curves.T @ answers])
+        pulls = np.column_stack(
+            [np.tile(rows.T @ answers, (len(_RECOVERY_TIMES), 1)), curves.T @ answers]
+        )
         means = np.linalg.solve(precision, pulls[:, :, np.newaxis])[:, :, 0]
         residuals = answers[:, np.newaxis] - rows @ means[:, :-1].T - curves * means[:, -1]
         inside = np.einsum("gi,ij,gj->g", means, self.prior.preference.precision, means)
@@ -83,7 +85,7 @@ class Additive(Engine[AdditiveBelief]):
         shape = self.prior.noise.shape + len(history) / 2
         _, log_determinants = np.linalg.slogdet(precision)
         covariances: Stack = frozen(np.linalg.inv(precision))
-        log_density = self.prior.recovery.log_density(np.log(_TIMES))
+        log_density = self.prior.recovery.log_density(np.log(_RECOVERY_TIMES))
         log_density += -0.5 * log_determinants - shape * np.log(rates)
         return AdditiveBelief(
             history=history,
@@ -119,7 +121,7 @@ class Additive(Engine[AdditiveBelief]):
     def _precision(self, rows: Matrix, curves: Matrix) -> Stack:
         """Return Λ of each node; only its last row and column depend on s."""
         content = rows.shape[1]
-        stack = np.empty((len(_TIMES), content + 1, content + 1))
+        stack = np.empty((len(_RECOVERY_TIMES), content + 1, content + 1))
         stack[:, :content, :content] = rows.T @ rows
         stack[:, :content, content] = stack[:, content, :content] = curves.T @ rows
         stack[:, content, content] = np.einsum("ng,ng->g", curves, curves)
@@ -184,7 +186,7 @@ class AdditivePrediction:
     @cached_property
     def _curves(self) -> Matrix:
         """u(t; s) of each song at each node: (S, G)."""
-        return np.asarray(novelty(self.songs.elapsed[:, np.newaxis], _TIMES))
+        return np.asarray(novelty(self.songs.elapsed[:, np.newaxis], _RECOVERY_TIMES))
 
     @cached_property
     def _locations(self) -> Matrix:

@@ -1,4 +1,4 @@
-"""Which radio has the least regret: the paper's Figure 7, at two scales and two noise levels.
+"""Regret of the paper's radios (Figure 7), at two scales and two noise levels.
 
 The paper tells neither the scale of its features nor the noise of its listeners, so there are
 four worlds: two scales with two levels of noise each. The ratings that an unheard song deserves

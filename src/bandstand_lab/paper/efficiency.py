@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand._util.power_laws import straight_line
+from bandstand._util.words import figure as shown
 from bandstand_lab.report.figures import draw_curve, label_ends, look_of, plain
 from bandstand_lab.report.study import Job, Study, Verdict, grouped, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.speed.timing import number, span
+from bandstand_lab.speed.timing import span
 from bandstand_lab.speed.training import (
     LARGE,
     REFERENCE_STEPS,
@@ -193,9 +194,9 @@ def _in_seconds(study: TrainingStudy) -> Finding:
         verdict_on(each < _MAX_SECONDS for each in slowest),
         runs=sum(map(len, runs)),
         many=_MANY_RATINGS,
-        slowest=f"{number(1_000 * max(slowest))} ms" if slowest else "–",
+        slowest=f"{shown(1_000 * max(slowest))} ms" if slowest else "–",
         last=study.sizes[-1],
-        last_ms=number(1_000 * study.seconds(_VARIATIONAL, study.sizes[-1]).median),
+        last_ms=shown(1_000 * study.seconds(_VARIATIONAL, study.sizes[-1]).median),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from bandstand._util.words import figure as shown
 from bandstand_lab.report.study import Job, Study, grouped, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.speed.prediction import (
@@ -25,7 +26,6 @@ from bandstand_lab.speed.timing import (
     Spread,
     geometric_mean,
     growth,
-    number,
     paired_ratio,
     span,
 )
@@ -183,7 +183,7 @@ def _numbers(times: PredictionTimes, accuracies: Sequence[Accuracy]) -> dict[str
     return {
         "size": size,
         "labels": LABELS,
-        "ms": {name: number(times.ms(name, size)) for name in (*LABELS, MOMENTS)},
+        "ms": {name: shown(times.ms(name, size)) for name in (*LABELS, MOMENTS)},
         "over": {f"{one}/{other}": times.ratio(one, other, size).shown() for one, other in pairs},
         "closest": min(all_slower, key=lambda each: each.value).shown(),
         "sampling_share": times.sampling_share(size),
@@ -193,7 +193,7 @@ def _numbers(times: PredictionTimes, accuracies: Sequence[Accuracy]) -> dict[str
         "max_exponent": _MAX_EXPONENT,
         "draws": USUAL_DRAWS,
         "solved_error": f"{max(each.solved for each in accuracies):.0e}",
-        "errors": [number(end(each.sampled for each in accuracies)) for end in (min, max)],
+        "errors": [shown(end(each.sampled for each in accuracies)) for end in (min, max)],
         "same_song": [end(each.same_song for each in accuracies) for end in (min, max)],
         "significantly": _SIGNIFICANTLY,
         "accurate": _ACCURATE,

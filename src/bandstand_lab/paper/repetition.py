@@ -1,4 +1,4 @@
-"""How songs come back: the paper's Figure 12, longer and against real histories."""
+"""Repetition of songs (Figure 12), longer and against real histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How people differ, learned from many people's ratings by the marginal likelihood.
+"""Differences between people, learned by the marginal likelihood.
 
     r = μ_p + e_artist + e_album + e_song + rest,    given τ_p all of them normal, as in (33)
 
@@ -10,7 +10,7 @@ code          maths          meaning
 `rate`
 
 A level is there if the table has its column, and songs only if some person rated one twice. What it
-does not have is part of the rest: without a song rated twice, noise and songs cannot be told apart.
+does not have is part of the rest: without a song rated twice, noise and songs cannot be separated.
 Nothing is heard again in it as far as the model knows, so there is no recovery.
 """
 

@@ -180,11 +180,12 @@ class ReproductionReport:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong, by chapter."""
-        return tuple(
-            f"{chapter.title}: {problem}"
-            for chapter in self.chapters
-            for problem in chapter.problems
-        )
+        return problems_of(self.chapters)
+
+
+def problems_of(chapters: Sequence[Written]) -> tuple[str, ...]:
+    """Return what went wrong, by chapter."""
+    return tuple(f"{one.title}: {problem}" for one in chapters for problem in one.problems)
 
 
 def page(report: ReproductionReport) -> bytes:

@@ -29,17 +29,17 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     PARTLY = "holds partly"
     FAILS = "does not hold"
-    OPEN = "cannot be told"
+    OPEN = "undecided"
 
 
 def verdict_on(answers: Iterable[bool | None]) -> Verdict:
     """Return the verdict on a claim from the answers to its cases; None is an open case.
 
     It holds if every case is a yes, partly if some are, and does not hold if none is and some are
-    a no; if all are open it cannot be told.
+    a no; if all are open it is undecided.
 
     >>> [str(verdict_on(answers)) for answers in ([True, True], [True, None], [None, False], [])]
-    ['holds', 'holds partly', 'does not hold', 'cannot be told']
+    ['holds', 'holds partly', 'does not hold', 'undecided']
     """
     cases = list(answers)
     if any(cases):

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bandstand._util.power_laws import second_half_slopes
+from bandstand._util.words import counted, figure, figures
 from bandstand.core.registry import WITHOUT_NAMES
 from bandstand_lab.report.machine import machine
 from bandstand_lab.statistics.paired import PairedDifference, p_shown, tested_together
@@ -204,30 +205,10 @@ def _about(report: ExperimentReport) -> str:
     )
 
 
-def counted(count: int, one: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "song"), counted(2_000, "song")
-    ('1 song', '2,000 songs')
-    """
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
-
-
-def figures(*values: float) -> list[str]:
-    """Return numbers that belong together, with about three digits of the largest.
-
-    >>> figures(1234.5, 61.7), figures(31.42, -3.14), figures(0.1234)
-    (['1,234', '62'], ['31.4', '-3.1'], ['0.123'])
-    """
-    largest = max(map(abs, values))
-    digits = 0 if largest >= 100 else 1 if largest >= 10 else 2 if largest >= 1 else 3
-    return [f"{value:,.{digits}f}" for value in values]
-
-
 def with_error(estimate: MeanEstimate) -> str:
     """Return a mean and its standard error, if it has one."""
     if estimate.standard_error is None:
-        return figures(estimate.mean)[0]
+        return figure(estimate.mean)
     return " ± ".join(figures(estimate.mean, estimate.standard_error))
 
 

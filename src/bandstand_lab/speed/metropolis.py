@@ -41,12 +41,11 @@ _ACCEPTED_SHARE: Final = 0.44
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetropolisDraws:
-    """Draws of one chain, after its warm-up, and the share of proposals that it accepted."""
+    """Draws of one chain, after its warm-up."""
 
     recovery_times: Vector
     noise_precisions: Vector
     preferences: Matrix
-    accepted_share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +87,19 @@ def sample(
         raise InvalidInputError(msg)
     problem = _problem(prior, history)
     warm_up = steps // 5
-    state, stride, accepted = _start(problem, rng), 1.0, 0
+    state, stride = _start(problem, rng), 1.0
     times, precisions = np.empty(steps), np.empty(steps)
     preferences = np.empty((steps, history.columns))
     for at in range(steps):
         state, moved = _step(state, problem, stride, rng)
         if at < warm_up:
             stride *= math.exp((moved - _ACCEPTED_SHARE) / math.sqrt(at + 1))
-        else:
-            accepted += moved
         times[at] = math.exp(state.log_recovery_time)
         precisions[at], preferences[at] = state.noise_precision, state.preference
     return MetropolisDraws(
         recovery_times=frozen(times[warm_up:]),
         noise_precisions=frozen(precisions[warm_up:]),
         preferences=frozen(preferences[warm_up:]),
-        accepted_share=accepted / max(steps - warm_up, 1),
     )
 
 

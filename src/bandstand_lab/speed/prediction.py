@@ -137,7 +137,7 @@ _WARM_UP_SONGS: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class ChoiceProblem:
     """A listener who has answered, and a catalogue in which the rated songs were heard lately."""
 
     history: History
@@ -157,7 +157,7 @@ class Scene:
         return 0.5 if level is None else level
 
 
-def scene_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) -> Scene:
+def problem_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) -> ChoiceProblem:
     """Return a new listener of the paper's kind with a catalogue of its own."""
     rng = np.random.default_rng([seed, songs, ratings, turn])
     history = PAPER.history(ratings, columns, rng)
@@ -165,56 +165,56 @@ def scene_of(*, songs: int, ratings: int, columns: int, seed: int, turn: int) ->
     heard = rng.choice(songs, min(ratings, songs), replace=False)
     elapsed[heard] = rng.uniform(1.0, _LONGEST_AGO, len(heard))
     catalogue = Songs.of(features=PAPER.features(songs, columns, rng), elapsed=elapsed)
-    return Scene(history=history, songs=catalogue, seed=seed)
+    return ChoiceProblem(history=history, songs=catalogue, seed=seed)
 
 
-def contenders(scene: Scene) -> dict[str, Callable[[], int]]:
+def contenders(problem: ChoiceProblem) -> dict[str, Callable[[], int]]:
     """Return for each contender the function that finds the song; all have learned already."""
-    belief = _variational(scene)
+    belief = _variational(problem)
 
     def best(scores: Callable[[FactorPrediction], Vector]) -> int:
         # A copy, because a prediction keeps the moments that it has worked out.
         return int(np.argmax(scores(replace(belief))))
 
     def sampled(one: FactorPrediction) -> Vector:
-        rng = np.random.default_rng([scene.seed, 3])
+        rng = np.random.default_rng([problem.seed, 3])
         means, deviations = one.factor_means, one.factor_deviations
-        return monte_carlo_quantile(scene.level, means, deviations, USUAL_DRAWS, rng)
+        return monte_carlo_quantile(problem.level, means, deviations, USUAL_DRAWS, rng)
 
     def solved(one: FactorPrediction) -> Vector:
-        return product_normal.quantile(scene.level, one.factor_means, one.factor_deviations)
+        return product_normal.quantile(problem.level, one.factor_means, one.factor_deviations)
 
     def moments(one: FactorPrediction) -> Vector:  # every variational form begins with them
         return product_normal.standard_deviation(one.factor_means, one.factor_deviations)
 
     return {
-        **{name: _chooser(scene, name) for name in LABELS if name not in {SAMPLED, SOLVED, KEPT}},
+        **{name: _chooser(problem, name) for name in LABELS if name not in {SAMPLED, SOLVED, KEPT}},
         SAMPLED: partial(best, sampled),
         SOLVED: partial(best, solved),
-        KEPT: _keeping(scene),
+        KEPT: _keeping(problem),
         MOMENTS: partial(best, moments),
     }
 
 
-def _variational(scene: Scene) -> FactorPrediction:
-    engine = Variational(model=content_novelty(scene.history.columns))
-    return engine.predict(engine.fit(scene.history), scene.songs)
+def _variational(problem: ChoiceProblem) -> FactorPrediction:
+    engine = Variational(model=content_novelty(problem.history.columns))
+    return engine.predict(engine.fit(problem.history), problem.songs)
 
 
-def _chooser(scene: Scene, name: str) -> Callable[[], int]:
+def _chooser(problem: ChoiceProblem, name: str) -> Callable[[], int]:
     algorithm = algorithm_named(name)
-    prior = PAPER.prior_for(scene.history.columns)
+    prior = PAPER.prior_for(problem.history.columns)
     engine: Engine[Any] = algorithm.engine_for(prior)
     if isinstance(engine, Mcmc):
-        engine = Mcmc(prior=prior, effective_draws=scene.effective_draws)
-    belief = engine.fit(scene.history, rng=np.random.default_rng([scene.seed, 1]))
-    everything = np.arange(len(scene.songs), dtype=np.intp)
+        engine = Mcmc(prior=prior, effective_draws=problem.effective_draws)
+    belief = engine.fit(problem.history, rng=np.random.default_rng([problem.seed, 1]))
+    everything = np.arange(len(problem.songs), dtype=np.intp)
 
     def choose() -> int:
         rows = algorithm.policy.choose(
-            engine.predict(belief, scene.songs),
-            step=scene.step,
-            rng=np.random.default_rng([scene.seed, 2]),
+            engine.predict(belief, problem.songs),
+            step=problem.step,
+            rng=np.random.default_rng([problem.seed, 2]),
             count=1,
             allowed=everything,
         )
@@ -223,19 +223,19 @@ def _chooser(scene: Scene, name: str) -> Callable[[], int]:
     return choose
 
 
-def _keeping(scene: Scene) -> Callable[[], int]:
+def _keeping(problem: ChoiceProblem) -> Callable[[], int]:
     """Return choices after one answer and then the next; the answers are learned already."""
-    history, engine = scene.history, Exact(prior=PAPER.prior_for(scene.history.columns))
+    history, engine = problem.history, Exact(prior=PAPER.prior_for(problem.history.columns))
     first = max(len(history) - _ANSWERS, 1)
     beliefs = [engine.fit(history.first(first))]
     for count in range(first + 1, len(history) + 1):
         beliefs.append(engine.update(beliefs[-1], history.first(count)))
-    memory = engine.new_cache(scene.songs.features)
-    everything = np.arange(len(scene.songs), dtype=np.intp)
+    memory = engine.new_cache(problem.songs.features)
+    everything = np.arange(len(problem.songs), dtype=np.intp)
 
     def choice_by(belief: ExactBelief) -> int:
-        prediction = engine.predict(belief, scene.songs, memory=memory)
-        return int(prediction.best_by_quantile(scene.level, 1, everything)[0])
+        prediction = engine.predict(belief, problem.songs, memory=memory)
+        return int(prediction.best_by_quantile(problem.level, 1, everything)[0])
 
     choice_by(beliefs[0])
     later = iter(beliefs[1:])
@@ -244,12 +244,12 @@ def _keeping(scene: Scene) -> Callable[[], int]:
 
 def predict(*, songs: int, ratings: int, turn: int, seed: int, columns: int) -> Json:
     """Return the seconds that each contender needs to find the song to play; a job."""
-    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
+    problem = problem_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
     # Everything runs once before, so that no contender pays for loading a library.
-    small = replace(scene, songs=scene.songs.take(slice(_WARM_UP_SONGS)), effective_draws=100)
+    small = replace(problem, songs=problem.songs.take(slice(_WARM_UP_SONGS)), effective_draws=100)
     for choose in contenders(small).values():
         choose()
-    ready = contenders(scene)
+    ready = contenders(problem)
     seconds = {}
     for name in in_turn(list(ready), turn):
         with undisturbed():
@@ -266,8 +266,8 @@ def accuracy(
     against the deterministic quantile, and that one's against adaptive quadrature, for the
     first `checked` songs.
     """
-    scene = scene_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
-    belief, level = _variational(scene), scene.level
+    problem = problem_of(songs=songs, ratings=ratings, columns=columns, seed=seed, turn=turn)
+    belief, level = _variational(problem), problem.level
     means, deviations = belief.factor_means, belief.factor_deviations
     spread = belief.standard_deviation()
     solved = product_normal.quantile(level, means, deviations)

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from bandstand._util.words import figure, figures
 from bandstand.errors import InvalidInputError
 from bandstand_lab.report.machine import one_thread
 from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
@@ -157,19 +158,6 @@ def run_pinned(module: str, argument: str, *, folder: Path | None = None) -> int
     ).returncode
 
 
-def number(value: float) -> str:
-    """Return a number with about three significant digits.
-
-    >>> [number(x) for x in (0.0123, 0.814, 9.96, 84.3, 563.2, 1234.5)]
-    ['0.012', '0.81', '9.96', '84.3', '563', '1,234']
-    """
-    if value >= 100:
-        return f"{value:,.0f}"
-    if value >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """A number and its 95 % interval; a single round has none."""
@@ -202,8 +190,9 @@ class Estimate:
         '91.2 (85.0–98.1)'
         """
         if self.low is None or self.high is None:
-            return number(self.value)
-        return f"{number(self.value)} ({number(self.low)}–{number(self.high)})"
+            return figure(self.value)
+        value, low, high = figures(self.value, self.low, self.high)
+        return f"{value} ({low}–{high})"
 
 
 def geometric_mean(spread: Spread) -> Estimate:

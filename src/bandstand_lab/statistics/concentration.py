@@ -1,4 +1,4 @@
-"""How plays are spread over songs, whatever the songs are called.
+"""Concentration of plays on few songs.
 
 A profile is the share of all plays that goes to the most played song, to the second, and so on.
 

@@ -63,11 +63,6 @@ class MaxT:
         """The p-value of the whole family: that no test has any difference."""
         return float(self.corrected.min())
 
-    @property
-    def smallest_possible(self) -> float:
-        """The corrected value below which none can be with these people."""
-        return 1 / self.flips
-
 
 def max_t(
     differences: ArrayLike,

@@ -1,4 +1,4 @@
-"""Is Zipf's law the nearest? Three laws for how often songs are played, by likelihood.
+"""Three laws of plays by rank, compared by likelihood.
 
 A straight line on two logarithmic axes is a weak witness: plays spread evenly over 1,000 songs
 give one with R² = 0.7, for sorting alone makes frequencies fall with the rank. Here the order

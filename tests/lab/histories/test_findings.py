@@ -92,7 +92,6 @@ def test_real_histories_give_the_numbers_of_a_plain_calculation(
         assert (each.gaps.count if each.gaps else 0) == len(gaps)
         if each.gaps:
             assert each.gaps.median == pytest.approx(statistics.median(gaps))
-            assert each.gaps.counts.sum() == len(gaps)
     slope, r_squared = plain_line([count for each in songs.values() for count in each.values()])
     assert found.together.zipf is not None
     assert -found.together.zipf.exponent == pytest.approx(slope, rel=1e-9)
@@ -151,12 +150,10 @@ def test_a_song_played_for_ever_is_all_repeats() -> None:
     assert found.together.gaps.median == 3_600.0
 
 
-def test_gaps_of_nothing_and_of_ages_are_in_the_histogram() -> None:
+def test_gaps_of_nothing_and_of_ages_count() -> None:
     summary = summarise(np.array([np.nan, 0.0, 1.0, 1e10]))
     assert summary is not None
-    assert summary.count == summary.counts.sum() == 3
-    assert summary.counts[0] == 2
-    assert summary.counts[-1] == 1
+    assert (summary.count, summary.median) == (3, 1.0)
 
 
 def test_only_listeners_with_plays_enough_are_compared() -> None:

@@ -137,7 +137,8 @@ def test_a_curve_of_one_point_or_of_none_can_be_drawn() -> None:
     draw_curve(axes, [1.0], [2.0], look_of("random"), spread=[0.5])
     draw_curve(axes, [], [], look_of("exact"))
     label_ends(axes, {})
-    assert png(figure)
+    assert [np.size(line.get_xdata()) for line in axes.lines] == [1, 0]
+    assert png(figure).startswith(b"\x89PNG\r\n")
 
 
 def test_the_line_that_ends_highest_is_named_first() -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,12 @@ from tests.fixtures.child_processes import started
 PLAN = Plan(size="quick", seed=3)
 
 
-def claim(path: Path, plan: Plan = PLAN) -> None:
+def claim(path: Path, plan: Plan = PLAN) -> dict[str, Any]:
+    """Return what a folder says of its plan while it is claimed."""
     with claimed(path, plan):
-        assert (path / "work" / "plan.json").is_file()
+        kept: dict[str, Any] = json.loads((path / "work" / "plan.json").read_bytes())
+    assert (kept["size"], kept["seed"]) == (plan.size, plan.seed)
+    return kept
 
 
 @pytest.fixture
@@ -31,19 +35,18 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_a_new_folder_is_made_and_the_same_plan_may_come_again(tmp_path: Path) -> None:
-    claim(tmp_path / "deep" / "out")
-    claim(tmp_path / "deep" / "out")
+    assert claim(tmp_path / "deep" / "out") == claim(tmp_path / "deep" / "out")
 
 
 def test_an_empty_folder_will_do(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    claim(tmp_path / "out")
+    assert claim(tmp_path / "out") == claim(tmp_path / "new")
 
 
 def test_one_left_before_the_plan_was_written_will_do(tmp_path: Path) -> None:
     (tmp_path / "out" / "work").mkdir(parents=True)
     (tmp_path / "out" / "work" / ".plan.json.part").write_bytes(b"{")
-    claim(tmp_path / "out")
+    assert claim(tmp_path / "out") == claim(tmp_path / "new")
 
 
 def test_somebody_elses_folder_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -69,26 +72,22 @@ def test_another_size_or_seed_is_refused(tmp_path: Path, other: Plan, said: str)
 
 
 def test_other_data_are_taken_and_written_down(tmp_path: Path, data: Path) -> None:
-    def kept() -> list[str]:
-        plan = json.loads((tmp_path / "out" / "work" / "plan.json").read_bytes())
-        assert (plan["size"], plan["seed"]) == ("quick", 3)
-        return list(plan["histories"])
+    def kept(plan: Plan) -> list[str]:
+        return list(claim(tmp_path / "out", plan)["histories"])
 
     plan = replace(PLAN, histories=(data,))
-    claim(tmp_path / "out", plan)
-    first = kept()
+    first = kept(plan)
     data.write_text("item\nb\n", encoding="utf-8")
-    claim(tmp_path / "out", plan)
-    assert len(kept()) == 1
-    assert kept() != first
-    claim(tmp_path / "out")
-    assert kept() == []
+    second = kept(plan)
+    assert len(second) == 1
+    assert second != first
+    assert kept(PLAN) == []
 
 
 def test_data_may_move(tmp_path: Path, data: Path) -> None:
-    claim(tmp_path / "out", replace(PLAN, histories=(data,)))
+    before = claim(tmp_path / "out", replace(PLAN, histories=(data,)))
     moved = data.rename(tmp_path / "elsewhere.csv")
-    claim(tmp_path / "out", replace(PLAN, histories=(moved,)))
+    assert claim(tmp_path / "out", replace(PLAN, histories=(moved,))) == before
 
 
 def test_data_that_are_not_there_are_refused(tmp_path: Path) -> None:

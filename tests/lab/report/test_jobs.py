@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from bandstand_lab.report.study import Job
 from tests.fixtures.child_processes import started
 from tests.fixtures.lab.small_study import job
 from tests.fixtures.music.dask_cluster import cluster
+from tests.fixtures.waiting import wait_until
 
 
 @pytest.fixture
@@ -170,12 +169,12 @@ def test_what_runs_by_itself_ends_with_whoever_started_it(tmp_path: Path) -> Non
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": paths}
     with started([sys.executable, "-c", code], env=environment) as process:
-        _wait_until(file.exists)
+        wait_until(file.exists)
         child = int(file.read_text(encoding="utf-8"))
         assert Path(f"/proc/{child}").exists()
         process.kill()
         process.wait()
-        _wait_until(lambda: not _runs(child))
+        wait_until(lambda: not _runs(child))
 
 
 def _runs(process: int) -> bool:
@@ -186,13 +185,6 @@ def _runs(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
-
-
-def _wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_a_file_counts_by_what_it_holds() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page
@@ -11,7 +9,6 @@ from playwright.sync_api import Browser, Page
 from bandstand_lab.paper.reproduce import reproduce
 from bandstand_lab.report.study import Chapter, Finding, Plan, Study, Table, Verdict
 from tests.fixtures.lab.small_study import job, small_study, study_of_jobs
-from tests.fixtures.web.chromium import browser
 
 SIZES = [(1440, 900), (390, 844), (320, 640)]
 EVIL = "<script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"
@@ -43,12 +40,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     studies = [small_study(), wide_study(), bad]
     reproduce(out, Plan(size="quick"), studies, workers=1)
     return (out / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as found:
-        yield found
 
 
 def opened(chromium: Browser, address: str, size: tuple[int, int], theme: str) -> Page:

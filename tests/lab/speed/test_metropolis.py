@@ -82,11 +82,6 @@ def test_a_planted_error_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not agree(draws.noise_precisions, belief.draws.noise_precisions.ravel())
 
 
-def test_it_accepts_about_as_much_as_it_is_tuned_for() -> None:
-    draws = metropolis.sample(paper_prior(2), a_history(), rng=np.random.default_rng(1))
-    assert 0.3 < draws.accepted_share < 0.6
-
-
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**32))
 def test_every_draw_is_finite_and_positive_where_it_must_be(
     count: int, columns: int, seed: int

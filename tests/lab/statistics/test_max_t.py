@@ -162,7 +162,7 @@ def test_drawn_flips_come_close_to_all_of_them() -> None:
 def test_no_drawn_value_is_zero_for_the_study_itself_is_among_the_flips() -> None:
     found = max_t(np.ones((40, 3)), rng=np.random.default_rng(1), drawn_flips=999)
     assert found.corrected.tolist() == [0.001] * 3
-    assert found.smallest_possible == 0.001
+    assert found.flips == 1_000
 
 
 def test_the_same_randomness_draws_the_same_flips() -> None:
@@ -178,7 +178,7 @@ def test_where_nobody_differs_every_value_is_one() -> None:
     with np.errstate(all="raise"):
         found = max_t(np.zeros((4, 3)), rng=RNG)
     assert found.corrected.tolist() == [1.0, 1.0, 1.0]
-    assert found.smallest_possible == 1.0
+    assert found.flips == 1
 
 
 @pytest.mark.parametrize("people", [2, 5, 6, 13])
@@ -186,7 +186,7 @@ def test_people_who_all_differ_alike_reach_the_smallest_value_there_is(people: i
     with np.errstate(all="raise"):
         found = max_t(np.full((people, 4), 0.1), rng=RNG)
     assert found.corrected.tolist() == [2.0 ** (1 - people)] * 4
-    assert found.smallest_possible == 2.0 ** (1 - people)
+    assert found.flips == 2 ** (people - 1)
 
 
 @given(st.integers(2, 7), st.integers(1, 6), st.integers(0, 10**6), st.floats(1e-200, 1e100))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser
 
 from bandstand_lab.user_study.command import write_report
 from tests.fixtures.lab.study_reports import simulated
-from tests.fixtures.web.chromium import browser
 
 EVIL = "<img src=x onerror=\"document.title='run'\"> and others"
 
@@ -20,12 +17,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("out") / "a report"
     write_report(simulated(6, ratings=6, title=EVIL), out)
     return (out / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

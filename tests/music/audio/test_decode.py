@@ -376,12 +376,20 @@ def test_a_tag_of_many_megabytes_hides_no_sound(tmp_path: Path) -> None:
         assert read_bytes(tag + sound).duration == pytest.approx(1, abs=0.1)
 
 
-@pytest.mark.parametrize("size", [2**28 - 1, 5_000, 11, 0])
-def test_a_tag_that_lies_about_its_size_raises_nothing_new(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "seconds"), [(2**28 - 1, None), (5_000, 0.73), (11, 1.04), (0, 1.04)]
+)
+def test_a_tag_that_lies_about_its_size_costs_the_sound_that_it_claims(
+    tmp_path: Path, size: int, seconds: float | None
+) -> None:
     sound = make(tmp_path / "a.mp3", seconds=1, options={"id3v2_version": "0"}).read_bytes()
     length = bytes(size >> shift & 0x7F for shift in (21, 14, 7, 0))
-    with suppress(UnreadableAudioError):
-        read_bytes(b"ID3\4\0\0" + length + struct.pack(">4sI", b"TIT2", 2**31) + sound)
+    content = b"ID3\4\0\0" + length + struct.pack(">4sI", b"TIT2", 2**31) + sound
+    if seconds is None:
+        with pytest.raises(UnreadableAudioError, match="expected audio"):
+            read_bytes(content)
+    else:
+        assert read_bytes(content).duration == pytest.approx(seconds, abs=0.1)
 
 
 # ── The source itself ────────────────────────────────────────────────────────────────────

@@ -12,8 +12,9 @@ import pytest
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.history import SongsAt
 from bandstand.music.catalogue.catalogue import Catalogue, catalogue_of
+from bandstand.radio.selection.exploration_dial import NOVELTY_BONUS, policy_with
 from bandstand.radio.selection.filters import Station, Years
-from bandstand.radio.selection.select import NOVELTY_BONUS, RadioListener, minutes_at, policy_with
+from bandstand.radio.selection.select import RadioListener, minutes_at
 from bandstand.types import Indices, Vector
 from tests.fixtures.radio.catalogues import features, matrix, model, rated, record, song_id
 from tests.fixtures.radio.logs import HOUR, MINUTE, Log

@@ -77,9 +77,9 @@ def test_any_title_has_a_key_that_does_not_depend_on_case_or_space(title: str) -
     assert bool(key) == bool(name_key(title))
 
 
-def test_long_titles_take_no_time() -> None:
-    for piece in ("(", "(live) ", " - live", "[", "feat. ", "a - "):
-        assert song_key(piece * 5_000) is not None
+@pytest.mark.parametrize("piece", ["(", "(live) ", " - live", "[", "feat. ", "a - "])
+def test_a_long_title_has_a_short_key(piece: str) -> None:
+    assert 0 < len(song_key(piece * 5_000)) <= 500
 
 
 def versions(tags: list[Tags]) -> list[int]:

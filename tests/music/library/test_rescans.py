@@ -15,7 +15,7 @@ import pytest
 from bandstand.music.audio.decode import read
 from bandstand.music.library import analyse
 from bandstand.music.library.content import fingerprint, open_file
-from tests.fixtures.music.scanned_library import ScannedFolder, song
+from tests.fixtures.music.scanned_library import ScannedFolder, fingerprint_of, song
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_file_replaced_after_the_walk_is_known_as_what_was_read(two: ScannedFo
     two.scan(meddle=lambda: _ignore(two.put("a.wav", song(3) + song(4))))
     after = two.scan()
     assert after.asked == []
-    assert after.contents.songs[path].fingerprint == _fingerprint(path)
+    assert after.contents.songs[path].fingerprint == fingerprint_of(path)
 
 
 def test_a_file_that_vanishes_is_reported_and_then_missing(two: ScannedFolder) -> None:
@@ -90,14 +90,14 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
             two.put("a.wav", song(3) + song(4))
         return read(file, **options)
 
-    first = _fingerprint(path)
+    first = fingerprint_of(path)
     with monkeypatch.context() as patched:
         patched.setattr(analyse, "read", read_meanwhile)
         scan = two.scan()
     assert "changed while" in scan.contents.problems[path]
     after = two.scan()
     assert after.asked == [path]
-    assert after.contents.songs[path].fingerprint == _fingerprint(path)
+    assert after.contents.songs[path].fingerprint == fingerprint_of(path)
 
 
 def test_a_file_cut_while_read_is_reported(
@@ -126,12 +126,7 @@ def _lead_outside(two: ScannedFolder, swapped: str) -> None:
 
 def _outside_marks(two: ScannedFolder) -> set[str]:
     outside = two.library.with_name("outside")
-    return {_fingerprint(bytes(path)) for path in outside.rglob("*.wav")}
-
-
-def _fingerprint(path: bytes) -> str:
-    with open(path, "rb") as file:
-        return fingerprint(file)
+    return {fingerprint_of(bytes(path)) for path in outside.rglob("*.wav")}
 
 
 def _ignore(_: object) -> None:

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from bandstand.music.library import scan as scanning
-from bandstand.music.library.content import PASSING, fingerprint
+from bandstand.music.library.content import PASSING
 from bandstand.store.songs.scans import ScanCounts
 from tests.fakes.analyser import (
     BAD,
@@ -32,6 +32,7 @@ from tests.fakes.analyser import (
     StopError,
     analysis_version,
 )
+from tests.fixtures.music.scanned_library import fingerprint_of
 
 
 @pytest.fixture
@@ -343,13 +344,13 @@ class Changes(RuleBasedStateMachine):
         assert set(after.ids) == good
         assert set(after.problems) == set(disk) - good
         for path in good:
-            assert after.records[path].fingerprint == _fingerprint(path)
+            assert after.records[path].fingerprint == fingerprint_of(path)
         known = {it.song_id for it in self.before.records.values()}
         assert known <= {it.song_id for it in after.records.values()} | {None}
 
     def _check_identity(self, after: Scanned) -> None:
         """Check that a song is where its content is, or else where it was."""
-        disk = {path: _fingerprint(path) for path in self.disk}
+        disk = {path: fingerprint_of(path) for path in self.disk}
         for path, song in self.before.ids.items():
             if disk.get(path) == self.before.records[path].fingerprint:
                 assert after.ids[path] == song
@@ -378,11 +379,6 @@ class Changes(RuleBasedStateMachine):
             self.library.path(name): (self.library.folder / name).read_bytes()
             for name in self.there
         }
-
-
-def _fingerprint(path: bytes) -> str:
-    with open(path, "rb") as file:
-        return fingerprint(file)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from bandstand.music.sandbox.confinement import OWN_ALARM_SECONDS
 from bandstand.music.sandbox.protocol import Outcome, encoded
 from tests.fixtures.child_processes import PATIENCE, started
 from tests.fixtures.music.sandbox_children import (
-    eventually,
     failure,
     living,
     nothing_left,
@@ -29,6 +29,7 @@ from tests.fixtures.music.sandbox_children import (
     value,
     zombies,
 )
+from tests.fixtures.waiting import eventually
 
 FOUR_GIGABYTES = 4 << 30
 SMALL = Limits(memory_bytes=512 << 20)
@@ -92,6 +93,9 @@ def test_an_answer_that_came_in_time_counts_however_late_it_is_read() -> None:
     with pool("answer_badly", workers=2, limits=limits) as made:
         run = made.run((number, {"how": "large", "bytes": size}) for number in range(4))
         next(run)
+        busy = made._workers._members - set(made._workers._idle)
+        replies = [worker.replies for worker in busy]
+        assert eventually(lambda: len(select.select(replies, [], [], 0)[0]) == len(replies) > 0)
         # Also longer than the child would give itself, were it still at work.
         time.sleep(limits.wall_seconds + OWN_ALARM_SECONDS + 0.5)
         assert all(isinstance(result, Answer) for _, result in run)
@@ -322,6 +326,7 @@ import ctypes, sys
 sys.path[:] = {path!r}
 from bandstand.music.sandbox import Limits
 from tests.fixtures.music import sandbox_children as running
+from tests.fixtures.waiting import eventually
 if __name__ == "__main__":
     assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
     if {blind}:
@@ -329,7 +334,7 @@ if __name__ == "__main__":
     jobs = [(number, {{"how": "refusal", "count": 2}}) for number in range(3)]
     with running.pool("start_and_forget", limits=Limits(may_start_programs=True)) as made:
         assert all(running.failure(result) for _, result in made.run(jobs))
-    running.eventually(lambda: not any(map(running.living, made.groups)))
+    eventually(lambda: not any(map(running.living, made.groups)))
     print(len(running.zombies()))
 """
 IDLE_PARENT = """

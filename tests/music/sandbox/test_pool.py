@@ -15,7 +15,6 @@ from bandstand.music.sandbox import Answer, Failure, Limits, Pool
 from bandstand.music.sandbox import pool as pool_module
 from bandstand.music.sandbox.protocol import Outcome, in_words
 from tests.fixtures.music.sandbox_children import (
-    eventually,
     failure,
     living,
     nothing_left,
@@ -23,6 +22,7 @@ from tests.fixtures.music.sandbox_children import (
     pool,
     value,
 )
+from tests.fixtures.waiting import eventually
 
 LIMITED = Limits(wall_seconds=2)
 

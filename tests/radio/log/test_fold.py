@@ -16,9 +16,9 @@ from bandstand.radio.log import fold as fold_module
 from bandstand.radio.log.evidence import (
     EARLY_SKIP,
     FULL_LISTEN,
-    JUDGED,
     MAX_SKIPS,
     MAX_UNATTENDED,
+    MIN_JUDGED_MS,
     Sitting,
     evidence,
     opens_session,
@@ -207,7 +207,7 @@ def sitting_of(plays: Sequence[Sequence[Event]], marked: set[int], number: int) 
             break
         if opens_session(idle):
             break
-        if before[0].played_ms is None or before[0].played_ms >= JUDGED:
+        if before[0].played_ms is None or before[0].played_ms >= MIN_JUDGED_MS:
             kinds.append(before[0].kind)
     skips = len(list(takewhile("skip".__eq__, kinds)))
     listens = len(list(takewhile("listen".__eq__, kinds)))

@@ -12,7 +12,7 @@ from bandstand.core.policies import BayesUcb, Greedy
 from bandstand.core.registry import SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
 from bandstand.radio.log.fold import fold
-from bandstand.radio.selection.select import level, policy_with
+from bandstand.radio.selection.exploration_dial import level, policy_with
 from tests.fixtures.radio.catalogues import model, rated, shelf, song_id
 from tests.fixtures.radio.logs import MINUTE, Log
 

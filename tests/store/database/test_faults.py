@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from tests.fixtures.programs import require_program
 from tests.fixtures.store.postgres_server import PostgresServer
 from tests.fixtures.store.sample_log import account_and_songs, adding, rating
 from tests.fixtures.store.send_events import prepare
+from tests.fixtures.waiting import wait_until
 
 THREADS = 4
 SECONDS = 60
@@ -138,18 +138,12 @@ class Senders:
     def wait_for_more(self, number: int = 40) -> None:
         """Return when `number` more events were answered."""
         goal = self._count() + number
-        self._wait_until(lambda: self._count() >= goal)
+        wait_until(lambda: self._count() >= goal)
 
     def wait_for_trouble(self) -> None:
         """Return when one more event was refused."""
         goal = self.troubles.total() + 1
-        self._wait_until(lambda: self.troubles.total() >= goal)
-
-    def _wait_until(self, is_so: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + SECONDS
-        while not is_so():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: self.troubles.total() >= goal)
 
     def stop(self) -> None:
         """Let what is on its way be answered, and end."""

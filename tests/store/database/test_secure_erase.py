@@ -8,8 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.cli.run_command import environment
 from tests.fixtures.store.sample_store import NOW, add_account, add_songs, rate
+from tests.fixtures.waiting import eventually
 
 PLANTED = "Xyzzy"  # in everything that is the person's
 
@@ -202,11 +202,8 @@ def due(store: Store) -> int:
         return secure_erase.pending(connection)
 
 
-def becomes_true(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return condition()
+def has_given_up() -> bool:
+    return "bandstand-eraser" not in {it.name for it in threading.enumerate()}
 
 
 def killed(place: str, account: str, *, step: str, mark: str = "marked") -> None:
@@ -218,9 +215,9 @@ def killed(place: str, account: str, *, step: str, mark: str = "marked") -> None
 def test_when_the_last_reader_has_left_they_go_unasked(store: Store, tmp_path: Path) -> None:
     account = planted(store)
     remove_beside_a_reader(store, account)
-    assert becomes_true(lambda: found(tmp_path) + found(tmp_path, account) == [])
-    assert becomes_true(lambda: due(store) == 0)
-    assert becomes_true(lambda: "bandstand-eraser" not in {it.name for it in threading.enumerate()})
+    assert eventually(lambda: found(tmp_path) + found(tmp_path, account) == [])
+    assert eventually(lambda: due(store) == 0)
+    assert eventually(has_given_up)
     assert verify(store).is_whole
 
 
@@ -228,9 +225,8 @@ def test_without_trying_again_they_would_stay(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(secure_erase.SecureEraser, "_run", lambda _: None)
-    monkeypatch.setattr(secure_erase, "_RETRY_SECONDS", 0.1)
     remove_beside_a_reader(store, planted(store))
-    time.sleep(3 * secure_erase._RETRY_SECONDS)
+    assert eventually(has_given_up)
     assert found(tmp_path)
     assert due(store) != 0
 
@@ -332,7 +328,7 @@ def test_a_removal_by_another_process_meanwhile_is_not_forgotten(
     remove(store, account)
     assert due(store) == 7
     assert store._eraser.is_needed
-    assert becomes_true(lambda: due(store) == 0)
+    assert eventually(lambda: due(store) == 0)
 
 
 def test_a_removal_undone_in_a_group_leaves_nothing_to_do(store: Store, tmp_path: Path) -> None:

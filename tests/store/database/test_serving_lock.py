@@ -117,7 +117,14 @@ def test_only_whoever_serves_moves_the_log_into_the_file(location: SqliteLocatio
     assert checkpoint_after(location) > 0
 
 
-def test_postgresql_takes_several_servers() -> None:
-    location = parse_location("postgresql://ann@example.org/radio")
-    with serving_lock(location), serving_lock(location):
-        pass
+def takes_two(location: Location) -> bool:
+    try:
+        with serving_lock(location), serving_lock(location):
+            return True
+    except StoreLockedError:
+        return False
+
+
+def test_postgresql_takes_several_servers_and_sqlite_one(location: SqliteLocation) -> None:
+    assert takes_two(parse_location("postgresql://ann@example.org/radio"))
+    assert not takes_two(location)

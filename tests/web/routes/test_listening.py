@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from bandstand.core.registry import ALGORITHMS, WITHOUT_NAMES
 from bandstand.store.songs.save_analysis import record_analyses
 from tests.fixtures.child_processes import PATIENCE
 from tests.fixtures.store.examples import analysis
+from tests.fixtures.waiting import wait_until
 from tests.fixtures.web.requests import Answer, Client
 from tests.fixtures.web.worlds import World
 
@@ -253,7 +253,7 @@ def test_administrators_make_change_and_remove_accounts(world: World) -> None:
     assert made.status == 201
     assert (made.json()["name"], made.json()["role"]) == ("Bob", "listener")
     taken = zoe.ask("POST", "/api/admin/users", json={**new, "name": "BOB"})
-    assert (taken.status, taken.code) == (409, "conflict")
+    assert (taken.status, taken.code) == (409, "name_taken")
     target = f"/api/admin/users/{made.json()['id']}"
     change = {"name": "Robert", "role": "admin", "password": "flute in the cellar"}
     assert zoe.ask("PATCH", target, json=change).json()["name"] == "Robert"
@@ -358,16 +358,15 @@ def test_settings_that_change_while_a_question_waits_count(
     accounts = [world.account(name, password=False) for name in ("ann", "cy")]
     clients, ben = [world.member(one) for one in accounts], somebody(world, "ben", WITHOUT_NAMES)
 
-    def wait_for_questions() -> None:
-        while any(context.queue.waiting[one.id].length < 2 for one in accounts):
-            time.sleep(0.001)
+    def have_questions() -> bool:
+        return all(context.queue.waiting[one.id].length >= 2 for one in accounts)
 
     async def ask() -> bool:
         held = [context.queue.run(one.id, hold.wait, PATIENCE) for one in accounts]
         before = [asyncio.create_task(one) for one in held]
         await asyncio.sleep(0)
         theirs = [asyncio.create_task(one.asking("GET", "/api/next")) for one in clients]
-        await asyncio.to_thread(wait_for_questions)
+        await asyncio.to_thread(wait_until, have_questions)
         for one in accounts:
             slow = context.radio.change_settings(one.id, {"algorithm": SLOW})
             await asyncio.wrap_future(slow)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from bandstand.core.recommender import Recommender
 from bandstand.store import studies
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.web.security.browser_sessions import NAME
+from tests.fixtures.waiting import wait_until
 from tests.fixtures.web.requests import Answer
 from tests.fixtures.web.studies import (
     HOUR,
@@ -324,11 +324,6 @@ def songs(person: Participant, arm: str) -> list[studies.SongRow]:
         return studies.songs_of(connection, arm)
 
 
-def wait_for_a_song(person: Participant, arm: str) -> None:
-    while not songs(person, arm):
-        time.sleep(0.01)
-
-
 def test_the_song_that_waits_is_the_same_on_every_device(ann: Participant) -> None:
     arm = ann.begin()
     offer = ann.offered(arm)
@@ -379,7 +374,7 @@ def test_while_a_song_is_chosen_nothing_tells_when_it_is(
         assert await asyncio.to_thread(begun.wait, 60)
         during = await ann.client.asking("GET", "/api/study")  # and it does not wait either
         may_end.set()
-        await asyncio.to_thread(wait_for_a_song, ann, arm)
+        await asyncio.to_thread(wait_until, lambda: bool(songs(ann, arm)))
         chosen = await ann.client.asking("GET", "/api/study")
         return during.json()["study"], chosen.json()["study"], (await asking).json()
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from fastapi.responses import JSONResponse
 
 from bandstand.core.recommender import Recommender
 from bandstand.core.registry import ALGORITHMS, algorithm_named
+from bandstand.store.studies import ArmRow
 from bandstand.store.transfer.jsonl import export_lines
 from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.web.http import concurrency
@@ -286,30 +288,37 @@ def slow_brains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def times(world: World) -> Mapping[str, list[float]]:
-    """Return how long the answers took, by algorithm: a fast one and a slow one."""
+    """Return how long the answers took, by algorithm: a fast one and a slow one.
+
+    Both are asked at once, so that a slow computer delays both.
+    """
     begin_study(world, algorithms=("random", "greedy-cn"), answer_seconds=PACE)
-    found: dict[str, list[float]] = {}
-    for name in ("Ann", "Bob"):
-        person = participant(world, name).join()
-        row, took = person.rows()[0], []
+    people = [participant(world, name).join() for name in ("Ann", "Bob")]
+    arms = [person.rows()[0] for person in people]
+    found: dict[str, list[float]] = {"random": [], "greedy-cn": []}
+
+    async def ask(person: Participant, arm: ArmRow) -> Answer:
+        began = time.perf_counter()
+        answer = await person.client.asking("POST", f"/api/study/arms/{arm.id}/next")
+        found[arm.algorithm].append(time.perf_counter() - began)
+        return answer
+
+    async def ask_both() -> list[Answer]:
+        return await asyncio.gather(*map(ask, people, arms))
+
+    for person in people:
         person.begin()
-        for _ in range(3):
-            person.wait(240)
-            began = time.perf_counter()
-            offer = person.offered(row.id)
-            took.append(time.perf_counter() - began)
-            person.ask_to_rate(row.id, offer["number"], 4, known=True)
-        found[row.algorithm] = took
-    assert set(found) == {"random", "greedy-cn"}
+    for _ in range(3):
+        people[0].wait(240)
+        for person, arm, offer in zip(people, arms, world.runner.run(ask_both()), strict=True):
+            person.ask_to_rate(arm.id, offer.json()["number"], 4, known=True)
     return found
 
 
 def told_by_time(found: Mapping[str, list[float]]) -> list[str]:
     """Return what times betray: an answer that came too soon, or a slow algorithm."""
     early = [name for name, took in found.items() if min(took) < PACE]
-    # The quickest of each: whatever else the computer does only makes some of them slower.
-    quickest = [min(took) for took in found.values()]
-    apart = max(quickest) - min(quickest)
+    apart = median(abs(one - other) for one, other in zip(*found.values(), strict=True))
     return early + ([f"{apart:.2f} s apart"] if apart > SLOW / 2 else [])
 
 

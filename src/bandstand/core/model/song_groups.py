@@ -1,4 +1,4 @@
-"""Which songs belong together: the song, the album and the artist of each row, as identities.
+"""Groups of songs: song, album and artist of each row, as identities.
 
 An identity is any whole number that is not negative, the same wherever the same song, album or
 artist is meant. `UNKNOWN` is a song, an album or an artist that no other row shares.

@@ -49,7 +49,7 @@ _ENORMOUS: Final = 1e300
 _FARTHEST: Final = 1e150  # its square is still a number
 _TOLERANCE: Final = 1e-12
 _LAST_STEP: Final = 1e-5
-_MOST_STEPS: Final = 200
+_MAX_STEPS: Final = 200
 # After this number of steps every second one halves what is between.
 _SURE_STEPS: Final = 12
 
@@ -135,7 +135,7 @@ def _upper_root(
     some = _Mixtures(locations, scales, weights, freedom)
     places: AnyArray = np.arange(len(value))
     left = high - low > roots.floor
-    for number in range(_MOST_STEPS):
+    for number in range(_MAX_STEPS):
         if not left.all():
             value[places] = roots.value
             roots, some, places = roots.at(left), some.at(left), places[left]
@@ -147,7 +147,7 @@ def _upper_root(
             # Where a mixture is a comb, steps may wander about between its teeth.
             must_halve = number >= _SURE_STEPS and number % 2 == 0
             left = roots.go_on(above > tail, step, length, must_halve=must_halve)
-    msg = f"a mixture quantile must settle within {_MOST_STEPS} steps, {places.size} did not"
+    msg = f"a mixture quantile must settle within {_MAX_STEPS} steps, {places.size} did not"
     raise ConvergenceError(msg)
 
 
@@ -209,7 +209,7 @@ def _halley_step(above: Vector, slope: Vector, fall: Vector, tail: float) -> tup
         bend = np.zeros_like(above)
     with np.errstate(invalid="ignore"):
         shorter = 1 + 0.5 * logs * bend
-    # Where it bends too much for that, or nobody knows, the step is Newton's.
+    # Where it bends too much for that, or that is unknown, the step is Newton's.
     shorter[~((shorter > 0.5) & (shorter < 2))] = 1.0
     return logs * length / shorter, length
 

@@ -1,4 +1,4 @@
-"""Tags and lengths of a library's songs, as columns: about 50 bytes per song, mapped from a file.
+"""Tags and lengths of a library's songs, as columns: about 62 bytes per song, mapped from a file.
 
 code             type    meaning
 `ids`            16 B    the songs, rising

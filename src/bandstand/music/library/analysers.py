@@ -203,11 +203,6 @@ class ClusterAnalyser:
             yield from outcomes
             send_more()
 
-    def wait_for(self, workers: int, *, timeout_seconds: float = 60.0) -> None:
-        """Wait until the cluster has this many workers: for benchmarks, since fewer would do."""
-        with self._loss_reported():
-            self._client.wait_for_workers(workers, timeout=timeout_seconds)
-
     def isolation(self) -> str | None:
         """Return None: only the workers know, and each may be another system."""
         return None

@@ -1,1 +1,1 @@
-"""Why a song is played, and what has been learned about a listener, in numbers and words."""
+"""Explanations of choices, and the profile of a listener."""

@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Vector
 
 # In milliseconds of music.
-JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
-EARLY: Final = 30_000
-LATE: Final = 120_000
+MIN_JUDGED_MS: Final = (
+    2_000  # a broken file, something loaded in advance, a slip of the finger: less
+)
+EARLY_SKIP_MS: Final = 30_000
+LATE_SKIP_MS: Final = 120_000
 # In milliseconds without music, after which a session is a new one.
 SESSION_GAP: Final = 30 * 60_000
 # A skip says less after skips; after this many it says no less.
@@ -119,7 +121,7 @@ def evidence(
         return Evidence(rating=float(event.stars), weight=1.0)
     if is_favourite:
         return FAVOURITE
-    if event.played_ms is not None and event.played_ms < JUDGED:
+    if event.played_ms is not None and event.played_ms < MIN_JUDGED_MS:
         return NOTHING
     if event.kind == "listen":
         return NOTHING if sitting.unattended >= MAX_UNATTENDED else FULL_LISTEN
@@ -136,7 +138,7 @@ def sitting_after(event: Event, before: Sitting, *, is_favourite: bool = False) 
     """Return the sitting after a play that begins with `event`."""
     if event.stars is not None or is_favourite:
         return NEW_SITTING
-    if event.played_ms is not None and event.played_ms < JUDGED:
+    if event.played_ms is not None and event.played_ms < MIN_JUDGED_MS:
         return before
     return before.after_listen() if event.kind == "listen" else before.after_skip()
 
@@ -148,9 +150,9 @@ def _skip(played_ms: int, halvings: int) -> Evidence:
     cannot tell such a skip from one that ended a pause of hours, which is no judgement at all.
     One that follows other skips says less too: it speaks of the moment more than of the song.
     """
-    if played_ms < EARLY:
+    if played_ms < EARLY_SKIP_MS:
         graded = EARLY_SKIP
-    elif played_ms < LATE:
+    elif played_ms < LATE_SKIP_MS:
         graded = MIDDLE_SKIP
     else:
         graded = LATE_SKIP
@@ -164,18 +166,22 @@ def imported_plays(
     is_skip, is_known = kinds == SKIP, played_ms != UNKNOWN
     opens = np.ones(len(kinds), dtype=np.bool_)
     opens[1:] = begins[1:] - ends[:-1] >= SESSION_GAP
-    judged = np.flatnonzero(~is_known | (played_ms >= JUDGED))
+    judged = np.flatnonzero(~is_known | (played_ms >= MIN_JUDGED_MS))
     session, is_left = np.cumsum(opens)[judged], is_skip[judged]
     begin = np.ones(len(judged), dtype=np.bool_)  # of a run of skips in one session
     begin[1:] = (session[1:] != session[:-1]) | ~is_left[:-1]
     place = np.arange(len(judged))
     skips = np.minimum(place - np.maximum.accumulate(np.where(begin, place, 0)), MAX_SKIPS)
     ratings = np.full(len(kinds), FULL_LISTEN.rating)
-    weights = np.where(is_known & (played_ms < EARLY), 0.0, FULL_LISTEN.weight)
-    for graded, least in ((EARLY_SKIP, JUDGED), (MIDDLE_SKIP, EARLY), (LATE_SKIP, LATE)):
+    weights = np.where(is_known & (played_ms < EARLY_SKIP_MS), 0.0, FULL_LISTEN.weight)
+    for graded, least in (
+        (EARLY_SKIP, MIN_JUDGED_MS),
+        (MIDDLE_SKIP, EARLY_SKIP_MS),
+        (LATE_SKIP, LATE_SKIP_MS),
+    ):
         rows = is_skip & (played_ms >= least)  # of unknown length: late
         ratings[rows], weights[rows] = graded.rating, graded.weight
-    weights[is_skip & (played_ms < JUDGED)] = 0.0
+    weights[is_skip & (played_ms < MIN_JUDGED_MS)] = 0.0
     halvings = np.zeros(len(kinds))
     halvings[judged] = skips
     weights[is_skip] /= 2.0 ** (halvings + opens)[is_skip]

@@ -66,7 +66,7 @@ _MIN_NEIGHBOURS: Final = 5
 # Songs taken at a time.
 _BLOCK: Final = 16_384
 # Heard within these minutes, the station's own songs have had their turn.
-_RECENTLY: Final = 360.0
+_RECENT_MINUTES: Final = 360.0
 _NOTHING_NEAR: Final = "nothing near what was asked for may be played: this song is from elsewhere"
 
 
@@ -309,7 +309,7 @@ class StationSongs:
 
     def _had_its_turn(self, play_times: PlayTimes, now: Minutes) -> bool:
         """Return whether one of the station's own songs was heard recently."""
-        recently = play_times.heard_rows[now - play_times.heard_at < _RECENTLY]
+        recently = play_times.heard_rows[now - play_times.heard_at < _RECENT_MINUTES]
         return bool(self._only(self._playable).contains(recently).any())
 
     @cached_property

@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
 from bandstand.core.engines.engine import Belief
@@ -34,9 +33,9 @@ from bandstand.core.listener_model import ListenerModel, PlanState, fitted, rand
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.core.model.novelty import RADIO_BASIS
 from bandstand.core.policies import BayesUcb
-from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.core.registry import RANDOM, algorithm_named
 from bandstand.errors import InvalidInputError
+from bandstand.radio.selection.exploration_dial import NOVELTY_BONUS, policy_with
 from bandstand.radio.selection.filters import (
     ANY_SONG,
     LONGEST_GAP,
@@ -64,9 +63,6 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["model", "random", "wish"]
 
 MAX_PLAYLIST: Final = 1_000  # songs
-FAMILIAR_LEVEL: Final = 0.5
-NOVELTY_BONUS: Final = 3.0  # stars, for songs never heard, at the discovering end of the dial
-_DISCOVERY_DEVIATIONS: Final = 2.0  # standard deviations at that end
 # In stars: songs that promise less than this more are no better.
 _BETTER: Final = 0.1
 
@@ -491,33 +487,3 @@ def _selection(
         situation=model.songs(state.now).take([row]) if has_features else None,
         minutes_since_heard=max(since, 0.0) if np.isfinite(since) else None,
     )
-
-
-# ── The dial ─────────────────────────────────────────────────────────────────────────────
-
-
-def level(step: int, dial: float, policy: BayesUcb | None = None) -> float | None:
-    """Return the level of the quantile for the song number `step`; None for the first.
-
-    >>> level(20, 0.0), round(level(20, -1.0), 3), level(20, 1.0) > 0.999
-    (0.95, 0.5, True)
-    """
-    if not -1 <= dial <= 1:
-        msg = f"the dial must be between -1 and 1, got {dial!r}"
-        raise InvalidInputError(msg)
-    usual = (policy or BayesUcb()).level_at(step)
-    if usual is None or dial == 0:
-        return usual
-    middle = float(ndtri(usual))
-    end = middle + _DISCOVERY_DEVIATIONS
-    if dial < 0:
-        end = min(float(ndtri(FAMILIAR_LEVEL)), middle)
-    return min(float(ndtr(middle + abs(dial) * (end - middle))), HIGHEST_LEVEL)
-
-
-def policy_with(policy: ScorePolicy, *, step: int, dial: float) -> ScorePolicy:
-    """Return the policy as the dial wants it for song number `step`."""
-    if dial == 0 or not isinstance(policy, BayesUcb):
-        return policy
-    wanted = level(step, dial, policy)
-    return policy if wanted is None else BayesUcb(level=wanted)

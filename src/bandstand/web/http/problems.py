@@ -24,6 +24,8 @@ from bandstand.errors import (
     ConflictError,
     InvalidInputError,
     KeyReusedError,
+    LastAdminError,
+    NameTakenError,
     NotFoundError,
     RefusedError,
     StoreError,
@@ -31,6 +33,7 @@ from bandstand.errors import (
     StoreFullError,
     StoreLockedError,
     StudyUnreadableError,
+    WeakPasswordError,
 )
 
 if TYPE_CHECKING:
@@ -48,8 +51,11 @@ _LONGEST_MESSAGE: Final = 300
 # From the particular to the general: the first that fits is taken.
 _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (NotFoundError, 404, "not_found"),
+    (NameTakenError, 409, "name_taken"),
+    (LastAdminError, 409, "last_admin"),
     (ConflictError, 409, "conflict"),
     (KeyReusedError, 422, "key_reused"),
+    (WeakPasswordError, 422, "weak_password"),
     (InvalidInputError, 422, "invalid"),
     (StoreFullError, 507, "store_full"),
     (StoreLockedError, 503, "store_busy"),
@@ -57,8 +63,10 @@ _KINDS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (StudyUnreadableError, 503, "study_unreadable"),
     (StoreError, 503, "store_unavailable"),
 )
-# Details of the store are for the operator: they are in the log.
-_STORE_MESSAGES: Final = {
+# A name is not repeated, and details of the store are for the operator: they are in the log.
+_MESSAGES: Final = {
+    "name_taken": "another account has this name",
+    "last_admin": "there must be another administrator who can log in",
     "store_full": "the store's disk is full; nothing was stored",
     "store_busy": "the store is busy; nothing was stored; try again",
     "store_failed": "the store's disk has failed; nothing is stored until the server is restarted",
@@ -154,7 +162,7 @@ def problem_of(error: Exception) -> Problem:
     for kind, status, code in _KINDS:
         if isinstance(error, kind):
             headers = {"Retry-After": str(RETRY_AFTER)} if code == "store_busy" else {}
-            return Problem(status, code, _STORE_MESSAGES.get(code) or _expected(error), headers)
+            return Problem(status, code, _MESSAGES.get(code) or _expected(error), headers)
     return Problem(500, "internal", "something went wrong; the log of the server knows more")
 
 

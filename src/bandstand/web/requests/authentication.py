@@ -141,7 +141,7 @@ async def verify_token(context: Context, address: str, name: str, *, token: str,
 async def _verified(
     context: Context, address: str, name: str | None, find: Callable[[Connection], App | None]
 ) -> App:
-    """Return the app that is found. Each request asks anew, so that one that is revoked is out.
+    """Return the app that is found. Every request asks the store, so a revoked app is out at once.
 
     Apps send many requests at once, so that a guess is counted only when it was wrong. A wait is
     for addresses from which none was right yet: an app that still has an old secret does not keep
@@ -237,7 +237,7 @@ async def _caller(request: Request, context: ContextDep) -> Caller:
     given = _BEARER.fullmatch(request.headers.get("authorization", ""))
     if given is not None:
         app = await verify_secret(context, request.state.address, given[1])
-        # No app administers anything, whoever its owner is.
+        # No app administers anything, not even an administrator's.
         account = replace(app.account, role="listener")
         return Caller(account=account, scope=app.password.scope)
     found = await visitor(request, context)

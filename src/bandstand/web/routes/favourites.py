@@ -18,7 +18,7 @@ router = APIRouter(tags=["favourites"])
 
 
 class Marked(Body):
-    """What is to be a favourite, or none any more.
+    """A mark to add or to remove.
 
     A song is named by its id, an artist by its name, an album by "NAME · ARTIST".
     """

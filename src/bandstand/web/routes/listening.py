@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
-from pydantic import ConfigDict, Field, RootModel
+from pydantic import Field, RootModel
 
 from bandstand.radio.explain.taste import as_json as taste_json
 from bandstand.radio.explain.why import as_json as why_json
@@ -144,7 +144,6 @@ class Retract(_Event):
 class AnyEvent(RootModel[Rating | Skip | Listen | Ban | Snooze | Retract]):
     """One event of any kind."""
 
-    model_config = ConfigDict(title="Told")  # its name in the API's description
     root: Rating | Skip | Listen | Ban | Snooze | Retract = Field(discriminator="kind")
 
 

@@ -22,7 +22,7 @@ from bandstand.web.security import browser_sessions
 
 router = APIRouter(tags=["settings"])
 
-_ALSO: Final = frozenset({"at", "title", "artist"})  # of a rule's event
+_EXTRA_FIELDS: Final = frozenset({"at", "title", "artist"})  # of a rule's event
 
 
 class Wanted(Body):
@@ -107,7 +107,7 @@ def _rules(context: Context, account: str) -> list[dict[str, Any]]:
             "target": rule.target,
             "until": rule.until,
             "seq": rule.seq,
-            **{name: value for name, value in described[rule.seq].items() if name in _ALSO},
+            **{name: value for name, value in described[rule.seq].items() if name in _EXTRA_FIELDS},
         }
         for rule in active
         if rule.seq in described  # or the account has gone meanwhile

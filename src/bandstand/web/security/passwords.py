@@ -20,7 +20,7 @@ from typing import Final
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import Argon2Error, InvalidHashError
 
-from bandstand.errors import InvalidInputError
+from bandstand.errors import InvalidInputError, WeakPasswordError
 from bandstand.web.http.concurrency import ThreadPool
 
 MEMORY_KIB: Final = 19_456
@@ -78,7 +78,7 @@ def checked_password(password: str, *, name: str = "") -> str:
     'correct horse battery'
     >>> checked_password("Passw0rd2024!")
     Traceback (most recent call last):
-    bandstand.errors.InvalidInputError: a password must not be one that is tried first
+    bandstand.errors.WeakPasswordError: a password must not be one that is tried first
     """
     if len(password) < MIN_CHARS:
         msg = f"a password must have at least {MIN_CHARS} characters"
@@ -88,7 +88,7 @@ def checked_password(password: str, *, name: str = "") -> str:
         raise InvalidInputError(msg)
     if _is_tried_first(password.casefold(), name.casefold()):
         msg = "a password must not be one that is tried first"
-        raise InvalidInputError(msg)
+        raise WeakPasswordError(msg)
     return password
 
 

@@ -80,7 +80,7 @@ class Throttle:
     def wait(self, address: str, name: str) -> float:
         """Return the seconds to wait for a guess that is counted only when it was wrong.
 
-        None where this address got in with this name before.
+        0 where this address got in with this name before.
         """
         slot = Slot(address=_address_key(address), name=_name_key(name), at=self._timer())
         return 0.0 if (slot.address, slot.name) in self._known else self._wait(slot)

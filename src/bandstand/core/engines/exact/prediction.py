@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
-# So few songs are looked at one by one sooner than what they have in common is worked out.
-_FEW: Final = 64
+# Up to 64 songs are computed one by one sooner than what they have in common is.
+_MAX_ONE_BY_ONE: Final = 64
 # Songs taken at a time, so that memory does not grow with the catalogue.
 _CHUNK: Final = 512
 
@@ -65,7 +65,7 @@ class ExactPrediction:
         """Return the standard deviation of p(U | D), which exists from the second rating on."""
         if self.belief.freedom <= 2:
             return None
-        if len(self) <= _FEW:
+        if len(self) <= _MAX_ONE_BY_ONE:
             return self._deviation_of(np.arange(len(self)))
         deviations = np.empty(len(self))
         longest = self.songs.longest

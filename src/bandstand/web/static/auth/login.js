@@ -42,7 +42,7 @@ export function show(main, { onEnter, signal }) {
       h(
         "p.hint",
         {},
-        "No account, or the password forgotten? The administrator of this Bandstand can help.",
+        "No account, or forgotten your password? Ask the administrator of this server.",
       ),
     ),
   );
@@ -55,5 +55,5 @@ function ask(place, input) {
 }
 
 function inWords(problem) {
-  return problem.code === "wrong_password" ? "This name and password do not go together." : null;
+  return problem.code === "wrong_password" ? "Wrong name or password." : null;
 }

@@ -33,7 +33,7 @@ function judged(password, name) {
     },
     {
       isMet: password !== "" && new Set(letters).size >= FEWEST_DIFFERENT && !isName,
-      text: `At least ${FEWEST_DIFFERENT} different ones, not the name`,
+      text: `At least ${FEWEST_DIFFERENT} different characters, not your name`,
     },
     { isMet: null, text: "No common word, no row of keys" },
   ];
@@ -54,9 +54,9 @@ function wrong(password, name) {
   return broken ? `The password needs: ${lowerFirst(broken.text)}.` : "";
 }
 
-// "A password must not be one that is tried first." → what one can do about it
+// What one can do about a password that the server refuses.
 export function sayPassword(problem) {
-  if (problem.status !== 422 || !problem.message.includes("tried first")) return null;
+  if (problem.code !== "weak_password") return null;
   return (
     "This password is one of the first that an attacker would try. Take another one, such as a" +
     " few words that make you smile."

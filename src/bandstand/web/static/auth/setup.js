@@ -51,8 +51,8 @@ export function show(main, { onEnter, signal }) {
       h(
         "p.faint",
         {},
-        "A radio of your own music that learns what you like. Make the first account, which" +
-          " looks after all others, and it starts to play.",
+        "A radio of your own music that learns what you like. Create the first account, which" +
+          " manages all others. Then the music starts.",
       ),
       form,
     ),

@@ -56,7 +56,7 @@ class ScanPage {
     });
     await this.reload();
     const hear = (progress) => this.hear(progress);
-    this.askAnew = followScan(hear, ({ isReached }) => this.reached(isReached), this.signal);
+    this.askAgain = followScan(hear, ({ isReached }) => this.reached(isReached), this.signal);
   }
 
   reload() {
@@ -129,7 +129,7 @@ class ScanPage {
       const { started, ...progress } = await call("POST", "/api/admin/scan", body);
       notice(started ? "The scan has begun." : "A scan is under way already.");
       this.hear(progress);
-      this.askAnew();
+      this.askAgain();
     } catch (error) {
       problem(error);
     }

@@ -20,15 +20,18 @@ export const title = "Song";
 
 const COVER = 512; // pixels
 const GONE = "Its file is gone. It comes back when the file does.";
-const UNKNOWN = "Nothing yet: it takes some ratings, and a song whose sound has been analysed.";
-const RATED = "As you said last. Rate it again whenever you hear it differently.";
+const UNKNOWN = "Not known yet: it needs some of your ratings and the analysed sound of this song.";
+const RATED = "Your last rating. Rate it again if you change your mind.";
 const UNHEARD = "Nothing yet: you have neither heard nor rated it here.";
 
 export async function show(main, { params, signal }) {
   const ask = () => details(params.id, signal);
+  let questions = 0;
   const again = async () => {
+    const mine = ++questions;
     const view = await ask().catch(() => null);
-    if (view?.song && !signal.aborted) redraw(main, view, again);
+    // An answer that a later question has overtaken may not know the latest rating.
+    if (view?.song && !signal.aborted && mine === questions) redraw(main, view, again);
   };
   const isThere = await load(main, ask, (view) => page(view, again, signal));
   // Events from elsewhere on the page, such as an undo, change what is expected.

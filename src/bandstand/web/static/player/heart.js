@@ -45,7 +45,7 @@ export async function markFavourite(song) {
   try {
     await call("PUT", "/api/favourites", { scope: "song", target: id, favourite: isOn });
     announce(CHANGED, { id, isOn });
-    notice(`“${title}” is ${isOn ? "a favourite" : "no favourite any more"}.`);
+    notice(`“${title}” is ${isOn ? "a favourite" : "no longer a favourite"}.`);
     radio.refresh();
   } catch (error) {
     song.favourite = !isOn;

@@ -22,7 +22,7 @@ const MOST_PAST = 50;
 const READING = "Getting this song ready …";
 const WAITING = "Waiting for the server …";
 const EMPTY = "There is no music at the moment.";
-export const NOTHING = "Nothing may be played: everything is banned or put off.";
+export const NOTHING = "Nothing can be played: every song is banned or snoozed.";
 
 export class Playback extends EventTarget {
   phase = "off"; // "waiting" for songs, then "on"

@@ -13,7 +13,7 @@ const GROUPS = {
   tags: "Its genre and decade",
   artist: "Its artist",
   album: "Its album",
-  song: "What you said of it before",
+  song: "Your earlier ratings of it",
 };
 
 const known = (value) => value !== null && value !== undefined;
@@ -49,7 +49,7 @@ function groupsOf(groups) {
 function freshness({ staleness, liking, minutes_since_heard: heard }) {
   if (!known(staleness)) return null;
   if (!known(heard) && Math.abs(staleness) < SMALL) return null;
-  const label = known(heard) ? "Heard lately" : "Not quite sure how fresh";
+  const label = known(heard) ? "Heard recently" : "Freshness uncertain";
   const change = { label, change: staleness };
   return known(liking) ? [{ label: "When it is new", total: liking }, change] : change;
 }

@@ -37,7 +37,7 @@ export function showWhy(offer) {
 
 function sums(why) {
   const isScored = why.score !== null && why.exploration !== null;
-  const hint = "In stars. Of the songs that may be played now, the one with the highest score is.";
+  const hint = "In stars. The song with the highest score is played.";
   return h("div.stack.tight", {}, waterfall(why), isScored ? h("p.hint", {}, hint) : null);
 }
 

@@ -62,7 +62,7 @@ async function changePassword(person) {
       userName(person),
       old.field,
       fresh.field,
-      h("p.hint", {}, "Everywhere else you are logged out, and all apps."),
+      h("p.hint", {}, "All other devices and all apps are logged out."),
     ],
     yes: "Change password",
     say: (error) => wrongPassword(error) ?? sayPassword(error),

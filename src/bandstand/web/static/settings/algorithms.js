@@ -20,8 +20,8 @@ const KNOWN = {
   ],
   "bayes-ucb-cn": [
     "Bayes-UCB, by sampling",
-    "The same idea as the paper computed it first, by drawing many random samples. Thinks " +
-      "for a while after each rating.",
+    "The same idea, computed by random sampling as in the paper. Takes some seconds after " +
+      "each rating.",
   ],
   "thompson-cn-x": [
     "Thompson sampling",
@@ -36,10 +36,7 @@ const KNOWN = {
     "Least squares, cautious",
     "A simpler estimate of your taste that is careful at first. Never tries anything out.",
   ],
-  "greedy-cn": [
-    "Least squares",
-    "The simplest estimate of your taste. Takes its first guesses for the truth.",
-  ],
+  "greedy-cn": ["Least squares", "The simplest estimate of your taste. Trusts its first guesses."],
   "linucb-cn": [
     "LinUCB, sound and time",
     "Tries out what it is unsure of, and counts the days since a song was heard, evenly.",

@@ -39,7 +39,7 @@ export function apps(person, { signal }) {
   async function revoke({ id, name }) {
     try {
       await call("DELETE", `/api/session/apps/${id}`);
-      saved(`${name} is logged out.`);
+      saved(`The password of ${name} is revoked.`);
       await again();
     } catch (error) {
       problem(error);
@@ -51,7 +51,7 @@ export function apps(person, { signal }) {
   }
   load(place, ask, draw);
   const hint =
-    "Each app or device gets a password of its own, which you can revoke here. They end when you change yours.";
+    "Each app or device gets a password of its own, which you can revoke here. Changing your own password revokes all of them.";
   return h("div.stack.tight", {}, heading, h("p.hint", {}, hint), place);
 }
 

@@ -161,12 +161,12 @@ function dial(settings, { signal }) {
 }
 
 function inWords(value) {
-  if (value <= -0.6) return "Almost only songs that you are known to like; hardly anything new.";
+  if (value <= -0.6) return "Almost only songs the radio knows you like; hardly anything new.";
   if (value <= -0.2) return "More of what you know than usual.";
   if (value < 0.2)
     return "In balance: what you like, and now and then something to find out about.";
   if (value < 0.6) return "More that is new to you than usual.";
-  return "Almost only songs that you have not heard here yet, also daring ones.";
+  return "Almost only songs that you have not heard here yet, including risky ones.";
 }
 
 // ── For the curious ─────────────────────────────────────────────────────────────────────

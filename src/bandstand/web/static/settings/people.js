@@ -31,7 +31,7 @@ export async function show(main, { person, signal }) {
     h(
       "p.faint.people-intro",
       {},
-      "Who may listen here. Each has a history, a taste and playlists of their own, which " +
+      "The people who may listen here. Each has a history, a taste and playlists of their own, which " +
         "no other account can see, administrators included.",
     ),
     list,
@@ -126,7 +126,7 @@ async function changePerson(user, isMe) {
   const isIn = h("input", { type: "checkbox", role: "switch", checked: !user.disabled });
   const others = [
     password.field,
-    h("p.hint", {}, "Another password logs the person out everywhere."),
+    h("p.hint", {}, "A new password logs this person out everywhere."),
     role.field,
     h("label.switch", {}, h("span", {}, "May log in"), isIn),
   ];
@@ -154,7 +154,7 @@ async function changePerson(user, isMe) {
     },
   });
   if (!changed || changed === user) return false;
-  saved(`${changed.name}: saved.`);
+  saved(`Saved ${changed.name}.`);
   if (isMe) location.reload(); // the name stands in other places too
   return true;
 }
@@ -222,8 +222,8 @@ function insist(wrong) {
 }
 
 function inWords(problem) {
-  if (problem.status !== 409) return sayPassword(problem);
-  return problem.message.includes("admin")
-    ? "This is the last administrator who can log in; there must be one."
-    : "Another account has this name already.";
+  if (problem.code === "name_taken") return "Another account has this name already.";
+  if (problem.code === "last_admin")
+    return "This is the last administrator who can log in; there must be one.";
+  return sayPassword(problem);
 }

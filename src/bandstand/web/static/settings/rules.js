@@ -25,8 +25,7 @@ function nothing() {
   return h(
     "p.faint",
     { tabindex: "-1" },
-    "Nothing is kept away. “Never again” and “Not for a month” beside a song do that, and " +
-      "here you can change your mind.",
+    "Nothing is banned or snoozed. The menu of a song does that; here you undo it.",
   );
 }
 

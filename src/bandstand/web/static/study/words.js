@@ -91,7 +91,7 @@ const REFUSALS = {
   not_begun: "This part has not begun yet.",
   finished: "This part is done already.",
   closed: "The study is closed now. Thank you for having taken part.",
-  no_consent: "You take part in no study here.",
+  no_consent: "You are not taking part in a study here.",
   not_found: "This part is not one of yours.",
 };
 

@@ -21,16 +21,15 @@ export function favourites(taste) {
 
 function tooEarly(taste, kinds) {
   const what = kinds.map((kind) => `${kind}s`).join(" and ");
-  const answers = plural(taste.uncertainty.at(-1).answers, "answer");
   const doubt = uncertaintyOf(taste);
   const known =
     doubt > SCALE
       ? "hardly knows what a new song is worth to you. Once it does to within"
-      : `knows what a new song is worth to you to within ${inStars(doubt)}. Once that is below`;
+      : `knows what a new song is worth to you only to within ${inStars(doubt)}. Once that is below`;
   return figure({
     key: "favourites",
     title: `${what[0].toUpperCase()}${what.slice(1)}`,
-    sentence: `Too early to tell. After ${answers} the radio ${known} ${inStars(TOO_UNSURE)}, the ${what} that you will probably like most and least stand here.`,
+    sentence: `Too early to tell: the radio ${known} ${inStars(TOO_UNSURE)}, your most and least liked ${what} appear here.`,
   });
 }
 

@@ -1,4 +1,4 @@
-"""What the exact engine believes: the posterior of (θ, s, τ) as a mixture over a grid in log s.
+"""The exact engine's belief: the posterior of (θ, s, τ) as a mixture over a grid in log s.
 
 code                    maths   shape      meaning, for each node g of a grid in y = log s
 `grid`                  y_g     (G,)       the nodes, in rising order

@@ -140,8 +140,8 @@ class Same:
 
 # What is smaller than any number is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")
-# So many directions cost about as much as taking them off at once, shared among as many answers.
-_MOST_TAKEN: Final = 24
+# 24 directions cost about as much as taking them off at once, shared among as many answers.
+_MAX_DIRECTIONS: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ class CovarianceStack:
         """How many directions there may be before they are taken off."""
         # Matrices that are not written out are worth as many as would fill them.
         is_small = not isinstance(self.base, WrittenOut)
-        return max(_MOST_TAKEN, self.base.columns if is_small else 0)
+        return max(_MAX_DIRECTIONS, self.base.columns if is_small else 0)
 
     @property
     def dense(self) -> Stack:
@@ -211,7 +211,7 @@ class CovarianceStack:
         if taken:
             along = features @ self.taken.reshape(-1, columns).T
             variances -= np.square(along, out=along).reshape(-1, taken, nodes).sum(axis=1)
-        # Rounding may leave a hair below zero where the truth is zero.
+        # Rounding may leave it slightly negative where the truth is zero.
         return np.maximum(variances, 0.0, out=variances)
 
     @_tiny_is_zero

@@ -1,4 +1,4 @@
-"""What answers tell of songs, albums and artists beyond their features: nested means, (33) to (42).
+"""Effects of songs, albums and artists beyond their features: (33) to (42).
 
 A song's liking is f = θ'x + e_artist + e_album + e_song. Given the recovery time everything is
 normal, and the effects are integrated out level by level: the answers about a song become one
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # A song whose answers weigh less says nothing: its mean would have no digits.
 _SMALLEST: Final = 1e-200
-# Rows of so many numbers are summed as they stand.
-_SMALL: Final = 16
+# Rows of up to 16 numbers are summed as they stand.
+_MAX_DIRECT_COLUMNS: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -318,7 +318,7 @@ def _sums(values: Any, starts: Indices) -> Any:
     """Return the sum of the values from each start to the next: (n, …)."""
     if not len(starts):
         return np.zeros((0, *values.shape[1:]))
-    if values.size <= _SMALL * len(values):
+    if values.size <= _MAX_DIRECT_COLUMNS * len(values):
         return np.add.reduceat(values, starts, axis=0)
     # Of wide rows the sums are far quicker as a product.
     count = len(values)

@@ -1,4 +1,4 @@
-"""Where to put the nodes of the quadrature over y = log s, and whether they still serve.
+"""Placement of the quadrature nodes over y = log s, and the test that they still serve.
 
     y = centre + scale · sinh(v),    v evenly spaced
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Sizes to choose from. They are odd, so that every other node still reaches both ends.
 _SIZES: Final = (17, 21, 25, 29, 33, 41, 49, 57, 65, 81, 97, 113, 129, 161, 193, 257, 385, 513)
-_MOST_TRIALS: Final = 10
+_MAX_TRIALS: Final = 10
 # The first grid to be tried has about this spacing of v, which mostly does.
 _FIRST_SPACING: Final = 0.125
 # Predictions weigh the posterior by powers of novelty, which for songs just heard is about
@@ -140,7 +140,7 @@ def place(
     """
     seen = DensitySearch(log_density, interval, tilts=_tilts, depths=_DEPTHS, known=known)
     size = 0
-    for _ in range(_MOST_TRIALS):
+    for _ in range(_MAX_TRIALS):
         grid = _proposal(seen, size)
         values = log_density(grid.log_nodes)
         density = values + grid.log_stretch
@@ -211,10 +211,10 @@ def _next_size(size: int, coarseness: float) -> int:
 # negligible: this many nats below its highest, the density times distance squared is too.
 _DEPTH_OF_SQUARES: Final = 20.0
 # Nats below the peak at which its width is measured.
-_CLEARLY: Final = 0.7
+_CLEAR_DROP: Final = 0.7
 _FIRST_LOOK: Final = 17
 _CLOSER_LOOK: Final = 7
-_MOST_LOOKS: Final = 40
+_MAX_EVALUATIONS: Final = 40
 
 
 class DensitySearch:
@@ -269,7 +269,7 @@ class DensitySearch:
 
     def _find_ends(self) -> None:
         """Look farther out until the ends are negligible."""
-        for _ in range(_MOST_LOOKS):
+        for _ in range(_MAX_EVALUATIONS):
             low, high = self.reach()
             width = self._nodes[-1] - self._nodes[0]
             if low == self._nodes[0]:
@@ -278,12 +278,12 @@ class DensitySearch:
                 self._look(high + width * np.linspace(1, 0, 8, endpoint=False))
             else:
                 return
-        msg = f"the posterior of the recovery time must be found within {_MOST_LOOKS} looks"
+        msg = f"the posterior of the recovery time must be found within {_MAX_EVALUATIONS} steps"
         raise ConvergenceError(msg)
 
     def _find_peak(self) -> None:
         """Look closer until the peak is wider than the distance of the nodes around it."""
-        for _ in range(_MOST_LOOKS):
+        for _ in range(_MAX_EVALUATIONS):
             before, _, after = self._around_peak()
             left, right = self._nodes[before], self._nodes[after]
             if self.peak()[1] > 0.2 * (right - left):
@@ -306,7 +306,7 @@ class DensitySearch:
         Nearer ones would differ by rounding alone.
         """
         highest = int(np.clip(np.argmax(self._values), 1, len(self._nodes) - 2))
-        lower = self._values < self._values[highest] - _CLEARLY
+        lower = self._values < self._values[highest] - _CLEAR_DROP
         left = np.flatnonzero(lower[:highest])
         right = np.flatnonzero(lower[highest + 1 :])
         return (

@@ -1,4 +1,4 @@
-"""What a belief expects of songs whose artists have answers: (40) to (42).
+"""Expected effects of songs whose artists have answers: (40) to (42).
 
 Only the answers about the artists of the songs in question matter, and those are few. Where all
 effects have variance 0, a song is its features and nothing else.
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bandstand.types import Indices, Matrix, Stack, Vector
 
 
-# So few songs are looked at without summing up the whole history.
-_FEW: Final = 8
+# Up to 8 songs are looked at without summing up the whole history.
+_MAX_DIRECT_SONGS: Final = 8
 
 
 class EffectParts(NamedTuple):
@@ -157,7 +157,7 @@ class ExpectedEffects:
 
 def parts_of(belief: ExactBelief, songs: SongGroups) -> EffectParts:
     """Return what is expected of songs beyond their features at each node."""
-    if len(songs) <= _FEW and "effects" not in belief.__dict__:
+    if len(songs) <= _MAX_DIRECT_SONGS and "effects" not in belief.__dict__:
         return ExpectedEffects.of(belief, songs).parts(songs)
     return belief.effects.parts(songs)
 

@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 
 # Songs bounded at a time, and computed at a time.
 _CHUNK: Final = 1_024
-_FIRST: Final = 4
+_SPARE_CANDIDATES: Final = 4
 _EXACT_CHUNK: Final = 64
 # The metric is of the node beyond which this share of the weight lies.
-_BEYOND: Final = 1e-3
-# Variances are computed again when there are so many more answers.
-_GROWTH: Final = 1.1
-_MORE: Final = 8
+_METRIC_TAIL: Final = 1e-3
+# Variances are computed again once there are 1.1 × + 8 answers.
+_STALE_FACTOR: Final = 1.1
+_STALE_ANSWERS: Final = 8
 # Of tails, of products and of variances; of moments on a grid that holds the posterior; and of
 # the eigenvalues of a sum of squares, in units of the largest.
 _ROUNDING: Final = 1e-7
@@ -84,7 +84,7 @@ class KnownVariances:
         count = len(belief.history)
         if known is None or not known.metric.suits(belief) or known.is_old(count):
             beyond = np.cumsum(belief.weights[::-1])[::-1]
-            node = max(int(np.searchsorted(-beyond, -_BEYOND)) - 1, 0)
+            node = max(int(np.searchsorted(-beyond, -_METRIC_TAIL)) - 1, 0)
             metric = Metric.of(belief, node)
             if metric is None:
                 return None
@@ -100,7 +100,7 @@ class KnownVariances:
 
     def is_old(self, count: int) -> bool:
         """Return whether `count` answers are many more than it knows of."""
-        return count > _GROWTH * len(self.metric.history) + _MORE
+        return count > _STALE_FACTOR * len(self.metric.history) + _STALE_ANSWERS
 
     def at(self, rows: Indices) -> Vector:
         """Return the variances of some of its songs: (n,)."""
@@ -135,7 +135,7 @@ def best_answered(
     if query.has_moments:
         never = songs.elapsed_of(rows) == np.inf
         means, upper = query.moments(cache.table, rows)
-        first = rows[np.argsort(np.where(never, -means, np.inf))[: count + _FIRST]]
+        first = rows[np.argsort(np.where(never, -means, np.inf))[: count + _SPARE_CANDIDATES]]
         # Novelty takes from a song what it has above zero.
         upper = np.where(never, upper, np.maximum(upper, 0.0))
     if not query.compute(np.concatenate([rivals, first])):

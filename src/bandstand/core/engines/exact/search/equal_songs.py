@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Songs that stand for all of them, and the share of these that differ where equal ones are rare.
 _SAMPLE: Final = 1_024
-_DIFFERENT: Final = 0.9
+_DISTINCT_SHARE: Final = 0.9
 
 
 def kinds_of(features: Features) -> Indices | None:
@@ -28,7 +28,7 @@ def kinds_of(features: Features) -> Indices | None:
     Where hardly any two songs have the same features it is None.
     """
     sample = features[:: max(len(features) // _SAMPLE, 1)]
-    if len(np.unique(sample, axis=0)) > _DIFFERENT * len(sample):
+    if len(np.unique(sample, axis=0)) > _DISTINCT_SHARE * len(sample):
         return None
     return np.unique(features, axis=0, return_inverse=True)[1].reshape(-1)
 

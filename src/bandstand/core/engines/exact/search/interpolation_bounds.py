@@ -1,4 +1,4 @@
-"""How far an interpolated function may leave the values at its nodes.
+"""Bounds on the error of interpolation between nodes.
 
 Between the nodes g and g + 1 the interpolant (`model/interpolation.py`) is Σ_j a_j f_j over a few
 neighbours. It is right for straight lines, so a_j minus the straight line's shares sum to zero,
@@ -24,7 +24,7 @@ from bandstand.core.model.interpolation import stencil
 from bandstand.types import Matrix, Vector, frozen
 
 # Rounding of the constants themselves.
-_ROOM: Final = 1 + 1e-9
+_ROUNDING_MARGIN: Final = 1 + 1e-9
 
 
 @cache
@@ -89,7 +89,7 @@ def _bends(points: int) -> list[Vector]:
         rest[:, cell] -= 1 - share
         rest[:, cell + 1] -= share
         twice = np.cumsum(np.cumsum(rest, axis=1), axis=1)[:, : points - 2]
-        found.append(np.abs(twice).max(axis=0, initial=0.0) * _ROOM)
+        found.append(np.abs(twice).max(axis=0, initial=0.0) * _ROUNDING_MARGIN)
     return found
 
 
@@ -100,7 +100,7 @@ def _slopes(points: int) -> list[Vector]:
     for cell in range(points - 1):
         shares = _shares(points, cell + np.arange(FINEST + 1) / FINEST)
         once = np.cumsum(FINEST * np.diff(shares, axis=0), axis=1)[:, : points - 1]
-        found.append(np.abs(once).max(axis=0) * _ROOM)
+        found.append(np.abs(once).max(axis=0) * _ROUNDING_MARGIN)
     return found
 
 

@@ -187,7 +187,7 @@ def log_novelty(elapsed: float, log_times: Vector) -> Vector:
 #
 # Where a song's mixture is a comb it is computed on a finer grid by interpolation. So that a bound
 # holds for every grid, it is made for the cells between neighbouring nodes, not for the nodes. In a
-# metric (`metric.py`) every component within a cell has
+# metric (`Metric`) every component within a cell has
 #
 #     location ≤ the larger u x'm at the ends + bend·√(x'Fx)
 #     scale    ≤ width·√(x'Fx)
@@ -205,7 +205,7 @@ def log_novelty(elapsed: float, log_times: Vector) -> Vector:
 
 
 # Cells at both ends that together have this share of the tail are left out.
-_LEFT_OUT: Final = 0.02
+_OMITTED_SHARE: Final = 0.02
 
 
 class MixtureCells:
@@ -286,7 +286,7 @@ class MixtureCells:
 
     def inside(self, tail: float) -> tuple[slice, float]:
         """Return the cells without those at both ends that hardly matter, and what those weigh."""
-        part = 0.5 * _LEFT_OUT * tail
+        part = 0.5 * _OMITTED_SHARE * tail
         first = int(np.searchsorted(np.cumsum(self.shares), part))
         last = len(self.shares) - int(np.searchsorted(np.cumsum(self.shares[::-1]), part))
         first = min(first, last - 1)

@@ -44,7 +44,7 @@ _LEAST_SAY: Final = 0.02
 _HALF_UNIT: Final = 2.0**-24
 # What may round besides the product, and room for (1 + 2⁻²⁴)ⁿ in place of 1 + n·2⁻²⁴.
 _OTHER_ROUNDINGS: Final = 64
-_ROOM: Final = 1.1
+_ROUNDING_MARGIN: Final = 1.1
 _LARGEST: Final = 1e100
 # The few roundings of a constant that is added to every song: 16 of them.
 _ROUNDING_OF_OWN: Final = 16 * _HALF_UNIT
@@ -243,7 +243,7 @@ def _edges(shares: Vector) -> Indices:
 
 def product_rounding(columns: int) -> float:
     """Return what a product in single precision is off by at most, per |x||b|."""
-    return _ROOM * (columns + _OTHER_ROUNDINGS) * _HALF_UNIT
+    return _ROUNDING_MARGIN * (columns + _OTHER_ROUNDINGS) * _HALF_UNIT
 
 
 # A quadratic form x'Fx bounded from a few products.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bandstand.core.model.history import Songs
     from bandstand.types import Indices, Matrix, Vector
 
-# Bounds hold while songs recover for so many minutes more, and for levels whose tail is not below
+# Bounds hold while songs recover for 360 minutes more, and for levels whose tail is not below
 # this share, where plays are planned.
 _MORE_MINUTES: Final = 360.0
 _PLANNED_TAIL: Final = 0.9

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # How closely the quantile is found, in widest scales, and how far it is looked for.
 _TOLERANCE: Final = 3e-3
-_FARTHEST: Final = 1e6
-_FARTHER: Final = np.append(0.0, 4.0 ** np.arange(-1, 11))
+_MAX_SCALES_AWAY: Final = 1e6
+_SEARCH_DISTANCES: Final = np.append(0.0, 4.0 ** np.arange(-1, 11))
 _ROUNDS: Final = 12
 # Of tails that are looked up.
 _ROUNDING: Final = 1e-9
@@ -57,12 +57,12 @@ def tail_budget(
 
     def fits(values: Vector) -> AnyArray:
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            away = np.minimum((values[:, np.newaxis] - locations) / scales, _FARTHEST)
+            away = np.minimum((values[:, np.newaxis] - locations) / scales, _MAX_SCALES_AWAY)
         beyond = np.where(away >= 0, student.above(np.maximum(away, 0.0)), 1.0)
         return np.asarray(beyond @ shares * (1 + _ROUNDING) <= tail)
 
     # Ever farther places, then ever closer ones: many at a time take hardly longer than one.
-    places = float(locations.min()) + unit * _FARTHER
+    places = float(locations.min()) + unit * _SEARCH_DISTANCES
     fit = fits(places)
     if not fit[-1]:
         return None
@@ -70,7 +70,7 @@ def tail_budget(
         first = int(np.argmax(fit))
         if not first or places[first] - places[first - 1] <= _TOLERANCE * unit:
             break
-        places = np.linspace(places[first - 1], places[first], len(_FARTHER))
+        places = np.linspace(places[first - 1], places[first], len(_SEARCH_DISTANCES))
         fit = fits(places)
         fit[-1] = True  # it did among others
     high = float(places[int(np.argmax(fit))])

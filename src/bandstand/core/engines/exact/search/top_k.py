@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bandstand.types import AnyArray, Indices, Vector
 
 # Fewer songs are computed one by one.
-_FEW: Final = 64
+_EXACT_BELOW_ROWS: Final = 64
 # Songs of which the most promising one is taken as typical, where nothing was found before.
 _SAMPLE: Final = 1_024
 # Songs that tell about where the largest bounds begin.
@@ -77,7 +77,11 @@ def search(
     allowed: CandidateSet,
 ) -> Indices | None:
     """Return the rows of the `count` largest quantiles among `allowed`; None if not worth it."""
-    if count <= 0 or belief.freedom <= 1 or allowed.upper_count <= max(_FEW, 4 * count):
+    if (
+        count <= 0
+        or belief.freedom <= 1
+        or allowed.upper_count <= max(_EXACT_BELOW_ROWS, 4 * count)
+    ):
         return None
     if not abs(float(stdtrit(belief.freedom, level))) < _WIDEST:
         return None
