@@ -90,8 +90,6 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
     assert_refused(run("reproduce", out, "--items", data), "--items and --ratings go together")
     assert_refused(run("reproduce", out, "--history", tmp_path / "none.csv"), "none.csv")
     assert_refused(run("reproduce", out, "--seed", "-1"), "--seed")
-    both = run("reproduce", out, "--workers", "2", "--scheduler", "tcp://127.0.0.1:9")
-    assert_refused(both, "--workers is for this machine")
     assert_refused(run("reproduce", data), "items.csv")
     assert_refused(run("reproduce", tmp_path), "expected a new or empty folder")
     assert not out.exists()

@@ -139,8 +139,6 @@ def test_a_store_in_the_environment_is_no_wish_for_its_songs(
         (("--algorithm", "random,"), ("must be one of random", "got ''")),
         (("--algorithm", "random,random"), ("algorithms must differ, got 'random' twice",)),
         (("--noise", "nan"), ("noise_standard_deviation must be finite",)),
-        (("--workers", "2", "--scheduler", "tcp://x:1"), ("--workers is for this machine",)),
-        (("--scheduler", "nowhere"), ("a Dask scheduler was expected at nowhere",)),
         (("--library", "--features", "5"), ("--features does not go with --library",)),
     ],
 )

@@ -14,7 +14,7 @@ from bandstand.cli._options import opened_store, store_exists, store_option
 
 if TYPE_CHECKING:
     from bandstand.music.catalogue.matrix import FeatureMatrix
-    from bandstand.music.library.analysers import Analyser, ClusterAnalyser, LocalAnalyser
+    from bandstand.music.library.analysers import Analyser
     from bandstand.store.database.connection import Store
     from bandstand.store.songs.scans import ScanCounts
 
@@ -30,7 +30,6 @@ _NEWS: Final = ("added", "changed", "moved", "missing")
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Analyse on this Dask cluster: tcp://….")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def scan(
     *,
@@ -40,7 +39,6 @@ def scan(
     retry: bool,
     refit: bool,
     workers: int | None,
-    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Analyse the music below folders into the store.
@@ -50,17 +48,15 @@ def scan(
     """
     from bandstand._util.clock import system_clock
     from bandstand.music.catalogue.refresh import check_projection, refreshed
+    from bandstand.music.library.analysers import LocalAnalyser
     from bandstand.music.library.walk import library_roots
 
-    if workers is not None and scheduler is not None:
-        msg = "--workers is for this machine; a cluster has the workers that it has"
-        raise click.UsageError(msg)
     roots = library_roots([*folders, *([_demo_folder()] if demo else [])])
     totals = _music_below(roots)
     empty = [root for root in roots if not totals[root]]
     if empty and not store_exists(store):
         raise _no_music(empty[0])
-    with _analyser(scheduler, workers) as analyser, opened_store(store) as opened:
+    with LocalAnalyser(workers=workers) as analyser, opened_store(store) as opened:
         if not refit:
             check_projection(opened)
         for root in empty:
@@ -121,16 +117,6 @@ def _no_music(root: bytes) -> click.UsageError:
 
     msg = f"the folder {shown(root)} must hold music, found no file named like music in it"
     return click.UsageError(msg)
-
-
-def _analyser(scheduler: str | None, workers: int | None) -> LocalAnalyser | ClusterAnalyser:
-    if scheduler is not None:
-        from bandstand.music.library.analysers import ClusterAnalyser
-
-        return ClusterAnalyser(scheduler)
-    from bandstand.music.library import analysers
-
-    return analysers.LocalAnalyser(workers=workers)
 
 
 def _scanned(

@@ -45,7 +45,6 @@ _DATA = click.Path(exists=True, dir_okay=False, readable=True, resolve_path=True
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Processes; as many as cores unless given."
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
 @click.pass_context
 def reproduce(
     ctx: click.Context,

@@ -86,17 +86,10 @@ _ALGORITHMS: Final = (
     help="Fixes everything that is drawn.",
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; one per core.")
-@click.option("--scheduler", metavar="ADDRESS", help="Work on this Dask cluster: tcp://….")
 @json_option
 @click.pass_context
 def simulate(
-    ctx: click.Context,
-    /,
-    *,
-    workers: int | None,
-    scheduler: str | None,
-    json_file: str | None,
-    **settings: Any,
+    ctx: click.Context, /, *, workers: int | None, json_file: str | None, **settings: Any
 ) -> None:
     """Compare the regret of algorithms on simulated listeners.
 
@@ -104,14 +97,12 @@ def simulate(
     algorithm meets the same listeners, songs and moods; the seed fixes all of them.
     """
     # Here, so that --help does not wait for numpy and scipy.
-    from bandstand_lab.report.tasks import check_one_place
     from bandstand_lab.simulation.report import ExperimentReport
 
-    check_one_place(workers, scheduler)
     if ctx.get_parameter_source("store") is click.core.ParameterSource.COMMANDLINE:
         settings["library"] = True  # a given store means its library
     experiment = _experiment(**settings)
-    outcome = _run(experiment, workers, scheduler)
+    outcome = _run(experiment, workers)
     _write(ExperimentReport(experiment=experiment, outcome=outcome), json_file)
 
 
@@ -142,13 +133,13 @@ def _names(asked: tuple[str, ...]) -> tuple[str, ...]:
     return names or _ALGORITHMS
 
 
-def _run(experiment: Experiment, workers: int | None, scheduler: str | None) -> ExperimentResult:
+def _run(experiment: Experiment, workers: int | None) -> ExperimentResult:
     from bandstand.cli._progress import counting
     from bandstand_lab.simulation.experiment import run_experiment
 
     with counting("Simulating", lasting=False, of="runs") as progress:
         progress(0, len(experiment.tasks))
-        return run_experiment(experiment, workers=workers, scheduler=scheduler, on_done=progress)
+        return run_experiment(experiment, workers=workers, on_done=progress)
 
 
 def _write(report: ExperimentReport, json_file: str | None) -> None:

@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bandstand._util.parallel import connected
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab import histories as listening
 from bandstand_lab.content.ratings import read_rated_items
@@ -49,7 +48,6 @@ from bandstand_lab.report.page import (
     tally,
     write_chapter,
 )
-from bandstand_lab.report.tasks import check_one_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +105,6 @@ def reproduce(
     *,
     only: Sequence[str] = (),
     workers: int | None = None,
-    scheduler: str | None = None,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> ReproductionReport:
     """Return the report, when it and all its files are in `out`.
@@ -117,14 +114,11 @@ def reproduce(
     written.
     """
     chosen = _chosen(studies, only)
-    check_one_place(workers, scheduler)
-    if scheduler is not None:
-        connected(scheduler).close()
     _check_data(plan)
     works = [_StudyWork.of(study, plan) for study in studies]
     wanted = [each for work in works if work.study.name in chosen for each in work.jobs]
     with claimed(out, plan) as folder:
-        failures = run_jobs(wanted, folder, workers=workers, scheduler=scheduler, on_done=on_done)
+        failures = run_jobs(wanted, folder, workers=workers, on_done=on_done)
         report = _report(folder, plan, works, chosen, failures)
         write_whole(out / "findings.json", as_bytes(_findings(report), indent=2))
         write_whole(out / "run.json", as_bytes(_run(report), indent=2))

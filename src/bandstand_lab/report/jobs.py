@@ -77,7 +77,6 @@ def run_jobs(
     folder: ReportFolder,
     *,
     workers: int | None = None,
-    scheduler: str | None = None,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> list[JobFailure]:
     """Return the jobs that failed, when all others have their results in the folder.
@@ -91,7 +90,7 @@ def run_jobs(
     failures: list[JobFailure] = []
     done = len(jobs) - len(missing)
     on_done(done, len(jobs))
-    for each, answer in _answers(alone, others, workers, scheduler):
+    for each, answer in _answers(alone, others, workers):
         failure = _keep(each, folder, answer)
         failures += [] if failure is None else [failure]
         done += 1
@@ -151,10 +150,7 @@ def _by_content(value: Json, digests: Mapping[str, str]) -> Json:
 
 
 def _answers(
-    alone: Sequence[StudyJob],
-    others: Sequence[StudyJob],
-    workers: int | None,
-    scheduler: str | None,
+    alone: Sequence[StudyJob], others: Sequence[StudyJob], workers: int | None
 ) -> Iterator[tuple[StudyJob, dict[str, Json]]]:
     """Yield each job with its answer, as they come."""
     for each in alone:
@@ -162,12 +158,12 @@ def _answers(
     waiting = dict(enumerate(others))
     try:
         calls = [_call(each) for each in others]
-        for number, answer in run_tasks(execute, calls, workers=workers, scheduler=scheduler):
+        for number, answer in run_tasks(execute, calls, workers=workers):
             yield waiting.pop(number), answer
     except BandstandError as problem:
         # A process was ended from outside, by a lack of memory for instance. Whose fault it was
-        # is not known, so each of the rest gets a process of its own. A cluster is not ours.
-        if scheduler is not None or isinstance(problem, InvalidInputError):
+        # is not known, so each of the rest gets a process of its own.
+        if isinstance(problem, InvalidInputError):
             raise
         rest = list(waiting.values())
         with one_thread(), ThreadPoolExecutor(workers or usable_cores()) as pool:

@@ -1,60 +1,35 @@
-"""The same function of many values, on this machine's processors or on a Dask cluster.
+"""The same function of many values, on this machine's processors.
 
-Tasks know nothing of each other, so results do not depend on how many run at once, nor where.
-Processes of this machine are joblib's; a function travels by its name, so it must be one of a
-module.
+Tasks know nothing of each other, so results do not depend on how many run at once. The processes
+are joblib's; a function travels by its name, so it must be one of a module.
 """
 
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bandstand._util.parallel import connected, usable_cores
+from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-# Per thread of a cluster, so that none waits for the next, and what tasks bring is not all there
-# at once.
-_TASKS_PER_THREAD: Final = 3
-
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def check_one_place(workers: int | None, scheduler: str | None) -> None:
-    """Refuse options of a command that ask for processes here and for a cluster."""
-    if workers is not None and scheduler is not None:
-        msg = (
-            "--workers is for this machine, and a cluster has the workers that it has; "
-            f"got --workers {workers} with --scheduler {scheduler}"
-        )
-        raise InvalidInputError(msg)
-
-
 def run_tasks(
-    function: Callable[[T], R],
-    tasks: Sequence[T],
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
+    function: Callable[[T], R], tasks: Sequence[T], *, workers: int | None = None
 ) -> Iterator[tuple[int, R]]:
     """Yield the number of each task and its result, as they are done: in any order.
 
-    `workers` is the number of processes here, as many as there are processors unless given;
-    `scheduler` is the address of a Dask cluster that works instead. What a task raises is raised
-    here, and those that have not begun never do.
+    `workers` is the number of processes, as many as there are processors unless given. What a task
+    raises is raised here, and those that have not begun never do.
 
     >>> sorted(run_tasks(abs, [-3, 2], workers=1))
     [(0, 3), (1, 2)]
     """
-    if scheduler is not None:
-        return _on_cluster(function, tasks, scheduler)
     count = usable_cores() if workers is None else workers
     if count < 1:
         msg = f"there must be at least one worker, got {count}"
@@ -102,54 +77,6 @@ def _in_processes(
             warnings.simplefilter("ignore")  # joblib warns of the tasks that are cut short
             results.close()
         raise
-
-
-def _on_cluster(
-    function: Callable[[T], R], tasks: Sequence[T], address: str
-) -> Iterator[tuple[int, R]]:
-    from distributed import as_completed  # noqa: PLC0415  # only where a cluster is used
-
-    waiting = iter(enumerate(tasks))
-    count = 0  # under way
-    with connected(address) as client:
-        under_way = as_completed(loop=client.loop)
-        while True:
-            with _loss_reported(address):
-                room = _TASKS_PER_THREAD * max(1, sum(client.nthreads().values())) - count
-                for number, task in islice(waiting, max(0, room)):
-                    under_way.add(client.submit(_numbered, function, number, task, pure=False))
-                    count += 1
-                if not count:
-                    return
-                future = next(under_way)
-                problem = future.exception()
-                result: Any = None if problem is not None else future.result()
-                future.release()
-            if problem is not None:
-                raise _task_error(problem, address)
-            count -= 1
-            yield result
-
-
-@contextmanager
-def _loss_reported(address: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, CancelledError) as problem:
-        msg = f"the Dask cluster at {address} must stay until the end, but it was lost"
-        raise BandstandError(msg) from problem
-
-
-def _task_error(problem: BaseException, address: str) -> BaseException:
-    """Return what to raise for a task that failed: its own error, unless its workers ended."""
-    from distributed import KilledWorker  # noqa: PLC0415  # only where a cluster is used
-
-    if not isinstance(problem, KilledWorker):
-        return problem
-    return BandstandError(
-        f"the workers of the Dask cluster at {address} must live until they are done, "
-        "but those that had one of the tasks ended"
-    )
 
 
 def _numbered(function: Callable[[Any], R], number: int, task: Any) -> tuple[int, R]:

@@ -98,18 +98,16 @@ def run_experiment(
     experiment: Experiment,
     *,
     workers: int | None = 1,
-    scheduler: str | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> ExperimentResult:
-    """Return what comes of an experiment, the same for any `workers` and on any cluster.
+    """Return what comes of an experiment, the same for any `workers`.
 
-    `workers` is the number of processes, None for one on each processor; `scheduler` is the
-    address of a Dask cluster that works instead. `on_done` hears how many of all tasks are
-    done, whenever one is.
+    `workers` is the number of processes, None for one on each processor. `on_done` hears how
+    many of all tasks are done, whenever one is.
     """
     tasks = experiment.tasks
     traces: dict[int, Trace] = {}
-    for place, trace in run_tasks(_run_task, tasks, workers=workers, scheduler=scheduler):
+    for place, trace in run_tasks(_run_task, tasks, workers=workers):
         traces[place] = trace
         if on_done is not None:
             on_done(len(traces), len(tasks))

@@ -237,13 +237,6 @@ def test_bad_data_are_refused_before_anything_is_made(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_cluster_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    timed = study_of_jobs(job("t", "noted", alone=True, folder=str(tmp_path), name="t"))
-    with pytest.raises(InvalidInputError, match="a Dask scheduler was expected at nowhere"):
-        reproduce(tmp_path / "out", PLAN, [timed], scheduler="nowhere")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_results_of_another_version_are_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,6 @@ from bandstand_lab.report.jobs import StudyJob, execute, fingerprint, kept, run_
 from bandstand_lab.report.study import Job
 from tests.fixtures.child_processes import started
 from tests.fixtures.lab.small_study import job
-from tests.fixtures.music.dask_cluster import cluster
 from tests.fixtures.waiting import wait_until
 
 
@@ -219,16 +218,3 @@ def test_the_record_says_how_it_was_made(folder: ReportFolder) -> None:
 def test_a_result_is_the_same_in_any_process() -> None:
     name, arguments = "tests.fixtures.lab.small_study:mean_of_draws", {"seed": 1, "count": 9}
     assert execute((name, arguments))["text"] == execute((name, arguments))["text"]
-
-
-def test_a_cluster_does_the_same(folder: ReportFolder) -> None:
-    jobs = of_study(
-        *(Job(key=f"n{n}", function="builtins:dict", arguments={"n": n}) for n in range(4)),
-        Job(key="absent", function="builtins:nothing", arguments={}),
-        job("here", "threads", alone=True),
-    )
-    with cluster(workers=2) as running:
-        failures = run_jobs(jobs, folder, scheduler=running.address)
-    assert [each.key for each in failures] == ["absent"]
-    assert [result(folder, each) for each in jobs[:4]] == [{"n": n} for n in range(4)]
-    assert result(folder, jobs[-1])["threads"] == "1"

@@ -24,7 +24,6 @@ from bandstand_lab.simulation.experiment import (
 from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.session import EVERYDAY, Clock
 from bandstand_lab.simulation.worlds import GaussianWorld, Meeting
-from tests.fixtures.music.dask_cluster import cluster
 
 FAILURE_RATE: Final = 1e-4
 QUICK = ("random", "linucb-c", "linucb-cn", "greedy-cn-map", "thompson-cn-x", "bayes-ucb-cn-x")
@@ -212,18 +211,15 @@ def test_common_random_numbers_make_paired_differences_narrow() -> None:
     assert in_common(first, apart.regret("random")[:, -1]) > FAILURE_RATE
 
 
-# ── Any number of processes, any cluster ─────────────────────────────────────────────────
+# ── Any number of processes ──────────────────────────────────────────────────────────────
 
 
-def test_workers_and_clusters_change_nothing_to_the_last_bit() -> None:
+def test_workers_change_nothing_to_the_last_bit() -> None:
     experiment = Experiment(
         world=GaussianWorld(songs=60, features=5), algorithms=QUICK, runs=3, steps=12, seed=9
     )
     alone = shown(run_experiment(experiment, workers=1))
     assert shown(run_experiment(experiment, workers=2)) == alone
-    with cluster(workers=2) as started:
-        there = run_experiment(experiment, scheduler=started.address)
-    assert shown(there) == alone
     # Planted error: one seed further on, nothing is equal.
     other = Experiment(world=experiment.world, algorithms=QUICK, runs=3, steps=12, seed=10)
     assert shown(run_experiment(other)) != alone

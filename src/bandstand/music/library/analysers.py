@@ -1,26 +1,18 @@
-"""Many files analysed: in limited children of this process, or by the workers of a Dask cluster.
+"""Many files analysed, in limited children of this process.
 
 An analyser takes (path, request) pairs lazily and yields (path, Analysis or reason) pairs as they
 come. It never raises for a file: every failure becomes the file's reason.
-
-The workers of a cluster see the same files under the same paths. Files travel in small batches; a
-batch whose worker dies is given to another by the scheduler, and since analysing a file changes
-nothing, doing it twice does no harm. Each worker decodes in limited children of its own.
 """
 
 from __future__ import annotations
 
 import shutil
-import threading
-from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
-from itertools import islice
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from bandstand._util.parallel import connected, usable_cores
-from bandstand.errors import BandstandError, InvalidInputError
+from bandstand._util.parallel import usable_cores
+from bandstand.errors import InvalidInputError
 from bandstand.music.audio.containers import READING_FAILED
-from bandstand.music.audio.descriptors.definition import VERSION
 from bandstand.music.library.analyse import TASK, checked
 from bandstand.music.library.content import NOT_OPENED, PASSING
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
@@ -28,8 +20,6 @@ from bandstand.music.sandbox.protocol import ENDED_FROM_OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from distributed import Future
 
     from bandstand.types import Analysis
 
@@ -58,7 +48,7 @@ def has_ffmpeg() -> bool:
     return shutil.which("ffmpeg") is not None
 
 
-# ── On this machine ─────────────────────────────────────────────────────────────────────
+# ── Analysers ───────────────────────────────────────────────────────────────────────────
 
 # A file and what to ask for it; a file and what was found in it, or why nothing was.
 Asked = tuple[bytes, dict[str, Any]]
@@ -91,11 +81,10 @@ class LocalAnalyser:
 
     def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
         """Yield each file's analysis, or the reason why there is none, as they come."""
-        for path, reply in self.replies(jobs):
+        for path, reply in self._replies(jobs):
             yield path, judged(reply)
 
-    def replies(self, jobs: Iterable[Asked]) -> Iterator[tuple[bytes, Answer | Failure]]:
-        """Yield what the children answered, not yet examined."""
+    def _replies(self, jobs: Iterable[Asked]) -> Iterator[tuple[bytes, Answer | Failure]]:
         postponed: list[Asked] = []
 
         def strictly() -> Iterator[tuple[Asked, dict[str, Any]]]:
@@ -154,114 +143,3 @@ def judged(reply: Answer | Failure) -> Analysis | str:
         return checked(reply.value)
     except InvalidInputError as problem:
         return str(problem)
-
-
-# ── On a Dask cluster ───────────────────────────────────────────────────────────────────
-
-_BATCH_FILES: Final = 8  # files; a second or two of work
-_BATCHES_PER_THREAD: Final = 3  # batches per thread of the cluster, so that none waits for the next
-_MAX_RETRIES: Final = 3
-_MAX_REASON_LENGTH: Final = 300  # characters of a reason
-
-_of_this_thread = threading.local()
-
-
-class ClusterAnalyser:
-    """The workers of the Dask cluster whose scheduler listens at `address`.
-
-    An error of the cluster is not a file's fault, so it is raised: the files that were under way
-    are read by the next scan.
-    """
-
-    def __init__(self, address: str, *, timeout_seconds: float = 10.0) -> None:
-        self._address = address
-        self._client = connected(address, timeout_seconds)
-
-    def run(self, jobs: Iterable[Asked]) -> Iterator[Outcome]:
-        """Yield each file's analysis, or the reason why there is none, as they come."""
-        from distributed import as_completed  # noqa: PLC0415  # only where a cluster is used
-
-        waiting = iter(jobs)
-        batches: dict[str, list[Asked]] = {}
-        under_way = as_completed(loop=self._client.loop)
-
-        def send_more() -> None:
-            with self._loss_reported():
-                room = _BATCHES_PER_THREAD * max(1, sum(self._client.nthreads().values()))
-            while len(batches) < room and (batch := list(islice(waiting, _BATCH_FILES))):
-                with self._loss_reported():
-                    future = self._sent(batch)
-                    under_way.add(future)
-                batches[future.key] = batch
-
-        send_more()
-        while batches:
-            with self._loss_reported():
-                future = next(under_way)
-                outcomes = _outcomes(batches.pop(future.key), future)
-                future.release()
-            yield from outcomes
-            send_more()
-
-    def isolation(self) -> str | None:
-        """Return None: only the workers know, and each may be another system."""
-        return None
-
-    @contextmanager
-    def _loss_reported(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, CancelledError) as problem:
-            msg = f"the Dask cluster at {self._address} must stay until the end, but it was lost"
-            raise BandstandError(msg) from problem
-
-    def _sent(self, batch: list[Asked]) -> Future:
-        requests = [wanted for _, wanted in batch]
-        # Not pure: a file may have changed since an equal request was answered.
-        return self._client.submit(analyse_batch, requests, pure=False, retries=_MAX_RETRIES)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._client.close()
-
-
-def analyse_batch(requests: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
-    """Return the version of the descriptors, and what was found in some files, in their order.
-
-    Runs on a worker of the cluster.
-    """
-    analyser: LocalAnalyser | None = getattr(_of_this_thread, "analyser", None)
-    if analyser is None:
-        # Kept with its children for the next batch; the children end when their parent does.
-        analyser = _of_this_thread.analyser = LocalAnalyser(workers=1)
-    numbered = ((str(number).encode(), wanted) for number, wanted in enumerate(requests))
-    replies = {int(number): reply for number, reply in analyser.replies(numbered)}
-    return VERSION, [_as_plain(replies[number]) for number in range(len(requests))]
-
-
-def _as_plain(reply: Answer | Failure) -> dict[str, Any]:
-    if isinstance(reply, Answer):
-        return {"value": reply.value}
-    return {"reason": reply.reason, "kind": reply.kind}
-
-
-def _outcomes(batch: list[Asked], future: Future) -> list[Outcome]:
-    """Return what a worker found; an error of the worker itself is raised."""
-    problem = future.exception()
-    if problem is not None:
-        reason = " ".join(f"{type(problem).__name__}: {problem}".split())[:_MAX_REASON_LENGTH]
-        msg = f"the workers of the cluster must be able to analyse files, got: {reason}"
-        raise BandstandError(msg) from problem
-    version, replies = future.result()
-    if version != VERSION:
-        msg = (
-            f"the workers of the cluster must have descriptors of version {VERSION}, "
-            f"got version {version}; install the same Bandstand everywhere"
-        )
-        raise BandstandError(msg)
-    return [
-        (path, judged(Answer(**reply) if "value" in reply else Failure(**reply)))
-        for (path, _), reply in zip(batch, replies, strict=True)
-    ]
