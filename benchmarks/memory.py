@@ -7,26 +7,20 @@ everything: the interpreter, its libraries, and the pages of the mapped matrix t
 although processes share those.
 """
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from bandstand.core.engines.engine import array_bytes
+from bandstand.radio.service import Radio
 from bandstand_lab.speed.training import STARS
-from benchmarks.program import answer_order, child
+from benchmarks.program import OnRun, answer_order, child
 from benchmarks.steps import Session, drawn_features
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.radio.service import Radio
-    from benchmarks.program import OnRun
 
 _STEPS: Final = 10  # of the engine
 _SONGS: Final = 3  # that the radio's listener asks for

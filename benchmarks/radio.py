@@ -5,13 +5,11 @@
 Times are those of the wall clock at the listeners' end. Server and load share this computer.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand.store import accounts
 from bandstand.store.database.connection import open_store
@@ -19,11 +17,8 @@ from bandstand.store.events import events
 from bandstand.web.security.passwords import hashed
 from benchmarks.fixtures.songs import add_listeners, add_songs, stars_by_song
 from benchmarks.load import LoadScript, Outcome, p99
-from benchmarks.program import child, measure_parts, require_at_least, run_as_program
+from benchmarks.program import OnRun, child, measure_parts, require_at_least, run_as_program
 from benchmarks.server import ServerProcess, session_cookie
-
-if TYPE_CHECKING:
-    from benchmarks.program import OnRun
 
 _KNOWN: Final = "known listener"
 _PASSWORD: Final = "for one benchmark"

@@ -3,20 +3,16 @@
 python -m benchmarks.scale '{"only": ["step"], "json": "-"}'
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand.errors import InvalidInputError
 from benchmarks import steps
 from benchmarks.memory import measure_memory
 from benchmarks.program import OnRun, measure_parts, require_at_least, run_as_program
 from benchmarks.serving import measure_serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 PARTS: Final[tuple[str, ...]] = ("step", "small", "playlist", "memory", "serving")
 _KNOWN_RATINGS: Final = 100  # from here on a listener is no newcomer

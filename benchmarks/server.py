@@ -1,20 +1,16 @@
 """The real server as a process: `bandstand serve` on a free port of this computer."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from bandstand.errors import BandstandError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _GREETING: Final = "Bandstand plays at http://127.0.0.1:"
 _TIMEOUT: Final = 60.0  # seconds

@@ -15,39 +15,31 @@ same seed, event by event, and a radio that knows nothing else is asked at the s
 and step must be the same, and the score within rounding.
 """
 
-from __future__ import annotations
-
 import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from sqlalchemy import update
 
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import InvalidInputError
-from bandstand.radio.service import Radio
+from bandstand.radio.service import Offer, Radio
 from bandstand.store import accounts
-from bandstand.store.database.connection import open_store
+from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.schema import ACCOUNT
 from bandstand.store.events import events
 from bandstand.web.security.passwords import hashed
 from benchmarks.fixtures.songs import add_listeners, add_songs, stars_by_song
 from benchmarks.load import LoadScript, Offered, Outcome, p99
-from benchmarks.program import answer_order, child
+from benchmarks.program import OnRun, answer_order, child
 from benchmarks.server import ServerProcess, server_environment, session_cookie
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bandstand.radio.service import Offer
-    from bandstand.store.database.connection import Store
-    from benchmarks.program import OnRun
 
 _PASSWORD: Final = "for one benchmark"
 _SERVERS: Final = 2

@@ -13,28 +13,20 @@ step. Times are processor time. Work behind an answer is measured apart from the
     LinUCB   A += xx'    b += r x    score = x'A⁻¹b + √(x'A⁻¹x), one product with all songs
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from bandstand.core.model.history import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand.core.recommender import Answer, Recommender
-from bandstand.types import MONTH
+from bandstand.types import MONTH, AnyArray, Indices, Vector
 from bandstand_lab.speed.timing import timed, undisturbed
-from bandstand_lab.speed.training import PAPER, STARS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bandstand.core.model.history import History
-    from bandstand.types import AnyArray, Indices, Vector
-    from bandstand_lab.speed.training import SpeedWorld
-    from benchmarks.program import OnRun
+from bandstand_lab.speed.training import PAPER, STARS, SpeedWorld
+from benchmarks.program import OnRun
 
 WORLDS: Final = (STARS, PAPER)
 PICKS: Final = ("own", "random", "new")

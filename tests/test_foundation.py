@@ -1,7 +1,5 @@
 """The promises of the project's frame: quick import, honest locks, layers, the two commands."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What the page has from others: named by a lock, brought by the build, held by every package."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

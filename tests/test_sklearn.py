@@ -1,7 +1,5 @@
 """The models in scikit-learn's own hands."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

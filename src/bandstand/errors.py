@@ -25,10 +25,7 @@ Every message says what was expected and then what came:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 
 class BandstandError(Exception):

@@ -6,21 +6,17 @@ What stands further right wins. A setting that does not exist, or whose value ca
 refused with one sentence that names where it was set.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 from urllib.parse import urlsplit
 
 from bandstand._util.toml_files import read_toml
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 PREFIX: Final = "BANDSTAND_"
 CONFIG_VARIABLE: Final = "BANDSTAND_CONFIG"

@@ -10,22 +10,16 @@
 It needs scikit-learn, which Bandstand alone does not install; `bandstand[report]` does.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bandstand.core.estimators import ExactModel, RatingModel
 from bandstand.core.model.priors import radio_prior
-from bandstand.types import MONTH
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import MONTH, Matrix, Vector
 
 
 class ListenerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # untyped

@@ -5,14 +5,18 @@ Where a part has several instruments or figures, the place of the piece among th
 its variant, takes one after the other.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias
+from typing import Concatenate, Final, ParamSpec, TypeAlias
+
+import numpy as np
 
 from bandstand_demo.notes import (
+    Change,
     Clock,
+    Key,
+    Manner,
     Note,
     at,
     changes,
@@ -23,13 +27,6 @@ from bandstand_demo.notes import (
     voicings,
     within,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy as np
-
-    from bandstand_demo.notes import Change, Key, Manner
 
 P = ParamSpec("P")
 Role: TypeAlias = "Callable[[Ground], list[Note]]"

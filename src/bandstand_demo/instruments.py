@@ -4,18 +4,14 @@ A sound is an array of float32 samples at 48 kHz, the rate at which Opus works: 
 channel, `(2, n)` for left and right.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from bandstand.types import Matrix, Vector
 from bandstand_demo.notes import hertz
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
 
 RATE: Final = 48_000
 HIGHEST: Final = 17_000.0  # Hz; a partial above this is left out, so that nothing aliases

@@ -1,19 +1,14 @@
 """From a score to sound: notes at their time and place, the room, a common loudness."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
+from bandstand.types import Vector
 from bandstand_demo import instruments
-from bandstand_demo.instruments import RATE, half_cosine, noise, samples
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
-    from bandstand_demo.composition import Line, Score
-    from bandstand_demo.instruments import Sound
+from bandstand_demo.composition import Line, Score
+from bandstand_demo.instruments import RATE, Sound, half_cosine, noise, samples
 
 # ReplayGain's reference loudness: every piece is brought to it, so none needs to be turned.
 TARGET: Final = -18.0  # LUFS

@@ -6,18 +6,14 @@ numeral counted from the tonic of the major scale, so that `♭VI` in A minor is
 is a major chord, lower case a minor one; the ending names the other tones: `ii7 V7 Imaj7`.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy as np
+import numpy as np
 
 Chord: TypeAlias = tuple[int, ...]
 

@@ -3,22 +3,26 @@
 Rhythms and figures are written in steps (see `steps`); `|` parts the choices of the variants.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from bandstand_demo.composition import Part, Style, bass, chords, compose, doubled, drum, tune
+from bandstand_demo.composition import (
+    Part,
+    Score,
+    Style,
+    bass,
+    chords,
+    compose,
+    doubled,
+    drum,
+    tune,
+)
+from bandstand_demo.instruments import Sound
 from bandstand_demo.mixing import mix
 from bandstand_demo.notes import Key, Manner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand_demo.composition import Score
-    from bandstand_demo.instruments import Sound
 
 STYLES: Final = (
     Style(

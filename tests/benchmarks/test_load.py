@@ -1,7 +1,5 @@
 """Real servers under a tiny load, and the check of their answers; no time is judged."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

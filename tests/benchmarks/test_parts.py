@@ -1,7 +1,5 @@
 """Memory, measured once in a tiny form."""
 
-from __future__ import annotations
-
 from benchmarks.memory import measure_memory
 
 

@@ -1,7 +1,5 @@
 """Targets are checked in one place; parts that fail do not cost the others."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Steps and playlists of simulated listeners, beside references; no time is judged."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of the page have in common: a browser, a server with a little music."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an audit says of every page and state, and what it does not look at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Logging in, and the first start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

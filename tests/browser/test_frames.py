@@ -1,7 +1,5 @@
 """Animation frames that stop, planted: the click goes on, and without the watch it would not."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What was told, in words and by day; taking it back; forgetting a period."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

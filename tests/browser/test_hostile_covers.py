@@ -5,8 +5,6 @@ asked for by a page of the radio's own address that has no policy at all, which 
 page there is: as an image, a script, a style, a frame, a worker; and its address is opened.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

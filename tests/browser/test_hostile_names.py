@@ -5,8 +5,6 @@ Titles, artists, albums, genres, comments, names of files, people, playlists and
 an element, be reported by the policy or be written to the console.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial

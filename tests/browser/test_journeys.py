@@ -1,7 +1,5 @@
 """Evenings with the radio: what leads from one page to another, with real sound."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

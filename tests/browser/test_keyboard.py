@@ -1,7 +1,5 @@
 """Everything without a mouse: each control is reached, seen and used, and the focus never lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The library, the page of a song, and playlists, in a real browser."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

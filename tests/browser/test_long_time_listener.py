@@ -1,7 +1,5 @@
 """The listener of 300 ratings is who the pages, the screenshots and the plots say it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

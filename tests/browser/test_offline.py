@@ -1,7 +1,5 @@
 """Without a network or a server: music goes on, and what was told arrives once, at its own time."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from contextlib import closing

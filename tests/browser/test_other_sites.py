@@ -6,8 +6,6 @@ nothing but the server's own rules stands between. Whatever it tries, on every r
 nothing of the store changes, and nothing of the radio can be read, heard, seen or framed.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import sys

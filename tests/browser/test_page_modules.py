@@ -1,7 +1,5 @@
 """Modules of the page by themselves, in a real browser: sums, words, times, loudness, garbage."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 How quick the page is depends on the computer, so nothing here asks for that.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

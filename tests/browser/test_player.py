@@ -1,7 +1,5 @@
 """The player: a song, stars, what comes next, and everything one can do with it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Why a song was chosen, and only songs of some years."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.test_page_modules import adds_up

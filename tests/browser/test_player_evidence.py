@@ -1,7 +1,5 @@
 """What the log is told: seconds that were played, and nothing that was taken back."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Final
 

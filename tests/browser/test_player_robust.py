@@ -1,7 +1,5 @@
 """What nobody expects: servers in trouble, rules that leave nothing, tabs that meet, garbage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """How the radio is wanted; bans; password, devices, leaving."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

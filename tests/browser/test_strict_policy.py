@@ -1,7 +1,5 @@
 """What the page's policy means in a real browser, and a cookie that no script can see."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The study in the real page: a whole part, interruptions, breaks, withdrawal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 The page never asks for what is not allowed; here it is made to believe that it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path

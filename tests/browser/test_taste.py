@@ -1,7 +1,5 @@
 """The taste page: every figure is drawn, and says what is in the listener's own data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy

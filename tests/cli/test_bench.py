@@ -1,7 +1,5 @@
 """`bandstand bench` as people run it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/recommend.md shows what the command really prints; all options are documented."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`bandstand history` as people run it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

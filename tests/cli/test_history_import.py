@@ -1,7 +1,5 @@
 """`bandstand history import`, `imports` and `undo` as people run them."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

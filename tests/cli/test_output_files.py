@@ -1,7 +1,5 @@
 """Results are never written over what is read."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

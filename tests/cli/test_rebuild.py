@@ -1,7 +1,5 @@
 """`bandstand rebuild`, as a listener's administrator would use it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

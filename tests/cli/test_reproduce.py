@@ -1,7 +1,5 @@
 """`bandstand reproduce` as people run it."""
 
-from __future__ import annotations
-
 import json
 import pkgutil
 import re

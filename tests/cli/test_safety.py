@@ -1,7 +1,5 @@
 """`backup`, `restore`, `verify`, `export` and `import`, as commands."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`bandstand simulate`: its words, files, numbers and refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`bandstand study` from the first file to the report, and all that it refuses."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """What a terminal shows of the values that a program gets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

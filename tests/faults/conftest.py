@@ -1,7 +1,5 @@
 """A server that may be harmed, and the songs that its listeners rate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Servers that are killed, stopped, locked out, cut off or out of room lose no rating (A1)."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

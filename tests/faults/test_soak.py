@@ -1,7 +1,5 @@
 """Three minutes of steady listening: what is held does not grow (G4)."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

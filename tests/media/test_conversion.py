@@ -1,7 +1,5 @@
 """Conversion to Opus: once for each recording, bounded, in children that may write nothing."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

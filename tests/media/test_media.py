@@ -1,7 +1,5 @@
 """What media is made of: files that are kept, what browsers play, children that look."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Playlists for other players are valid, whatever is in the tags."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is done beforehand is done on one thread, and nobody depends on it."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

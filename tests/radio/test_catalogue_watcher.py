@@ -1,7 +1,5 @@
 """Songs that another process has changed are noticed."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

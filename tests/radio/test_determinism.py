@@ -1,7 +1,5 @@
 """The same log, shelf and seed give the same songs, in any process and any order (N1, N2)."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

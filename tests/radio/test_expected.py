@@ -1,7 +1,5 @@
 """What a listener should give each song now, over the whole shelf."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Songs come and go while listeners ask: nobody waits, nobody is offered what is gone."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """An import reaches the radio at once, and leaves it as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bandstand.radio.log import snapshots

@@ -1,7 +1,5 @@
 """Songs come and go while somebody listens: what is believed of the listener stays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

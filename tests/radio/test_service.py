@@ -1,7 +1,5 @@
 """The radio on both databases: what is told counts for the very next song, and only once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

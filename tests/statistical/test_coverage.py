@@ -1,7 +1,5 @@
 """The interval that Bayes-UCB looks at holds the truth as often as it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

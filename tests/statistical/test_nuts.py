@@ -4,8 +4,6 @@ NumPyro's NUTS runs on the un-collapsed model; what it says of U must be what th
 says, up to its own Monte Carlo error.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The sampler leaves the joint law as it is, its draws are calibrated, and errors are seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every test that asks for `place` or `store` runs on SQLite and on a real PostgreSQL."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

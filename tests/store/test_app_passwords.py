@@ -1,7 +1,5 @@
 """An app password opens its account to its app, until it is revoked, and nothing else does."""
 
-from __future__ import annotations
-
 from hashlib import md5
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What apps keep for an account: replaced as a whole, apart from others, gone with the account."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

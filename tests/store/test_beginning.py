@@ -1,7 +1,5 @@
 """One place says how a transaction begins; everything else writes through `writing()`."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

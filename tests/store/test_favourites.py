@@ -1,7 +1,5 @@
 """A favourite is what was marked last and not unmarked, whatever came between."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

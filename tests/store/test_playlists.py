@@ -1,7 +1,5 @@
 """An account neither sees nor changes the playlists of another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Studies, and who takes part in them."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial

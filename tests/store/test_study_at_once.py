@@ -1,7 +1,5 @@
 """Devices and processes that do the same at once: it is done once, and the others are refused."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Of a participant who withdraws nothing is left: in the store, its files, copies, exports."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stores with a few analysed songs, on both databases, and a short study in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

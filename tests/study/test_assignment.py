@@ -1,7 +1,5 @@
 """Who meets what when: balanced over places and neighbours, and hidden from participants."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

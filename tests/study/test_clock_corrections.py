@@ -1,7 +1,5 @@
 """A clock that is set back: nobody waits for longer than a rule says, nor for less."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

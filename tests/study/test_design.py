@@ -1,7 +1,5 @@
 """The design of a study: the paper's by default, never one that nobody could fulfil."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

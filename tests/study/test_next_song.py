@@ -1,7 +1,5 @@
 """What an arm learns: exactly its own ratings, at once, as the plain algorithm would."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rules of a study: whatever participants try, and whenever, none of them is ever broken."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from dataclasses import replace

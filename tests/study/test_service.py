@@ -1,7 +1,5 @@
 """The service of a study, on both databases: all its rules, from consent to withdrawal."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import partial

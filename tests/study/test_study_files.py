@@ -1,7 +1,5 @@
 """A study as files: everything comes back as it was, and bad files are refused by line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study is opened once; what it was opened with never changes, nor do its songs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Several devices, threads and processes at one study: nothing is lost, nothing is doubled."""
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator, Sequence

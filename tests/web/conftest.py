@@ -1,7 +1,5 @@
 """A server behind its sockets, made anew for each test or shared by those of a module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """/openapi.json has a schema for each answer, to which fixtures/web/requests.py holds them."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Every route is in docs/http.md, and every example there does what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """No secret in any log line (PROMISES E16), and one fixed line for failed logins."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

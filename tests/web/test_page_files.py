@@ -1,7 +1,5 @@
 """The files that the page is made of: what is served, how, and what is in them."""
 
-from __future__ import annotations
-
 import gzip
 import posixpath
 import re

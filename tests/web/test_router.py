@@ -1,7 +1,5 @@
 """Everything needs a login except a written list (PROMISES E1), for every route there is."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ Ours says no more of a password, a song's id or a wish than a description can; t
 know better, and says so with 422.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

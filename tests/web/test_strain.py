@@ -1,7 +1,5 @@
 """A real server under requests that are too large, too slow or too many (PROMISES C4, E8, E10)."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

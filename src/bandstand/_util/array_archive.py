@@ -4,19 +4,15 @@ What comes back is checked before it is believed: nothing in the bytes is run, a
 make us take more memory than they are long.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 _SUFFIX: Final = ".npy"
 _KINDS: Final = "fiU"  # floats, integers, text

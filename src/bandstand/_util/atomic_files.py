@@ -1,16 +1,12 @@
 """Files that are replaced as a whole: after a crash there is the old one or the new one."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, BinaryIO, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
+from typing import IO, BinaryIO, Final
 
 _MAX_NAME_LENGTH: Final = 64  # of the file's own name, within the unfinished one's
 

@@ -4,8 +4,6 @@ Nothing below the commands and the server reads a clock by itself, so that resul
 on a time can be repeated and tested.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime

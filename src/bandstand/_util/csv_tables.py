@@ -5,25 +5,18 @@ recommended, each with its features and texts. A file may have a byte order mark
 blank lines and quoted values that go over several lines.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import NoReturn
-
-    from bandstand.types import Matrix
+from bandstand.types import Matrix, frozen
 
 # Longer values are cut when they are shown.
 _SHOWN: Final = 60

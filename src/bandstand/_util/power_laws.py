@@ -5,21 +5,15 @@ that learns nothing has slope 1, one that learns has less. Zipf's law says that 
 occurs 1/k^exponent times as often as the first, which is such a line too.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
-
+from bandstand.types import Matrix, Vector
 
 # A straight line through fewer ranks says nothing.
 _MIN_RANKS: Final = 5

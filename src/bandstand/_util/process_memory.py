@@ -1,7 +1,5 @@
 """The memory that this process uses, and its return to the system."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

@@ -1,14 +1,10 @@
 """TOML files that people write: read whole, and refused in one sentence that names the file."""
 
-from __future__ import annotations
-
 import tomllib
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LARGEST_FILE: Final = 1 << 20  # bytes
 

@@ -1,7 +1,5 @@
 """Counts, sizes and lengths of time in words."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _NUMBERS: Final = (

@@ -1,7 +1,5 @@
 """`bandstand backup`: a safety copy of the store, also while it is used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`bandstand rebuild`: what is derived from the listeners' logs, computed again."""
 
-from __future__ import annotations
-
 import json
 
 import click

@@ -1,7 +1,5 @@
 """`bandstand restore`: a store from a safety copy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -24,10 +24,12 @@ import zipfile
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+from typing import Any, Final, Self, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.least_squares import LeastSquares
 from bandstand.core.engines.mcmc.engine import Mcmc
@@ -35,7 +37,15 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, Songs
-from bandstand.core.model.named_items import STARS, NamedItems, Names, check_ratings, groups_of
+from bandstand.core.model.named_items import (
+    STARS,
+    KnownNames,
+    NamedItems,
+    Names,
+    check_ratings,
+    groups_of,
+)
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.model.priors import (
     EffectPrior,
     GammaRecovery,
@@ -49,15 +59,7 @@ from bandstand.core.model.priors import (
 from bandstand.core.model.scaling import Standardiser
 from bandstand.core.model.song_groups import SongGroups
 from bandstand.errors import InvalidInputError, NotFittedError
-from bandstand.types import MONTH, frozen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.core.engines.engine import Engine, Summary
-    from bandstand.core.model.named_items import KnownNames
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import AnyArray, Matrix, Vector
+from bandstand.types import MONTH, AnyArray, Matrix, Vector, frozen
 
 _FORMAT: Final = 2
 _RECOVERY: Final[dict[str, type[GammaRecovery | LogNormalRecovery]]] = {

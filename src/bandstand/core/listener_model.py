@@ -14,25 +14,18 @@ and the step alone, so any choice can be replayed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from bandstand.core.engines.engine import BeliefT, array_bytes
-from bandstand.core.model.history import History, PlayTimes, SongsAt
-from bandstand.types import MONTH, Minutes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Self
-
-    from bandstand.core.engines.engine import Engine, EngineCache
-    from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import SongFeatures, Songs
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.policies.policy import ScorePolicy
-    from bandstand.types import Indices, Rows, Vector
+from bandstand.core.engines.engine import BeliefT, Engine, EngineCache, array_bytes
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs, SongsAt
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.policies.policy import ScorePolicy
+from bandstand.types import MONTH, Indices, Minutes, Rows, Vector
 
 Purpose: TypeAlias = Literal["choose", "learn"]
 _PURPOSES: Final = ("choose", "learn")

@@ -7,32 +7,24 @@ replayed.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand._util.timestamps import Moment, minutes_between, seconds_of
+from bandstand.core.engines.engine import Summary
 from bandstand.core.listener_model import ListenerModel, RatedRow, randomness
 from bandstand.core.model.candidates import CandidateSet
-from bandstand.core.model.history import SongFeatures, checked_table
+from bandstand.core.model.history import History, SongFeatures, Songs, checked_table
 from bandstand.core.model.named_items import STARS, NamedItems, Names, check_ratings, groups_of
-from bandstand.core.model.priors import PEOPLE_EFFECTS, paper_prior
-from bandstand.core.registry import WITH_NAMES, WITHOUT_NAMES, algorithm_named
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.model.priors import PEOPLE_EFFECTS, ListenerPrior, paper_prior
+from bandstand.core.registry import WITH_NAMES, WITHOUT_NAMES, Algorithm, algorithm_named
 from bandstand.errors import InvalidInputError
-from bandstand.types import Minutes
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.core.engines.engine import Summary
-    from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.registry import Algorithm
-    from bandstand.types import Features, Vector
+from bandstand.types import Features, Minutes, Vector
 
 Song: TypeAlias = "Hashable"
 

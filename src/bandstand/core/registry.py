@@ -4,12 +4,12 @@ To add one, write its policy or engine in a file of its own and add one line to 
 (docs/architecture.md walks through it).
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from bandstand.core.engines.engine import Engine
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.engines.least_squares import LeastSquares
 from bandstand.core.engines.mcmc.engine import Mcmc
@@ -18,16 +18,11 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.core.policies import BayesUcb, Greedy, LinUcb, Thompson, Uniform
+from bandstand.core.policies.policy import ScorePolicy
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Minutes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.core.engines.engine import Engine
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.core.policies.policy import ScorePolicy
 
 # The default for items with names of artists, albums or tags, and for those without.
 WITH_NAMES: Final = "mixed-effects"

@@ -7,22 +7,17 @@
 At most two recordings are converted at once, and a few dozen may wait.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from base64 import b64decode
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
+from bandstand.media.file_cache import FileCache
 from bandstand.music.sandbox import Failure, Limits, Pool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.media.file_cache import FileCache
 
 # By name: what is imported there is not to be loaded into the server.
 TASK: Final = "bandstand.media.media_task:convert"

@@ -4,8 +4,6 @@ Nothing of a picture is decoded here. What comes back from the child is believed
 only if it begins like one that browsers merely show.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import threading
@@ -14,16 +12,14 @@ from base64 import b64decode
 from collections import OrderedDict
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand.errors import BandstandError, UnreadableAudioError
 from bandstand.media.conversion import BusyError, request_for
+from bandstand.media.file_cache import FileCache
+from bandstand.media.probe_pool import ProbePool
 from bandstand.music.audio.source import checked_picture, media_type
 from bandstand.music.library.content import open_beneath
-
-if TYPE_CHECKING:
-    from bandstand.media.file_cache import FileCache
-    from bandstand.media.probe_pool import ProbePool
 
 SIDES: Final = (64, 256, 512)  # pixels
 MAX_BYTES: Final = 5_000_000  # bytes of a picture that is sent as it is

@@ -4,21 +4,17 @@ A file is written under another name, brought to the disk, and only then given i
 has a name is whole. Who has opened a file may go on reading it after it was thrown away.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
 from bandstand._util.atomic_files import replacing
 from bandstand.errors import InvalidInputError, StoreError, StoreFullError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _NAME: Final = re.compile(r"[0-9a-z]+(-[0-9a-z]+)*", re.ASCII)
 _UNFINISHED: Final = ".part"

@@ -5,14 +5,14 @@ everything afterwards uses the opened file. Work that takes time is done by othe
 future comes back instead of an answer, and the caller asks again when it is done.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 
 from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import OPUS, Conversions, Target, request_for
@@ -21,12 +21,7 @@ from bandstand.media.file_cache import FileCache
 from bandstand.media.probe_pool import ProbePool
 from bandstand.music.audio.source import Source, behind_tag, certain_format, tag_size
 from bandstand.music.library.content import open_beneath
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from bandstand.store.songs.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 
 _MEGABYTE: Final = 1_000_000
 _MAX_CODECS: Final = 50_000

@@ -3,12 +3,11 @@
 All take and give what JSON can carry; `path` and `root` are as `library.analyse` sends them.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Final
 
 from bandstand.errors import BandstandError, InvalidInputError, UnreadableAudioError
 from bandstand.music.audio.opus import codec_of, converted_chunks
@@ -16,9 +15,6 @@ from bandstand.music.audio.source import checked_picture
 from bandstand.music.audio.tags import embedded_cover, thumbnail
 from bandstand.music.audio.tracker_support import is_module, module_chunks
 from bandstand.music.library.content import CHANGING, open_beneath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_BESIDE_BYTES: Final = 20_000_000  # bytes
 

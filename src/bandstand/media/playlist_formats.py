@@ -8,20 +8,16 @@ Whatever is in the tags, the result is valid: a line stays one line, XML holds o
 characters that XML can hold.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote_from_bytes
 from xml.sax.saxutils import escape
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bandstand.store.songs.songs import SongRecord
+from bandstand.store.songs.songs import SongRecord
 
 FORMATS: Final = ("m3u8", "xspf", "jspf")
 MEDIA_TYPES: Final = {

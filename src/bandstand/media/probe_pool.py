@@ -4,20 +4,16 @@ A child belongs to the thread that started it, so the threads stay. A child that
 while is ended, since it takes as much memory as the server itself.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand.errors import UnreadableAudioError
 from bandstand.media.conversion import BusyError
 from bandstand.music.sandbox import Failure, Limits, Pool
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TASK: Final = "bandstand.media.media_task:look"
 # A probe takes milliseconds, except for a hostile file.

@@ -12,25 +12,20 @@ radio of its own process; the others learn of it here, by one short query every 
 a change the watcher rests long enough to leave nearly all of the time for listeners.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bandstand.errors import BandstandError
+from bandstand.music.catalogue.catalogue import Catalogue
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import changes as song_changes
 from bandstand.store.songs import projections
 from bandstand.store.songs.changes import identity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.store.database.connection import Store
 
 # Beyond this number of waiting listeners, the work would come too late.
 MAX_WAITING: Final = 256

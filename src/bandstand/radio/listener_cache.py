@@ -7,26 +7,21 @@ Everything in it can be rebuilt from the log. A snapshot of the ledger is writte
 that no long log is read twice.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bandstand.errors import NotFoundError
+from bandstand.music.catalogue.catalogue import Catalogue
 from bandstand.radio.listener_settings import ListenerSettings, settings_of
 from bandstand.radio.log import snapshots
+from bandstand.radio.log.fold import Ledger
 from bandstand.radio.selection.select import RadioListener
 from bandstand.store import accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.store.database.connection import Store
+from bandstand.store.database.connection import Store
 
 # A play is a row of 48 bytes, and most are of a song of their own with its id.
 _BYTES_PER_PLAY: Final = 250

@@ -9,16 +9,14 @@ cannot be fulfilled is refused.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from bandstand._util.toml_files import read_toml
 from bandstand.core.registry import ALGORITHMS, RETIRED, SOUND_ALGORITHMS
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The paper's six, with its MCMC, which takes seconds for each song, replaced by the same model
 # solved exactly.

@@ -10,18 +10,13 @@ what was expected and what came, `until` is when it will be allowed if nothing e
 times are UTC milliseconds since 1970, by the server's clock.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from bandstand.errors import RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.study.design import Design
+from bandstand.study.design import Design
 
 SECOND: Final = 1_000  # milliseconds
 HOUR: Final = 3_600 * SECOND

@@ -6,23 +6,18 @@ of an arm are 1, 2, 3 and so on. Moments are milliseconds since 1970, UTC.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand._util.array_archive import packed, unpacked
 from bandstand.core.model.history import checked_features
 from bandstand.errors import InvalidInputError, StoreError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.study.design import Design
-    from bandstand.types import Matrix
+from bandstand.study.design import Design
+from bandstand.types import Matrix, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,15 @@ continues it, and another design under the same title is refused: ratings given 
 rules cannot be compared.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
+from bandstand._util.clock import Clock
 from bandstand.core.registry import RETIRED
 from bandstand.errors import BandstandError, InvalidInputError, NotFoundError
+from bandstand.music.catalogue.catalogue import Catalogue
 from bandstand.store import studies
+from bandstand.store.database.connection import Store
+from bandstand.store.studies import ArmRow, SongRow, StudyRow
 from bandstand.study.design import Design, differences
 from bandstand.study.protocol import SECOND
 from bandstand.study.records import (
@@ -22,14 +24,6 @@ from bandstand.study.records import (
     from_bytes,
     to_bytes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand._util.clock import Clock
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.store.database.connection import Store
-    from bandstand.store.studies import ArmRow, SongRow, StudyRow
 
 
 def open_study(store: Store, catalogue: Catalogue, design: Design, *, clock: Clock) -> StudyRow:

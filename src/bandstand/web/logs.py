@@ -1,14 +1,11 @@
 """Log messages of a server: one line each on standard error."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from bandstand.settings import Settings
+from bandstand.settings import Settings
 
 
 def set_up_logging(settings: Settings) -> None:

@@ -4,37 +4,31 @@ On SIGTERM or SIGINT the server accepts no more connections, answers pending req
 streams, stops the scan, and exits within ten seconds.
 """
 
-from __future__ import annotations
-
 import gc
 import resource
 import signal
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import Any, Final
 
 import uvicorn
 
+from bandstand._util.clock import Clock
 from bandstand._util.process_memory import return_large_blocks
 from bandstand.media.media import Media
 from bandstand.music.library.scanner import Scanner, reachable
 from bandstand.radio.background import CatalogueWatcher
 from bandstand.radio.service import Radio
+from bandstand.settings import Settings
 from bandstand.store import sessions
+from bandstand.store.database.connection import Store
 from bandstand.web.app import create_app
 from bandstand.web.http.timeouts import TimeoutProtocol
-from bandstand.web.requests.context import make_context
+from bandstand.web.requests.context import Context, make_context
 from bandstand.web.requests.middleware import MAX_HEADER_BYTES, MAX_REST_ADDRESS_BYTES
 from bandstand.web.security.access import BACKLOG
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-    from types import FrameType
-
-    from bandstand._util.clock import Clock
-    from bandstand.settings import Settings
-    from bandstand.store.database.connection import Store
-    from bandstand.web.requests.context import Context
 
 _SHUTDOWN_SECONDS: Final = 4  # for requests that are pending at a signal
 _OTHER_FILES: Final = 256  # the store, logs, children

@@ -1,7 +1,5 @@
 """`bandstand bench`: speed, as ratios measured in one run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """`bandstand priors`: what the radio takes for granted of people, learned again from ratings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

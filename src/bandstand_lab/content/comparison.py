@@ -1,19 +1,15 @@
 """The errors of all raters: means and paired differences."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
+from bandstand_lab.content.validation import RaterErrors
 from bandstand_lab.statistics.paired import PairedDifference, tested_together
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_estimate
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
-    from bandstand_lab.content.validation import RaterErrors
 
 # The predictors that the content model is compared with.
 RIVALS: Final = ("random", "mean", "ridge", "content-paper")

@@ -1,10 +1,10 @@
 """Ratings of the same items by several people, of a file or simulated; each item once."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,8 @@ from bandstand._util.csv_tables import (
 from bandstand.core.model.history import Songs
 from bandstand.core.model.scaling import LARGEST_FEATURE, Standardiser
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
+from bandstand.types import Indices, Matrix, Vector, frozen
 from bandstand_lab.simulation.listener import SimulatedListener, StarListener
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from bandstand.types import Indices, Matrix, Vector
 
 _REQUIRED: Final = ("item_id", "rating")
 _OPTIONAL: Final = ("rater", "time")  # the time is not used

@@ -28,28 +28,20 @@ The λ with the smallest sum of squares of these errors is taken. It depends on 
 ratings alone, and nothing is drawn.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from bandstand.core.engines.exact.engine import Exact
 from bandstand.core.model.history import History, Songs
-from bandstand.core.model.priors import paper_prior, radio_prior
+from bandstand.core.model.priors import ListenerPrior, paper_prior, radio_prior
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-from bandstand_lab.content.ratings import UNHEARD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Indices, Matrix, Vector
-    from bandstand_lab.content.ratings import Rater
+from bandstand.types import Indices, Matrix, Vector, frozen
+from bandstand_lab.content.ratings import UNHEARD, Rater
 
 # λ for each rating; at the upper end standardised features have no say any more.
 REGULARISATIONS: Final = tuple(10.0 ** (power / 4) for power in range(-16, 17))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand._util.power_laws import Zipf, plays_by_rank, zipf
-from bandstand.types import Minutes, frozen
+from bandstand.types import AnyArray, Matrix, Minutes, Vector, frozen
+from bandstand_lab.histories.plays import Histories, PlayHistory
 from bandstand_lab.histories.skips import SkipForecast, skip_forecast, together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bandstand.types import AnyArray, Matrix, Vector
-    from bandstand_lab.histories.plays import Histories, PlayHistory
 
 _DAY_SECONDS: Final = 86_400.0
 # A play that ends sooner is a skip; services count a play as one from here on.

@@ -1,28 +1,21 @@
 """Plays: collected from all files, and merged into one history per listener."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.histories import formats
-from bandstand.music.histories.files import documents
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from os import PathLike
-
-    from bandstand.music.histories.files import Document
-    from bandstand.types import Indices, Vector
+from bandstand.music.histories.files import Document, documents
+from bandstand.types import Indices, Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,22 +12,17 @@ code        what it knows of a play
 `all`       all of that together: what the radio's evidence uses
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 from bandstand.radio.log.evidence import MAX_SKIPS, SESSION_GAP
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.types import Indices, Matrix, Vector
-    from bandstand_lab.histories.plays import PlayHistory
+from bandstand.types import Indices, Matrix, Vector
+from bandstand_lab.histories.plays import PlayHistory
 
 # A song's own past counts as if it had been played twice more, skipped as often as all songs.
 _PRIOR_PLAYS: Final = 2.0

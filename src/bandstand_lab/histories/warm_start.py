@@ -14,10 +14,9 @@ song but which it is: so all that can help is what became of the same song befor
 of the gain when the chosen songs, and all songs, are drawn again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -25,17 +24,12 @@ from bandstand.core.model.history import History, Songs
 from bandstand.core.model.priors import people_prior
 from bandstand.core.model.song_groups import SongGroups
 from bandstand.core.registry import WITH_NAMES, algorithm_named
-from bandstand.radio.log.evidence import JUDGED
-from bandstand.radio.log.past import Counted, past_of
+from bandstand.radio.log.evidence import MIN_JUDGED_MS
+from bandstand.radio.log.past import Counted, Past, past_of
 from bandstand.store.events.imports import LISTEN, ROW, SKIP, UNKNOWN, Segment
+from bandstand.types import AnyArray, Vector
 from bandstand_lab.histories.findings import is_heard, is_skip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.radio.log.past import Past
-    from bandstand.types import AnyArray, Vector
-    from bandstand_lab.histories.plays import PlayHistory
+from bandstand_lab.histories.plays import PlayHistory
 
 FIRST_SONGS: Final = 50
 LEAST_PLAYS: Final = 3
@@ -116,7 +110,7 @@ def interval(found: Sequence[Score], *, rng: np.random.Generator) -> tuple[float
 
 def _unskipped(history: PlayHistory, half: int) -> tuple[AnyArray, Vector]:
     """Return the songs that can be judged, and the share of their plays that were not skipped."""
-    skipped = np.where(history.played < JUDGED / 1_000, np.nan, is_skip(history))[half:]
+    skipped = np.where(history.played < MIN_JUDGED_MS / 1_000, np.nan, is_skip(history))[half:]
     known = np.flatnonzero(~np.isnan(skipped))
     songs, place = np.unique(history.items[half:][known], return_inverse=True)
     plays = np.bincount(place, minlength=len(songs))

@@ -1,19 +1,14 @@
 """The findings of listening histories as JSON, and as rows and lines for a screen."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from bandstand._util.words import printable
-from bandstand_lab.histories.findings import LEVELS
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
-    from bandstand_lab.histories.findings import AllFindings, Findings, GapSummary, Recovery
-    from bandstand_lab.histories.plays import Histories, Source
+from bandstand.types import Vector
+from bandstand_lab.histories.findings import LEVELS, AllFindings, Findings, GapSummary, Recovery
+from bandstand_lab.histories.plays import Histories, Source
 
 _MAX_RANKS: Final = 300
 

@@ -6,23 +6,16 @@ for the number of places (Holm). A place is a yes where the claimed order is sig
 where the opposite is; the verdict follows by `verdict_on`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from bandstand_lab.report.study import verdict_on
+from bandstand.types import Matrix, Vector
+from bandstand_lab.report.study import Cell, Verdict, verdict_on
 from bandstand_lab.report.texts import Texts
-from bandstand_lab.statistics.paired import tested_together
+from bandstand_lab.statistics.paired import PairedDifference, tested_together
 from bandstand_lab.statistics.summaries import mean_estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bandstand.types import Matrix, Vector
-    from bandstand_lab.report.study import Cell, Verdict
-    from bandstand_lab.statistics.paired import PairedDifference
 
 SIGNIFICANT: Final = 0.05
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "ordering_tests.toml")

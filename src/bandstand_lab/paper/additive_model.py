@@ -14,25 +14,19 @@ The grid is fixed. Its spacing is 7 % of s, and the posterior of s from a few hu
 no narrower than that; the trapezoid rule is then right to a tenth of a percent or better.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from bandstand.core.engines.engine import Engine, Summary
 from bandstand.core.model import student_mixture
-from bandstand.core.model.candidates import allowed_of, best_rows
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Indices, Matrix, Stack, Vector
+from bandstand.core.model.priors import ListenerPrior
+from bandstand.types import Indices, Matrix, Stack, Vector, frozen
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
 _RECOVERY_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))

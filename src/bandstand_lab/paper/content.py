@@ -5,16 +5,15 @@ raters are in the design of the paper, at several shares of the taste that lies 
 a job of them is the same whatever else is asked.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from bandstand_lab.content.comparison import RaterComparison
+from bandstand_lab.content.comparison import Compared, RaterComparison
 from bandstand_lab.content.plot import draw_content
 from bandstand_lab.content.ratings import (
     PAPER_CONTENT_RMSE,
@@ -23,20 +22,24 @@ from bandstand_lab.content.ratings import (
     PAPER_RATERS,
     PAPER_SONGS,
     PAPER_SPREAD,
+    RatedItems,
     read_rated_items,
     simulated_ratings,
 )
 from bandstand_lab.content.validation import DEFAULT_FOLDS, LABELS, RaterErrors, cross_validate
-from bandstand_lab.report.study import Job, Study, Verdict, verdict_on
+from bandstand_lab.report.study import (
+    Cell,
+    Chapter,
+    Finding,
+    Job,
+    Json,
+    Plan,
+    Study,
+    Verdict,
+    verdict_on,
+)
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.paired import p_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bandstand_lab.content.comparison import Compared
-    from bandstand_lab.content.ratings import RatedItems
-    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "content.toml")
 _RATERS_PER_JOB: Final = 13  # four jobs are the paper's 52

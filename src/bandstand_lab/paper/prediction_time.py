@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from bandstand._util.words import figure as shown
-from bandstand_lab.report.study import Job, Study, grouped, verdict_on
+from bandstand_lab.report.study import (
+    Cell,
+    Chapter,
+    Finding,
+    Job,
+    Json,
+    Plan,
+    Study,
+    grouped,
+    verdict_on,
+)
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.speed.prediction import (
     KEPT,
@@ -23,18 +34,13 @@ from bandstand_lab.speed.prediction import (
     predict,
 )
 from bandstand_lab.speed.timing import (
+    Estimate,
     Spread,
     geometric_mean,
     growth,
     paired_ratio,
     span,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand_lab.report.study import Cell, Chapter, Finding, Json, Plan
-    from bandstand_lab.speed.timing import Estimate
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "prediction_time.toml")
 _SIMPLE: Final = ("linucb-c", "linucb-cn", "greedy-cn")

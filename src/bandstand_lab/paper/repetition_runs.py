@@ -5,30 +5,21 @@ Histories of people are cut so that they can be compared with what an algorithm 
 many plays in a row as the algorithms made, since more plays mean more repeats.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from bandstand._util.power_laws import plays_by_rank
 from bandstand.core.model.novelty import novelty
-from bandstand.types import MONTH
-from bandstand_lab.histories import UNNAMED, read
-from bandstand_lab.report.study import Job
+from bandstand.types import MONTH, Indices, Vector
+from bandstand_lab.histories import UNNAMED, Histories, read
+from bandstand_lab.report.study import Job, Json, Plan
 from bandstand_lab.simulation.experiment import run_one
-from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK
+from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, Clock
 from bandstand_lab.simulation.worlds import GaussianWorld
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from bandstand.types import Indices, Vector
-    from bandstand_lab.histories import Histories
-    from bandstand_lab.report.study import Json, Plan
-    from bandstand_lab.simulation.session import Clock
 
 # What the paper says reproduces Zipf's law, and what it says does not. The exact algorithm stands
 # for the sampled one: it has the same posterior without the cost of sampling.

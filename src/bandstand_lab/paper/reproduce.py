@@ -8,8 +8,10 @@ add one line to `STUDIES`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand_lab import histories as listening
@@ -31,13 +33,14 @@ from bandstand_lab.paper import (
 )
 from bandstand_lab.people import battery
 from bandstand_lab.report.folder import (
+    ReportFolder,
     as_bytes,
     claimed,
     options,
     remove_others,
     write_whole,
 )
-from bandstand_lab.report.jobs import StudyJob, kept, run_jobs
+from bandstand_lab.report.jobs import JobFailure, Kept, StudyJob, kept, run_jobs
 from bandstand_lab.report.machine import machine, platform_facts
 from bandstand_lab.report.page import (
     ReproductionReport,
@@ -48,14 +51,7 @@ from bandstand_lab.report.page import (
     tally,
     write_chapter,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from bandstand_lab.report.folder import ReportFolder
-    from bandstand_lab.report.jobs import JobFailure, Kept
-    from bandstand_lab.report.study import Chapter, Json, Plan, Study
+from bandstand_lab.report.study import Chapter, Json, Plan, Study
 
 # In the order of the paper; the one that it does not have stands beside the nearest.
 STUDIES: Final = (

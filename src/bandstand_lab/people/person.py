@@ -7,25 +7,21 @@ but `song` a feature. A liked song is answered with five stars, another with one
 with a song drawn at random; no song is played twice, nor an artist of the last five songs.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand.core.model.song_groups import identities
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from bandstand_lab.people.battery import LOOKS, session
 from bandstand_lab.people.rivals import BEFORE, OURS, PLAYERS
 from bandstand_lab.people.worlds import GENRES, Library, Taste
 from bandstand_lab.statistics.summaries import mean_estimate
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
 
 _LIKED, _OTHER = 5.0, 1.0  # stars
 _NO_FEATURES: Final = frozenset({"song", "artist", "liked"})

@@ -14,10 +14,10 @@ does not have is part of the rest: without a song rated twice, noise and songs c
 Nothing is heard again in it as far as the model knows, so there is no recovery.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 from scipy.optimize import minimize
@@ -25,13 +25,8 @@ from scipy.special import digamma, gammaln, polygamma
 
 from bandstand._util.csv_tables import check_columns, number, read_table, refuse, shown
 from bandstand.core.model.priors import people_prior
+from bandstand.types import Indices, Vector
 from bandstand_lab.report.tasks import run_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from bandstand.types import Indices, Vector
 
 # From the narrowest to the widest; in a song of two artists the first one counts.
 LEVELS: Final = ("song", "album", "artist")

@@ -10,20 +10,15 @@ on the seed, the world and the number of the run alone, so every algorithm meets
                or hears out most songs and rates few, with the weights of `radio.log.evidence`
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from bandstand.radio.log.evidence import EARLY_SKIP, FULL_LISTEN, LATE_SKIP, MAX_SKIPS, MIDDLE_SKIP
+from bandstand.types import Indices, Matrix, Vector
 from bandstand_lab.simulation.session import stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.types import Indices, Matrix, Vector
 
 _GENRE_NAMES: Final = """
 ambient; blues; classical; country; dance; disco; folk; funk; hip hop; jazz; latin; metal; pop;

@@ -14,23 +14,18 @@ only what depends on them is computed again. A file is whole or not there, whene
 ends.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from bandstand.errors import BandstandError, ConflictError, InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from bandstand_lab.report.study import Json, Plan
+from bandstand_lab.report.study import Json, Plan
 
 _FIXED: Final = ("size", "seed")  # what all results of a folder have in common
 # An unfinished file begins with a dot and ends so; the next writer replaces it.

@@ -5,8 +5,6 @@ start, however the last run ended, computes only what has no such file. One job 
 reported and leaves the others alone; the next start tries it again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -15,26 +13,22 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_context, parent_process
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand import __version__
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab.report.folder import as_bytes, problem_line, write_whole
+from bandstand_lab.report.folder import ReportFolder, as_bytes, problem_line, write_whole
 from bandstand_lab.report.machine import one_thread
+from bandstand_lab.report.study import Job, Json
 from bandstand_lab.report.tasks import run_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bandstand_lab.report.folder import ReportFolder
-    from bandstand_lab.report.study import Job, Json
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=,-]{0,150}")
 _MAX_REASON: Final = 400  # characters of a reason

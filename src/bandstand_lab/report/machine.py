@@ -1,17 +1,13 @@
 """The computer that measures: versions, processor, load, and one thread for linear algebra."""
 
-from __future__ import annotations
-
 import os
 import platform
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _THREAD_VARIABLES: Final = (
     *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),

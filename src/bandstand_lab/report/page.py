@@ -4,18 +4,18 @@ Pictures are in it; there is no script, and a policy forbids the browser to fetc
 templates of page.html escape all text.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
 import tomllib
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -28,13 +28,7 @@ from bandstand_lab.report.folder import (
     remove_others,
     write_whole,
 )
-from bandstand_lab.report.study import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table
+from bandstand_lab.report.study import Cell, Chapter, Drawing, Finding, Json, Plan, Table, Verdict
 
 _POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
 _CODE: Final = re.compile(r"`([^`\n]+)`")

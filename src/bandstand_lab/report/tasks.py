@@ -4,16 +4,12 @@ Tasks know nothing of each other, so results do not depend on how many run at on
 are joblib's; a function travels by its name, so it must be one of a module.
 """
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import BandstandError, InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 T = TypeVar("T")
 R = TypeVar("R")

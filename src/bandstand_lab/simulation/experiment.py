@@ -6,23 +6,18 @@ songs, the same listener and the same noise of the n-th answer. Their regrets ca
 compared run by run, and are the same to the last bit for any number of processes or machines.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bandstand.core.registry import algorithm_named
 from bandstand.errors import InvalidInputError
+from bandstand.types import Matrix
 from bandstand_lab.report.tasks import run_tasks
 from bandstand_lab.simulation.session import PAPER_CLOCK, Clock, Trace, follow, radio_seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bandstand.types import Matrix
-    from bandstand_lab.simulation.worlds import World
+from bandstand_lab.simulation.worlds import World
 
 
 def run_one(

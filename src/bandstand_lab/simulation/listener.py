@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.priors import require_positive
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import Songs
-    from bandstand.types import Features, Vector
+from bandstand.types import Features, Vector, frozen
 
 SHORTEST_RECOVERY: Final = 100.0
 LONGEST_RECOVERY: Final = 1_000.0

@@ -4,11 +4,9 @@ Differences are taken listener by listener (common random numbers) and tested by
 p-values of one report are one family, corrected by Holm's method.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -18,13 +16,11 @@ from rich.table import Table
 from bandstand._util.power_laws import second_half_slopes
 from bandstand._util.words import counted, figure, figures
 from bandstand.core.registry import WITHOUT_NAMES
+from bandstand.types import Vector
 from bandstand_lab.report.machine import machine
+from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
 from bandstand_lab.statistics.paired import PairedDifference, p_shown, tested_together
 from bandstand_lab.statistics.summaries import MeanEstimate, mean_curve, mean_estimate
-
-if TYPE_CHECKING:
-    from bandstand.types import Vector
-    from bandstand_lab.simulation.experiment import Experiment, ExperimentResult
 
 # The second half must have two points for a line.
 _MIN_STEPS: Final = 3

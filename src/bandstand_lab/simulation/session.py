@@ -3,21 +3,17 @@
 Choices are judged by a truth that the radio never sees.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from bandstand.core.model.priors import require_positive
+from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import MONTH, Indices, Vector, frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.recommender import Recommender
-    from bandstand_lab.simulation.listener import Listener
+from bandstand_lab.simulation.listener import Listener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,24 +8,18 @@ and the same songs there (common random numbers).
 `TableWorld`     the features of a real catalogue, tastes drawn as in the paper
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from bandstand.core.model.scaling import Standardiser
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-from bandstand_lab.simulation.listener import SimulatedListener
+from bandstand.types import Matrix, frozen
+from bandstand_lab.simulation.listener import Listener, SimulatedListener
 from bandstand_lab.simulation.session import stream
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix
-    from bandstand_lab.simulation.listener import Listener
 
 Scale: TypeAlias = Literal["entries", "norm"]
 SCALES: Final = ("entries", "norm")

@@ -17,23 +17,18 @@ code                  maths  shape  meaning
 `mean`                m_s    (p,)
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector, frozen
 
 # A random walk in one dimension explores fastest when it accepts this share of its steps.
 _ACCEPTED_SHARE: Final = 0.44

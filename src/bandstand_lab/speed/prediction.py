@@ -8,37 +8,28 @@ so it can tell how accurate that is:
     P(XY ≤ u) = ∫_{x>0} φ(x) Φ((u/x − μ_y)/σ_y) dx + ∫_{x<0} φ(x) Φ((μ_y − u/x)/σ_y) dx
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.special import ndtr
 
-from bandstand.core.engines.exact.engine import Exact
+from bandstand.core.engines.engine import Engine
+from bandstand.core.engines.exact.engine import Exact, ExactBelief
 from bandstand.core.engines.mcmc.engine import Mcmc
-from bandstand.core.engines.variational.engine import Variational
+from bandstand.core.engines.variational.engine import FactorPrediction, Variational
 from bandstand.core.model import product_normal
 from bandstand.core.model.factors import content_novelty
-from bandstand.core.model.history import Songs
+from bandstand.core.model.history import History, Songs
 from bandstand.core.policies import BayesUcb
 from bandstand.core.registry import algorithm_named
-from bandstand.types import MONTH
+from bandstand.types import MONTH, Matrix, Vector
+from bandstand_lab.report.study import Json
 from bandstand_lab.speed.timing import in_turn, timed_again, undisturbed
 from bandstand_lab.speed.training import PAPER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bandstand.core.engines.engine import Engine
-    from bandstand.core.engines.exact.engine import ExactBelief
-    from bandstand.core.engines.variational.engine import FactorPrediction
-    from bandstand.core.model.history import History
-    from bandstand.types import Matrix, Vector
-    from bandstand_lab.report.study import Json
 
 # Numbers held at a time: 16 MB, whatever the catalogue.
 _TABLE: Final = 2_000_000

@@ -18,32 +18,26 @@ something is above (or below) a limit is answered by the whole interval; it is o
 interval has the limit in it, or where there is none because there was one round.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand._util.words import figure, figures
 from bandstand.errors import InvalidInputError
+from bandstand.types import Vector
 from bandstand_lab.report.machine import one_thread
 from bandstand_lab.statistics.summaries import mean_estimate, student_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Vector
 
 # What takes less than this, in seconds, is repeated within its turn, …
 _SHORT: Final = 0.1

@@ -6,12 +6,11 @@
          the prior for real listeners; the data say less, so the posterior is wider
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,9 +21,9 @@ from bandstand.core.engines.ridge import Ridge
 from bandstand.core.engines.variational.engine import Variational
 from bandstand.core.model.factors import content_novelty
 from bandstand.core.model.history import History, Songs
-from bandstand.core.model.priors import paper_prior, radio_prior
-from bandstand.types import MONTH
-from bandstand_lab.simulation.listener import SimulatedListener, StarListener
+from bandstand.core.model.priors import ListenerPrior, paper_prior, radio_prior
+from bandstand.types import MONTH, Matrix, Vector
+from bandstand_lab.simulation.listener import Listener, SimulatedListener, StarListener
 from bandstand_lab.speed import metropolis
 from bandstand_lab.speed.timing import (
     Estimate,
@@ -37,13 +36,6 @@ from bandstand_lab.speed.timing import (
     timed_again,
     undisturbed,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Vector
-from bandstand_lab.simulation.listener import Listener
 
 # Songs that were heard before were heard at most this many minutes ago: about two days.
 _LONGEST_AGO: Final = 3_000.0

@@ -9,20 +9,15 @@ would have to go to other songs for the two profiles to become the same. It is a
 equal profiles, below 1 always, and it needs no model of either.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 _HALVINGS: Final = 60  # until an interval of length one is as short as rounding
 

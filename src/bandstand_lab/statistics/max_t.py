@@ -24,23 +24,16 @@ P. H. Westfall and S. S. Young, "Resampling-based multiple testing" (1993); J. H
 J. Goeman, "Exact testing with random permutations" (2018).
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from bandstand.types import frozen
+from bandstand.types import Indices, Matrix, Vector, frozen
 from bandstand_lab.statistics.paired import checked_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Indices, Matrix, Vector
 
 # All flips of up to this number of people are counted; of more people some are drawn.
 ALL_FLIPS_UP_TO: Final = 15

@@ -1,21 +1,15 @@
 """Means, and how far they can be trusted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Vector
+from bandstand.types import Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,26 +28,20 @@ people who happen to agree make a t-test sure of anything, and no exact test of 
 below 0.05.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from bandstand.types import frozen
+from bandstand.study.design import Design
+from bandstand.study.records import StudyData
+from bandstand.types import Indices, Matrix, Vector, frozen
 from bandstand_lab.statistics.max_t import max_t
 from bandstand_lab.statistics.paired import MIN_PEOPLE, holm, paired_columns
 from bandstand_lab.statistics.summaries import student_quantile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.study.design import Design
-    from bandstand.study.records import StudyData
-    from bandstand.types import Indices, Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

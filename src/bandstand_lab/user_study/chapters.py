@@ -1,33 +1,31 @@
 """The chapters of a study's report about ratings and choices; the words are in the template."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from bandstand_lab.paper.repetition import others_finding, product_finding, rank_frequency
+from bandstand.study.records import StudyData
+from bandstand.types import Matrix, Vector
+from bandstand_lab.paper.repetition import Played, others_finding, product_finding, rank_frequency
 from bandstand_lab.paper.uncertainty import falling_finding, faster_finding, later_finding
 from bandstand_lab.report.figures import in_order, look_of, spoken
-from bandstand_lab.report.study import Finding, Verdict
+from bandstand_lab.report.study import Cell, Chapter, Finding, Table, Verdict
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study import figures
-from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
-from bandstand_lab.user_study.measures import LONGEST_SHOWN, novelty_curves, plays, uncertainty
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.study.records import StudyData
-    from bandstand.types import Matrix, Vector
-    from bandstand_lab.paper.repetition import Played
-    from bandstand_lab.report.study import Cell, Chapter, Table
-    from bandstand_lab.user_study.analysis import Analysis, Comparison, Curve
-    from bandstand_lab.user_study.measures import NoveltyCurve, Uncertainty
+from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR, Analysis, Comparison, Curve
+from bandstand_lab.user_study.measures import (
+    LONGEST_SHOWN,
+    NoveltyCurve,
+    Uncertainty,
+    novelty_curves,
+    plays,
+    uncertainty,
+)
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "report.toml")
 _GREEDY: Final = "greedy-cn"

@@ -5,19 +5,20 @@ OUT/data/CHAPTER/     the numbers of figures and tables, as PNG, CSV and JSON
 OUT/export/           all ratings, from which the same report can be made again
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
+from bandstand.study.records import StudyData
 from bandstand.study.study_files import STUDY_FILE, write_export
 from bandstand_lab.report.folder import write_whole
 from bandstand_lab.report.page import write_chapter
-from bandstand_lab.report.study import Verdict
+from bandstand_lab.report.study import Chapter, Verdict
 from bandstand_lab.user_study.analysis import analyse
 from bandstand_lab.user_study.chapters import (
     TEXTS,
@@ -29,13 +30,6 @@ from bandstand_lab.user_study.chapters import (
 )
 from bandstand_lab.user_study.page import StudyReport, answer, page
 from bandstand_lab.user_study.participation import participation_chapter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bandstand.study.records import StudyData
-    from bandstand_lab.report.study import Chapter
 
 _OURS: Final = frozenset({"index.html", "data", "export"})
 

@@ -14,11 +14,10 @@ Every arm is measured as its algorithm met it: elapsed times count within the ar
 learns what the study's own models learn: stars, at the moment they were given.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,16 +26,10 @@ from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, frozen
+from bandstand.study.records import Record, SongSnapshot, StudyData
+from bandstand.types import MONTH, Matrix, Vector, frozen
 from bandstand_lab.paper.repetition import Played, measured
-from bandstand_lab.user_study.analysis import mean_curve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bandstand.study.records import Record, SongSnapshot, StudyData
-    from bandstand.types import Matrix, Vector
-    from bandstand_lab.user_study.analysis import Curve
+from bandstand_lab.user_study.analysis import Curve, mean_curve
 
 EXACT: Final = "bayes-ucb-cn-x"
 VARIATIONAL: Final = "bayes-ucb-cn-v"

@@ -1,27 +1,21 @@
 """The page of a study: the answer first, then the evidence for it, then how to repeat it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from markupsafe import Markup
 
 from bandstand import __version__
+from bandstand.study.design import Design
+from bandstand.study.records import StudyData
 from bandstand.study.study_files import FILES
 from bandstand_lab.report.figures import in_order, look_of, spoken
-from bandstand_lab.report.page import chapter_html, document, environment, problems_of
-from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
+from bandstand_lab.report.page import Written, chapter_html, document, environment, problems_of
+from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR, Analysis, Comparison
 from bandstand_lab.user_study.chapters import TEXTS, begun, means, shared_step
 from bandstand_lab.user_study.participation import late_choices
-
-if TYPE_CHECKING:
-    from bandstand.study.design import Design
-    from bandstand.study.records import StudyData
-    from bandstand_lab.report.page import Written
-    from bandstand_lab.user_study.analysis import Analysis, Comparison
 
 _TERMS: Final = {
     "part": "Part",

@@ -1,21 +1,15 @@
 """The chapter about people and rules: ratings of each person, orders, times, broken rules."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bandstand.study.protocol import DAY, HOUR, SECOND
+from bandstand.study.records import Record, StudyData
 from bandstand_lab.report.figures import in_order, look_of, spoken
-from bandstand_lab.report.study import Verdict
+from bandstand_lab.report.study import Cell, Chapter, Finding, Table, Verdict
 from bandstand_lab.user_study.chapters import TEXTS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.study.records import Record, StudyData
-    from bandstand_lab.report.study import Cell, Chapter, Finding, Table
 
 _TEXTS: Final = TEXTS.part("participation")
 _MINUTE: Final = 60 * SECOND

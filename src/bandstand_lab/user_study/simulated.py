@@ -14,23 +14,18 @@ code              meaning, in stars
 Times keep to the design. Songs are drawn with repeats, by every person's own ranking of them.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.study.assignment import order
+from bandstand.study.design import Design
 from bandstand.study.protocol import DAY, HOUR, SECOND
 from bandstand.study.records import Participant, Record, SongSnapshot, StudyData
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bandstand.study.design import Design
-    from bandstand.types import Indices
+from bandstand.types import Indices
 
 _FULL_FROM: Final = 40  # ratings, after which an effect has its full size
 _MEAN_STARS: Final = 3.0  # stars of the average person

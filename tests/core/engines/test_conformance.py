@@ -1,7 +1,5 @@
 """What every engine promises: sound answers to data that break careless code, plans, blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

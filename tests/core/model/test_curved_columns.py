@@ -1,7 +1,5 @@
 """Random Fourier features: an inner product of columns is nearly the smooth kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

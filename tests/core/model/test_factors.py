@@ -1,7 +1,5 @@
 """The factors of a rating and their priors."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two ways to write a piecewise-linear curve: they are the same, and one is well conditioned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final

@@ -1,7 +1,5 @@
 """Products of normals against tables, closed forms, plain integrals and random draws."""
 
-from __future__ import annotations
-
 import csv
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Equal songs come by row, and nothing else counts as equal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

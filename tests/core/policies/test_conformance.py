@@ -1,7 +1,5 @@
 """What every policy promises, one suite for all of them. A new policy joins by one line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Final

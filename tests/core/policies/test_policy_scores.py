@@ -1,7 +1,5 @@
 """The scores of each policy by its definition, and how often a policy that draws wins."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final
 

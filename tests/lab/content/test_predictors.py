@@ -1,7 +1,5 @@
 """The content model and its rivals, each against a closed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

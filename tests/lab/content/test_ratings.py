@@ -1,7 +1,5 @@
 """Files of ratings: whose are whose, and what is refused with its line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cross-validation: fair to all, and the same whatever the order."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict

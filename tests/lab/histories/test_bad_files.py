@@ -1,7 +1,5 @@
 """Whatever is wrong with a file is said in one sentence that names the file and the place."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """What is found in histories equals what a plain calculation finds, and known truths are found."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import math

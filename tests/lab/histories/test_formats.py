@@ -1,7 +1,5 @@
 """Every kind of export is read as what it is, alone and beside others."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import zipfile

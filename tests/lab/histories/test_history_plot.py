@@ -1,7 +1,5 @@
 """The figure of listening histories: what its titles say, and where its legend is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

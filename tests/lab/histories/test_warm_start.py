@@ -1,7 +1,5 @@
 """The first songs after an import are judged by what the listener did afterwards."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bandstand_lab.histories import PlayHistory

@@ -1,7 +1,5 @@
 """Product or sum: the engine of the sum is exact, and verdicts follow from the numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The content study: its jobs, and verdicts that follow from the errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The chapter on effectiveness: every verdict follows from the regrets that it is given."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The efficiency study: verdicts follow from planted times, and small jobs make a chapter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Exact against MCMC: verdicts follow from the numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The study of histories: verdicts follow from what people did, and none is made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Straight pieces on the novelty curve: closed forms against brute force."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The learned novelty curve: by two routes, and judged against planted truths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ordering tests: the verdict follows from the numbers by the stated rule."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

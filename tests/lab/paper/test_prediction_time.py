@@ -1,7 +1,5 @@
 """The study of prediction times: verdicts follow from the numbers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

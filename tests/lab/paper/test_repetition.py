@@ -1,7 +1,5 @@
 """The playlist study: cuts of histories, plays, measures, and verdicts that follow from them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from pathlib import Path

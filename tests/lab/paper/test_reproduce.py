@@ -1,7 +1,5 @@
 """One folder, one report: the same whether it was made in one go or in many."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

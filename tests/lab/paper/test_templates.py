@@ -1,7 +1,5 @@
 """Templates of studies: each can be read, and each finding has all its parts."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The uncertainty study: the paper's metric by another route, and verdicts from numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The paper's first example: its numbers, its two policies, and honest verdicts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The battery's worlds: drawn alike for every player, and as different as they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

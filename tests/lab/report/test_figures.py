@@ -1,7 +1,5 @@
 """Figures can be read by everybody, and everything that is drawn has its look."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

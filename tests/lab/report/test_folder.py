@@ -1,7 +1,5 @@
 """A folder belongs to one size, one seed and one process, and never to other files."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

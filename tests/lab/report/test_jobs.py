@@ -1,7 +1,5 @@
 """Jobs run once, in any order, and one that fails leaves the others alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

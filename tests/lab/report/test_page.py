@@ -1,7 +1,5 @@
 """The report as text: everything is said, and everything is escaped."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

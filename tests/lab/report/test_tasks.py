@@ -1,7 +1,5 @@
 """Many tasks at once: every result once, with any number of processes; failures are reported."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

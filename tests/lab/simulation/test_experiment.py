@@ -1,7 +1,5 @@
 """Experiments: closed forms, common random numbers, and the same result for any parallelism."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Simulated listeners: what they feel, what they answer, and how they are drawn."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

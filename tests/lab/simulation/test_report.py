@@ -1,7 +1,5 @@
 """The report of an experiment: by hand where that is possible, and where there is nothing."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

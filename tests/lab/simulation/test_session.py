@@ -1,7 +1,5 @@
 """One radio and one listener: regret, common random numbers, and what the radio learns."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

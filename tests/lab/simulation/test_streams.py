@@ -1,7 +1,5 @@
 """Every use of randomness has a stream of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 

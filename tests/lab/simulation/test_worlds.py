@@ -1,7 +1,5 @@
 """Worlds: what they draw, from what, and how often."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any, Final

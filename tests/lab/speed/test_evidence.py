@@ -1,7 +1,5 @@
 """Estimates with their intervals, and the verdict that follows from several cases."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

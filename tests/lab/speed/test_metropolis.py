@@ -1,7 +1,5 @@
 """The un-collapsed reference sampler reaches the same posterior as everything else."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

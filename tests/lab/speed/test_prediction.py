@@ -1,7 +1,5 @@
 """Everything whose prediction is timed finds the song that it should."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

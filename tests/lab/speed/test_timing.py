@@ -1,7 +1,5 @@
 """Honest timing: pairs, turns, one thread."""
 
-from __future__ import annotations
-
 import gc
 import os
 

@@ -1,7 +1,5 @@
 """Training times: every method learns, at every size, side by side."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The distance between two spreads of plays: closed forms, a metric, the best of all pairings."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

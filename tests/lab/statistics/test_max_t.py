@@ -1,7 +1,5 @@
 """Corrected p-values: the same by brute force with SciPy, and exact in level by enumeration."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

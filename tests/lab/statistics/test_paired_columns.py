@@ -1,7 +1,5 @@
 """Paired tests of many columns: SciPy's numbers, column by column, and nothing divided by zero."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quantiles of products of normals: the package, Monte Carlo and quadrature agree."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

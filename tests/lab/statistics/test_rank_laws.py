@@ -1,7 +1,5 @@
 """Which law do plays follow? Closed forms, known laws found again, and what a line would say."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

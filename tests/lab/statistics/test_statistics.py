@@ -1,7 +1,5 @@
 """Means, paired differences, slopes and Zipf's law: closed forms, an independent library, laws."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

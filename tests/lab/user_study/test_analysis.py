@@ -1,7 +1,5 @@
 """What a study says: the same numbers by SciPy from the bare ratings, and nothing where none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """A report follows from the ratings alone, whoever they are of and however few they are."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is called clear, in which direction, and what follows for the paper's claims."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -4,8 +4,6 @@ Fifteen people rate 200 songs of each of two algorithms. The paper's p-values, b
 every n from 45 on, are those of a difference of about 0.6 standard deviations of people.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Uncertainty, repetition and learned novelty of a study: as the engines themselves tell them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial

@@ -1,7 +1,5 @@
 """What is said to be learnt about novelty was learnt from ratings, and not assumed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The page as text: everything is escaped, and nothing is fetched or run."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Broken rules and late answers are found from the ratings, and nobody is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

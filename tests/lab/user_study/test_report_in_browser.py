@@ -1,7 +1,5 @@
 """A study's report as people see it: on a desk and on a phone, by day and by night."""
 
-from __future__ import annotations
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser

@@ -1,7 +1,5 @@
 """Simulated people: what was planted is there, the rules are kept, a seed says the same again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The golden clips: every descriptor as MARSYAS printed it, to about six digits."""
 
-from __future__ import annotations
-
 import csv
 import math
 import sys

@@ -1,7 +1,5 @@
 """What each group of descriptors adds to a liking, and how marked a song is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Covers inside audio files, and thumbnails."""
 
-from __future__ import annotations
-
 import io
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What PCA promises, whatever the library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ The tracks are freely licensed but not part of the repository. The variable BAND
 names a folder with them, laid out as `tracks_tiny_159.csv` in the reference data says.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tempo of clicks, of drums that were made at a known one, and of what has none."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The columns of songs: where each comes from, and what was stored comes back."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from typing import Any

@@ -1,7 +1,5 @@
 """Of many songs few are looked at, and the choice is that of looking at all."""
 
-from __future__ import annotations
-
 import inspect
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The matrix file: what was written, whole, or nothing, whatever crashes or writes beside it."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """From the songs of a store to one projected matrix beside it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tags say to the model: spellings of a name are one, and other texts are no names."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A song that another program names is found under every spelling, and no other is taken for it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

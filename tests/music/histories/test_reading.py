@@ -1,7 +1,5 @@
 """What files of other programs say is imported as what it is, and the rest is accounted for."""
 
-from __future__ import annotations
-
 import gzip
 import plistlib
 import sqlite3

@@ -1,7 +1,5 @@
 """Requests to a child and its answers, none of which is taken on trust."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, fields

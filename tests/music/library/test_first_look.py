@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One bad file never stops a scan: every good file is indexed, every bad one has its reason."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import math

@@ -3,8 +3,6 @@
 Invented songs that move, swap and break are in test_scan.py.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

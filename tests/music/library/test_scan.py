@@ -1,7 +1,5 @@
 """Scans of a library of invented songs; with real sound see test_rescans.py."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from contextlib import suppress

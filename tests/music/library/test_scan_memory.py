@@ -1,7 +1,5 @@
 """A scan of very many files: how much memory the parent needs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

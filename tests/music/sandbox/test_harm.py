@@ -1,7 +1,5 @@
 """Whatever a task does costs its own request, and the next one is answered."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

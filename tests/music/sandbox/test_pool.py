@@ -1,7 +1,5 @@
 """Pools: many requests, a few children."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

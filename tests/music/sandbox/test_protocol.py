@@ -1,7 +1,5 @@
 """Messages between parent and child, and the outcomes of requests."""
 
-from __future__ import annotations
-
 import math
 import signal
 from contextlib import suppress

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 from typing import TypedDict

@@ -1,7 +1,5 @@
 """What a page about a listener's taste can draw."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What counts as evidence, rule by rule (docs/listening.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a log says, event by event."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """The same log says the same in every process, time zone and year (PROMISES H1 to H5, N1, N3)."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What was imported counts once, at its own times, and not at all when it is taken back."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -62,7 +60,7 @@ def one_by_one(rows: list[Row]) -> list[tuple[float, float]]:
         idle = None if last is None else begin - last
         sitting = NEW_SITTING if opens_session(idle) else sitting
         weighed = evidence(event, idle_ms=idle, sitting=sitting._replace(unattended=0))
-        if kind == LISTEN and known < rules.EARLY:
+        if kind == LISTEN and known < rules.EARLY_SKIP_MS:
             weighed = NOTHING
         found.append((weighed.rating or 0.0, weighed.weight))
         sitting, last = sitting_after(event, sitting), event.at

@@ -1,7 +1,5 @@
 """Ledgers that grew from one another share their rows, and nobody can tell."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from threading import Barrier, Thread

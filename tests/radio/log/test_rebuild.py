@@ -1,7 +1,5 @@
 """What is kept beside the log can always be made again, and is checked against it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A snapshot and what came after it say the same as the whole log."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The radio learns of artists, albums, songs and genres, as they stand in the files' tags."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

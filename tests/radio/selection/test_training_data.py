@@ -1,7 +1,5 @@
 """A model that follows the log play by play is the one that begins with the whole log."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

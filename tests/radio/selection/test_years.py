@@ -1,7 +1,5 @@
 """Only songs of some years: what is played is of them, and the best of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which error of a database is which of ours."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

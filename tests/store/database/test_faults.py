@@ -1,7 +1,5 @@
 """What becomes of events when a process, a disk or a server fails under it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A store of every released version is brought up without losing a row (A13)."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """A SQLite file as a store: made, opened again, refused."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """What can go wrong with a server."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import sys

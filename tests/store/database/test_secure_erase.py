@@ -1,7 +1,5 @@
 """Of an account that is deleted nothing can be found in the files of a SQLite store."""
 
-from __future__ import annotations
-
 import random
 import signal
 import sqlite3

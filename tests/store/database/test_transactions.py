@@ -1,7 +1,5 @@
 """A look at the store has an end, and the write-ahead log shrinks behind it (A9)."""
 
-from __future__ import annotations
-
 import math
 import sqlite3
 import threading

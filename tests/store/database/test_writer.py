@@ -1,7 +1,5 @@
 """One thread writes for all: together where it can, and none to the harm of another."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

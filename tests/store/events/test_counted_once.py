@@ -1,7 +1,5 @@
 """One rating counts once, whatever is lost, repeated or done at the same time."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

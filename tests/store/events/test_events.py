@@ -1,7 +1,5 @@
 """Looking back in a log: kinds of events, what was taken back, events that came late."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """An import is one thing: there or not, once, whole, and taken back as a whole."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import func, select, text
 

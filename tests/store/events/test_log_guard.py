@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608  # the statements are put together from our own words
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

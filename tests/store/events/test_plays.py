@@ -1,7 +1,5 @@
 """Which events are one play, case by case, and against a second way to write the same rules."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """Whoever knew all songs once, and reads those that have changed, knows all of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

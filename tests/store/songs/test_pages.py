@@ -1,7 +1,5 @@
 """Lists of songs and of names: orders, filters and pages, on both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

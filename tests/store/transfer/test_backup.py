@@ -1,7 +1,5 @@
 """A backup has what was acknowledged before it, is whole and private, and can be restored (A14)."""
 
-from __future__ import annotations
-
 import random
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """An export, imported into the other database and exported again, is the same file (A15)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

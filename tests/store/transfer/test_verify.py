@@ -5,8 +5,6 @@ b-tree has a header, an array of pointers, free room, and cells at its end. Betw
 be free blocks, and fragments of one to three bytes, which mean nothing.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import struct

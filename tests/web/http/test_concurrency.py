@@ -1,7 +1,5 @@
 """Threads behind a queue that is not endless."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """One shape for every error, and nothing in it that is the server's own business (E17)."""
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import Future
 from typing import Any

@@ -1,7 +1,5 @@
 """Conditions and ranges by themselves, without a server."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Clients who take nothing of what they asked for, and too many of them at once."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from pathlib import Path

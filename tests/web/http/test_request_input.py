@@ -1,7 +1,5 @@
 """Broken, hostile and merely odd JSON (PROMISES C2)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import secrets

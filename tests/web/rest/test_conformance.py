@@ -1,7 +1,5 @@
 """Every documented endpoint answers as OpenSubsonic describes it, in JSON, and in XML the same."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What reports of apps say of what was heard: pure functions of the reports and their times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The library in an app: whole, in a stable order, with ids that stay, and playlists."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Iterator

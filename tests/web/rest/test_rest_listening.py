@@ -1,7 +1,5 @@
 """What an app says becomes events of the log, each play once, with the app's name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

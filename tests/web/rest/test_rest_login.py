@@ -1,7 +1,5 @@
 """An app logs in by its own password in every way of the protocol, from anywhere."""
 
-from __future__ import annotations
-
 import logging
 from hashlib import md5
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sound and covers for apps: as they are, or as the app wants them; a stream is no play."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The radio inside an app: what the page would play, and lists that renew themselves."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sound of songs over HTTP: whole, in parts, converted, refused."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

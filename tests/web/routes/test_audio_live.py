@@ -1,7 +1,5 @@
 """Songs from a real server through real sockets, to clients that read slowly or not at all."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """No byte from outside the library is ever sent (PROMISES D7, E5)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

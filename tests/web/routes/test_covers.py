@@ -1,7 +1,5 @@
 """Covers over HTTP: small or as they are, inert, and never decoded in the server (E13)."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Starting afresh: for the listener of a demo, and for no one else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bandstand.store import accounts

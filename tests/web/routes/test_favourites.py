@@ -1,7 +1,5 @@
 """Favourites over HTTP: marked, listed, unmarked, and said of every song."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

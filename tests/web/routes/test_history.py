@@ -1,7 +1,5 @@
 """One's history over HTTP: named, filtered, with what was taken back; and events that come late."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

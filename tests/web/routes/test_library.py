@@ -1,7 +1,5 @@
 """How much music there is, names for filters, and orders of songs over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

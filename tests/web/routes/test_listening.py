@@ -1,7 +1,5 @@
 """What a listener does over HTTP: telling, asking, taking back, private mode, settings."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from dataclasses import replace

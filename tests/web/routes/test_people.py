@@ -1,7 +1,5 @@
 """Logging in and out, passwords, sessions that end at once (PROMISES E7, E9, E10, E11)."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Playlists over HTTP: what would come next, and what a listener saved."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree as ET
 

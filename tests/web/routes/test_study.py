@@ -1,7 +1,5 @@
 """A study by HTTP: what a participant is told, and that no rule of it can be broken."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -5,8 +5,6 @@ another algorithm. But for the song itself and ids that are drawn, all of them m
 same bytes, headers and lines of the log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """A study on the real server, by real sockets and the real clock, which is killed on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

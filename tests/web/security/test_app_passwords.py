@@ -1,7 +1,5 @@
 """An app does what its scope is for, and is out as soon as its password is revoked."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from hashlib import md5

@@ -1,7 +1,5 @@
 """Which passwords are good enough, and how they are kept (PROMISES E8)."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -8,21 +8,17 @@ An engine is a frozen value that holds its prior and its settings; a belief is a
 frozen value that holds what was learned, with the history it was learned from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
 
+from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.history import History, Songs
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.song_table import SongTable
-    from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Features
+from bandstand.types import Features
 
 # Fields of a belief that it refers to and does not own.
 _SHARED: Final = ("before", "history", "model", "prior")

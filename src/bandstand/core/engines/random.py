@@ -3,19 +3,15 @@
 It exists so that every named algorithm is an engine and a policy, this one too.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from bandstand.core.engines.engine import Engine, Summary
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.prediction import PointPrediction
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from bandstand.core.model.history import History, Songs
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,25 +17,18 @@ by a difference (J. E. Potter's form of the rank-one update), so no width can tu
 rounding.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from bandstand.core.engines.engine import Engine, Summary
-from bandstand.core.model.history import SONGS_PER_BLOCK
+from bandstand.core.model.history import SONGS_PER_BLOCK, History, Songs
 from bandstand.core.model.prediction import PointPrediction
 from bandstand.errors import InvalidInputError
-from bandstand.types import blocks, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.core.model.history import History, Songs
-    from bandstand.types import Matrix, Minutes, Rows, Vector
+from bandstand.types import Matrix, Minutes, Rows, Vector, blocks, frozen
 
 # Rounding grows with every rank-one update; a fresh factorisation now and then removes it,
 # for long histories each time they double, so that its cost stays a constant share.

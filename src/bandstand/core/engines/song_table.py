@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from bandstand.types import read_only
-
-if TYPE_CHECKING:
-    from bandstand.types import Features
+from bandstand.types import Features, read_only
 
 SingleVector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float32]]
 SingleMatrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]

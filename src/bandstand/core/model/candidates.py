@@ -15,16 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bandstand.core.model.history import Songs
 from bandstand.types import AnyArray, Indices, Vector
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.core.model.history import Songs
 
 # For each of some rows, whether it may be chosen.
 Test: TypeAlias = Callable[[Indices], AnyArray]

@@ -10,17 +10,12 @@ A. Rahimi and B. Recht, "Random features for large-scale kernel machines", NIPS 
 al., "Orthogonal random features", NIPS 2016.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand.core.model.history import SONGS_PER_BLOCK
-from bandstand.types import blocks
-
-if TYPE_CHECKING:
-    from bandstand.types import Features, Matrix
+from bandstand.types import Features, Matrix, blocks
 
 COLUMNS: Final = 64
 # ℓ: songs whose sound has a mean square of 1 are this far apart.

@@ -13,25 +13,18 @@ The novelty curve is held by its values at the nodes (hat functions), with the p
 its slopes mapped along: the same model, well conditioned.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import PAPER_BASIS, PiecewiseLinearBasis, novelty
 from bandstand.core.model.priors import NoisePrior, PreferencePrior
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.core.model.history import Songs
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector, frozen
 
 # The paper's priors (section 5.2.1): D0 = E0 = 1e-2·I, a0 = 2, b0 = 2e-8.
 PAPER_VARIANCE: Final = 1e-2

@@ -10,18 +10,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.core.model.song_groups import SongGroups
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, Indices, Minutes, blocks, frozen, read_only
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import AnyArray, Features, Matrix, Rows, Vector
+from bandstand.types import (
+    MONTH,
+    AnyArray,
+    Features,
+    Indices,
+    Matrix,
+    Minutes,
+    Rows,
+    Vector,
+    blocks,
+    frozen,
+    read_only,
+)
 
 # Features are squared and compared with a prior of unit scale; beyond this size
 # double precision cannot hold both. Standardised features are far below it.

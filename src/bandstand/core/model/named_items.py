@@ -7,28 +7,22 @@ What a column means is fitted to a catalogue once, so that later items get the s
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.core.model.curved_columns import COLUMNS as CURVED
 from bandstand.core.model.curved_columns import curved_columns
-from bandstand.core.model.priors import people_prior, radio_prior
+from bandstand.core.model.priors import ListenerPrior, people_prior, radio_prior
 from bandstand.core.model.scaling import Standardiser
 from bandstand.core.model.song_groups import SongGroups, identities
 from bandstand.core.model.tag_columns import checked_tags, frequent_tags, tag_columns
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Features
+from bandstand.types import Features, frozen
 
 # The lowest and the highest rating that the prior for people is made for.
 STARS: Final = (1.0, 5.0)

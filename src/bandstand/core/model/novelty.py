@@ -19,20 +19,14 @@ over a length. So B⁻¹ is known in closed form, and a prior on β becomes the 
 without an inversion: mean Bμ, precision B⁻ᵀE⁻¹B⁻¹.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import MONTH, AnyArray
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import MONTH, AnyArray, Matrix, Vector
 
 
 def novelty(elapsed: ArrayLike, recovery_time: ArrayLike) -> AnyArray:

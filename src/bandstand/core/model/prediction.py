@@ -5,15 +5,12 @@ engine that has none) is `None`, never a huge number or NaN. Existence is the sa
 for all songs of a prediction, so it is the whole array that is absent.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from bandstand.core.model.candidates import Choice
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.model.candidates import Choice
+from bandstand.types import Indices, Matrix, Vector
 
 
 class Prediction(Protocol):

@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaincinv, gammaln, ndtri
 
 from bandstand.errors import InvalidInputError
 from bandstand.types import Matrix, Vector, frozen
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 class RecoveryPrior(Protocol):

@@ -42,21 +42,16 @@ code               maths    shape  meaning
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bandstand.core.model.candidates import best_rows
 from bandstand.errors import ConvergenceError, InvalidInputError
-from bandstand.types import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
-
+from bandstand.types import AnyArray, Indices, Matrix, Vector, blocks
 
 # Beyond this ratio of mean to standard deviation the product's skewness is below 6e-17.
 _CONSTANT_RATIO: Final = 1e17

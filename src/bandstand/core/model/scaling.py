@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.core.model.history import FEATURE_LIMIT
 from bandstand.errors import InvalidInputError
-from bandstand.types import blocks, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import AnyArray, Features, Matrix, Vector
+from bandstand.types import AnyArray, Features, Matrix, Vector, blocks, frozen
 
 # Larger numbers leave no room for a sum or a difference of two.
 LARGEST_FEATURE: Final = 1e300

@@ -6,21 +6,16 @@ artist is meant. `UNKNOWN` is a song, an album or an artist that no other row sh
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.errors import InvalidInputError
-from bandstand.types import read_only
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import AnyArray, Indices, Rows
+from bandstand.types import AnyArray, Indices, Rows, read_only
 
 Identities: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 Stacked: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.int64]]

@@ -30,16 +30,13 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.special import gammaln, stdtr, stdtrit
 
 from bandstand.errors import ConvergenceError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.types import AnyArray, Matrix, Vector
+from bandstand.types import AnyArray, Matrix, Vector, frozen
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")

@@ -1,20 +1,13 @@
 """Tags as columns of features: one for each of the most frequent, of unit length for each song."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NoReturn
 
 import numpy as np
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import NoReturn
-
-    from bandstand.types import Features
+from bandstand.types import Features
 
 # Rarer tags have no column: they are said of few songs, and every column makes learning slower.
 MOST_TAGS: Final = 64

@@ -1,20 +1,15 @@
 """Bayes-UCB: judge each song by a quantile of what it may be worth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from bandstand.core.model.candidates import allowed_of, best_rows
+import numpy as np
+
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.policies.policy import ScorePolicy, uniform_scores
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Indices, Vector
+from bandstand.types import Indices, Vector
 
 # Beyond this level, reached after a million songs, quantiles are only tails.
 HIGHEST_LEVEL: Final = 1 - 1e-6

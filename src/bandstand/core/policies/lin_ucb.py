@@ -1,19 +1,14 @@
 """LinUCB: the expected rating plus a multiple of its confidence width."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.policies.policy import ScorePolicy
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

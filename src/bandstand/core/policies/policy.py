@@ -11,19 +11,14 @@ every new listener the same song. The same holds wherever a policy needs somethi
 the prediction does not have.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from bandstand.core.model.candidates import allowed_of, best_rows
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Indices, Vector
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.prediction import Prediction
+from bandstand.types import Indices, Vector
 
 
 class Policy(Protocol):

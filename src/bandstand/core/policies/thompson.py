@@ -1,17 +1,12 @@
 """Thompson sampling: choose each song as often as it is believed to be the best."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.policies.policy import ScorePolicy
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,11 @@
 """Uniform choice: the paper's `random`, pure exploration."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from bandstand.core.model.prediction import Prediction
 from bandstand.core.policies.policy import ScorePolicy
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from bandstand.core.model.prediction import Prediction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,20 +18,15 @@ code           maths       shape   meaning
 v = (Ca)'diag(λ)(Ca) is the variance of a'ẑ over the library, λ the variances of its features.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand.music.audio.descriptors.definition import NAMES
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.music.audio.projection import Projection
-    from bandstand.types import Indices, Vector
+from bandstand.music.audio.projection import Projection
+from bandstand.types import Indices, Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

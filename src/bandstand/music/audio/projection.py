@@ -31,22 +31,16 @@ chirp then lies at 3.5 times the average, the furthest track at 5.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import NAMES, VERSION
-from bandstand.types import blocks, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import AnyArray, Matrix, Vector
-
+from bandstand.types import AnyArray, Matrix, Vector, blocks, frozen
 
 # ── Moments and principal components ────────────────────────────────────────────────────
 

@@ -5,17 +5,12 @@ all of the first megabyte, and the content can mislead it: a tone whose period i
 broadcast's packets, or a large cover in front of the sound.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import BinaryIO, Final
 
 from bandstand.errors import UnreadableAudioError
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 # ── A bounded file ──────────────────────────────────────────────────────────────────────
 

@@ -5,8 +5,6 @@ libmodplug can, if the caller allows other programs to be started. It gets fixed
 output and its time are bounded.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -14,9 +12,10 @@ import select
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, BinaryIO, Final, cast
+from typing import BinaryIO, Final, cast
 
 import numpy as np
 from av.audio.frame import AudioFrame
@@ -27,9 +26,6 @@ from bandstand.music.audio.descriptors.definition import CLIP_SAMPLES, clip_star
 from bandstand.music.audio.opus import RATE, encoded
 from bandstand.music.audio.tags import clean
 from bandstand.types import Tags, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_READ_SECONDS: Final = 60.0  # seconds
 _BLOCK_BYTES: Final = 1 << 18  # bytes of sound, a bit more than a second

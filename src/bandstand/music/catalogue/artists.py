@@ -16,16 +16,13 @@ code      shape  meaning
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandstand.core.model.song_groups import UNKNOWN
+from bandstand.music.catalogue.columns import SongColumns
 from bandstand.music.catalogue.tags import artist_name, identities
-
-if TYPE_CHECKING:
-    from bandstand.music.catalogue.columns import SongColumns
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -31,26 +31,21 @@ import fcntl
 import json
 import mmap
 from array import array
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
 from bandstand._util.atomic_files import sync
-from bandstand.music.catalogue.matrix import ID_LENGTH, SongIds
+from bandstand.music.catalogue.matrix import ID_LENGTH, Ids, SongIds
 from bandstand.music.catalogue.names import NOTHING, Names, song_key
-from bandstand.types import read_only
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bandstand.music.catalogue.matrix import Ids
-    from bandstand.store.songs.songs import Facts
-    from bandstand.types import AnyArray
+from bandstand.store.songs.songs import Facts
+from bandstand.types import AnyArray, read_only
 
 # A tag with another year counts as one without.
 FIRST_YEAR: Final = 0

@@ -12,8 +12,9 @@ code             maths     meaning
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,12 +24,8 @@ from bandstand.core.model.tag_columns import MOST_TAGS, frequent_tags, tag_colum
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.projection import Projection
 from bandstand.music.catalogue.tags import tags_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from bandstand.store.songs.songs import Described
-    from bandstand.types import AnyArray, Matrix, Vector
+from bandstand.store.songs.songs import Described
+from bandstand.types import AnyArray, Matrix, Vector
 
 
 class Columns(NamedTuple):

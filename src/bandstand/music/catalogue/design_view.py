@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.history import SongFeatures
-from bandstand.core.model.priors import people_prior, radio_prior
+from bandstand.core.model.priors import ListenerPrior, people_prior, radio_prior
 from bandstand.core.model.song_groups import SongGroups, mixed
 from bandstand.music.catalogue.artists import ArtistIds, artists_of
-from bandstand.music.catalogue.design import Columns
+from bandstand.music.catalogue.columns import SongColumns
+from bandstand.music.catalogue.design import Columns, Design
+from bandstand.music.catalogue.matrix import Features, Ids
 from bandstand.music.catalogue.tags import album_name, identities
-from bandstand.types import frozen, read_only
-
-if TYPE_CHECKING:
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.music.catalogue.columns import SongColumns
-    from bandstand.music.catalogue.design import Design
-    from bandstand.music.catalogue.matrix import Features, Ids
-    from bandstand.types import AnyArray, Matrix, Vector
+from bandstand.types import AnyArray, Matrix, Vector, frozen, read_only
 
 _ID_BYTES: Final = 16
 _AVERAGED_SONGS: Final = 16_384  # evenly spread ones

@@ -17,8 +17,6 @@ after the rows, when their number is known. A file is accepted only with exactly
 header and length: headers are never parsed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -26,21 +24,16 @@ import math
 import mmap
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeAlias, overload
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias, overload
 
 import numpy as np
 
 from bandstand._util.atomic_files import sync, sync_folder
 from bandstand.errors import InvalidInputError
-from bandstand.types import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from bandstand.types import AnyArray, Indices, Vector
+from bandstand.types import AnyArray, Indices, Vector, blocks
 
 Features: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 Ids: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bytes_]]

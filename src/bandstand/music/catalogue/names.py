@@ -9,19 +9,14 @@ A library has far fewer names than songs. So each spelling is folded once, when 
 and a song keeps a small number instead of a text.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
 from bandstand.store.songs.pages import genre_keys, name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 NOTHING: Final = -1  # the code of a text that is missing
 

@@ -10,25 +10,20 @@ function of the text alone, so that an identity stays the same when songs come a
 adds what MusicBrainz says.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand.core.model.song_groups import UNKNOWN
 from bandstand.music.catalogue.names import lead_artist, song_key
 from bandstand.store.songs.pages import genre_names, name_key
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterable
-
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 # A text that names more genres, or longer ones, is no list of genres.
 MAX_TAGS: Final = 8

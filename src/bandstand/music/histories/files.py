@@ -5,23 +5,19 @@ an archive (ZIP). Nothing is unpacked to the disk; a file that unpacks to far mo
 history could is refused. Errors name the file.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, Protocol, cast
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast
 
 from bandstand._util.words import printable
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")

@@ -9,24 +9,18 @@ Spotify gives the end of a play, which began `ms_played` earlier. Both of its ex
 play with the same time played, and the account data cut its end to the minute.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from bandstand._util.csv_tables import listed, shown
 from bandstand.errors import InvalidInputError
-from bandstand.music.histories.files import refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from bandstand.music.histories.files import Document
+from bandstand.music.histories.files import Document, refuse
 
 # ── Values ───────────────────────────────────────────────────────────────────────────────
 

@@ -6,24 +6,20 @@
 A program that counts plays has the date of the last one only.
 """
 
-from __future__ import annotations
-
 import math
 import plistlib
 import sqlite3
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from bandstand.music.histories.files import refuse
 from bandstand.music.histories.formats import moment
 from bandstand.music.histories.matching import Wanted
 from bandstand.store.events.imports import COUNT, FAVOURITE, LISTEN, RATING, UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 _SQLITE: Final = b"SQLite format 3\0"
 _MAX_PLIST_BYTES: Final = 1 << 29  # bytes: the library of some 300,000 songs

@@ -9,18 +9,13 @@ Of several songs that fit equally well, the one whose length is nearest, then on
 then the one with the smallest id. An artist is known by the album's artist too, and without guests.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from bandstand.music.catalogue.tags import album_name, artist_name, title_names
 from bandstand.store.songs.pages import name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bandstand.store.songs.songs import Facts
+from bandstand.store.songs.songs import Facts
 
 Way: TypeAlias = Literal["mbid", "name", "version"]
 

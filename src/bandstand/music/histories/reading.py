@@ -11,14 +11,14 @@ The report has counts, reasons and examples; of files it has their names, withou
 digests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from array import array
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,14 +28,8 @@ from bandstand.music.histories import formats
 from bandstand.music.histories.files import documents, refuse
 from bandstand.music.histories.formats import LeftOut, Listened
 from bandstand.music.histories.libraries import Item, library_of
-from bandstand.music.histories.matching import Wanted
+from bandstand.music.histories.matching import Library, Wanted
 from bandstand.store.events.imports import LISTEN, RATING, ROW, SKIP, UNKNOWN, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from bandstand.music.histories.matching import Library
 
 MAX_PLAYS: Final = 10_000_000
 MAX_UNPACKED_BYTES: Final = 64_000_000

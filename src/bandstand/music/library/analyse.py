@@ -5,14 +5,13 @@ carry. `checked` turns its answer into an `Analysis` again, and checks all of it
 that was taken over by a hostile file could answer anything.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
@@ -29,9 +28,6 @@ from bandstand.music.library.content import (
     open_file,
 )
 from bandstand.types import Analysis, Tags, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TASK: Final = "bandstand.music.library.analyse:analyse"
 # In seconds; a century.

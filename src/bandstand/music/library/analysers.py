@@ -4,11 +4,10 @@ An analyser takes (path, request) pairs lazily and yields (path, Analysis or rea
 come. It never raises for a file: every failure becomes the file's reason.
 """
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from bandstand._util.parallel import usable_cores
 from bandstand.errors import InvalidInputError
@@ -17,12 +16,7 @@ from bandstand.music.library.analyse import TASK, checked
 from bandstand.music.library.content import NOT_OPENED, PASSING
 from bandstand.music.sandbox import Answer, Failure, Limits, Pool
 from bandstand.music.sandbox.protocol import ENDED_FROM_OUTSIDE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bandstand.types import Analysis
-
+from bandstand.types import Analysis
 
 # ── Failures that may pass ──────────────────────────────────────────────────────────────
 

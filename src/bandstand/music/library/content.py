@@ -7,19 +7,14 @@ the walk and the reading.
 A file is recognised by its size and time while it stays, by its fingerprint when it has moved.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO, Final
+from collections.abc import Iterator
+from typing import BinaryIO, Final
 
 from bandstand.errors import InvalidInputError, UnreadableAudioError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # ── Opening a file ──────────────────────────────────────────────────────────────────────
 

@@ -6,33 +6,26 @@ meanwhile. Every problem (a disk that is not mounted, a store that is locked) is
 `progress`, and the scan is tried again a little later; the server goes on with what it has.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from bandstand.errors import BandstandError, InvalidInputError
 from bandstand.music.catalogue import refresh
-from bandstand.music.library.analysers import LocalAnalyser
+from bandstand.music.library.analysers import Analyser, Asked, LocalAnalyser, Outcome
 from bandstand.music.library.scan import first_look, is_needed, sample_files, scan
 from bandstand.music.library.walk import library_roots, shown, walk
+from bandstand.store.database.connection import Store
 from bandstand.store.songs import files, projections, scans
 from bandstand.store.songs.changes import identity
 from bandstand.store.songs.scans import ScanCounts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from bandstand.music.library.analysers import Analyser, Asked, Outcome
-    from bandstand.store.database.connection import Store
-
 
 # ── Progress ────────────────────────────────────────────────────────────────────────────
 

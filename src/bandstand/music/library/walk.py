@@ -4,22 +4,18 @@ Nothing is opened here and no link is followed. Names are bytes: a file system k
 encoding, and a name that is not UTF-8 must come back as it was.
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.library.content import modified_ns
 from bandstand.store.database.schema import MAX_PATH_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
 
 _SOUND: Final = (
     b"aac ac3 adts aif aifc aiff alac amr ape au caf dsf dts eac3 flac m4a m4b m4p mka mp2 mp3 mpc "

@@ -4,8 +4,6 @@ Times are set again for each request: the kernel counts the processor time of a 
 start, and a child lives for many requests.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import math
@@ -17,12 +15,10 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bandstand.music.sandbox import seccomp
-
-if TYPE_CHECKING:
-    from bandstand.music.sandbox.protocol import Limits
+from bandstand.music.sandbox.protocol import Limits
 
 
 def confine(limits: Limits, *, parent: int, filtered: bool = True) -> list[str]:

@@ -5,19 +5,15 @@ child may have been taken over by what it read. All text is ASCII with escapes, 
 that are no valid Unicode travel too.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import signal
 import struct
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, cast, get_args
+from typing import Any, Final, Literal, NoReturn, cast, get_args
 
 from bandstand._util.words import megabytes
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,18 +20,13 @@ above `LAST_KNOWN` are answered as an older kernel would. The numbers are part o
 to programs and never change.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
 import platform
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 # ── Numbers of system calls ─────────────────────────────────────────────────────────────
 

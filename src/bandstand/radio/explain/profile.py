@@ -10,25 +10,20 @@ code       maths  shape  meaning
 `liking`          (S,)   expected rating of each song when it is new; NaN if not known
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from bandstand._util.power_laws import Zipf, plays_by_rank, repeat_share, zipf
+from bandstand.music.catalogue.catalogue import Catalogue
 from bandstand.music.catalogue.tags import artist_name, spelled_tags, usual
 from bandstand.radio.log.evidence import FULL_LISTEN
+from bandstand.radio.log.fold import PlayTable
 from bandstand.store.songs.pages import name_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.fold import PlayTable
-    from bandstand.types import AnyArray, Indices, Vector
+from bandstand.types import AnyArray, Indices, Vector
 
 # Ratings are noisy: the mean over this number says how songs pleased around then.
 WINDOW: Final = 20

@@ -21,39 +21,32 @@ after all of them. All songs are taken as new, so it measures what is known of t
 what was played today.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_left
+from collections.abc import MutableMapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from scipy.special import ndtr
 
 from bandstand._util.words import counted_in_words, rough_duration
+from bandstand.core.engines.engine import BeliefT, Engine
 from bandstand.core.engines.exact.engine import Exact, ExactBelief
 from bandstand.core.engines.variational.engine import FactorPrediction
-from bandstand.core.model.history import Songs
+from bandstand.core.model.history import History, Songs
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio import loadings
+from bandstand.music.catalogue.design import Columns
 from bandstand.radio.explain import profile
 from bandstand.radio.explain.profile import Favourites
 from bandstand.radio.explain.why import liking_of, rating_deviation
+from bandstand.radio.selection.select import RadioListener
 from bandstand.radio.selection.training_data import LONGEST
-from bandstand.types import Minutes
-
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
-
-    from bandstand.core.engines.engine import BeliefT, Engine
-    from bandstand.core.model.history import History
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.music.catalogue.design import Columns
-    from bandstand.radio.selection.select import RadioListener
-    from bandstand.types import Indices, Vector
+from bandstand.types import Indices, Minutes, Vector
 
 # The share of its novelty that makes a song fresh again.
 FRESH: Final = 0.9

@@ -34,29 +34,24 @@ be learned from it decide on the words: the same facts always get the same words
 others.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Mapping  # noqa: TC003  # the description of the API reads it
+from collections.abc import Mapping  # the description of the API reads it
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from bandstand._util.words import ago, counted_in_words
+from bandstand.core.engines.engine import BeliefT, Engine
 from bandstand.core.engines.exact.prediction import ExactPrediction
 from bandstand.core.model.history import Songs
+from bandstand.core.model.prediction import Prediction
 from bandstand.music.audio import loadings
-from bandstand.radio.selection.select import Learned
+from bandstand.music.catalogue.design import Columns
+from bandstand.radio.selection.select import Learned, Selection
 from bandstand.radio.selection.training_data import LONGEST
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.engine import BeliefT, Engine
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.music.catalogue.design import Columns
-    from bandstand.radio.selection.select import Selection
-    from bandstand.types import Vector
+from bandstand.types import Vector
 
 OTHER: Final = "other"  # rounding, and whatever belongs to no group
 SOUND: Final = "sound"  # everything that the features say, where it has no parts

@@ -38,15 +38,13 @@ The player knows a song's length, and sends `listen` where it came to its end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from bandstand.store.events.events import Event
 from bandstand.store.events.imports import SKIP, UNKNOWN
-
-if TYPE_CHECKING:
-    from bandstand.store.events.events import Event
-    from bandstand.types import AnyArray, Vector
+from bandstand.types import AnyArray, Vector
 
 # In milliseconds of music.
 MIN_JUDGED_MS: Final = (

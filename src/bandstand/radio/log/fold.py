@@ -32,9 +32,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, overload
+from typing import Any, Final, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -42,22 +42,17 @@ from bandstand.errors import InvalidInputError
 from bandstand.radio.log.evidence import (
     FAVOURITE,
     NEW_SITTING,
+    Evidence,
     Sitting,
     evidence,
     opens_session,
     sitting_after,
 )
-from bandstand.radio.log.past import Counted, HeardInLog, past_of
+from bandstand.radio.log.past import Counted, HeardInLog, Past, past_of
+from bandstand.store.events.events import Event
+from bandstand.store.events.imports import Segment
 from bandstand.store.events.values import HEARD, is_same_play
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bandstand.radio.log.evidence import Evidence
-    from bandstand.radio.log.past import Past
-    from bandstand.store.events.events import Event
-    from bandstand.store.events.imports import Segment
-    from bandstand.types import AnyArray
+from bandstand.types import AnyArray
 
 # ── Plays ────────────────────────────────────────────────────────────────────────────────
 

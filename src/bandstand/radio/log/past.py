@@ -14,21 +14,17 @@ count. Only plays have a time since the song was heard before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bandstand.radio.log import evidence
 from bandstand.radio.log.evidence import FAVOURITE, FULL_LISTEN, MAX_IMPORTED, MAX_OF_SONG
-from bandstand.store.events.imports import COUNT, RATING, UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.store.events.imports import Segment
-    from bandstand.types import AnyArray, Indices
+from bandstand.store.events.imports import COUNT, RATING, UNKNOWN, Segment
+from bandstand.types import AnyArray, Indices
 
 SAME_PLAY: Final = 120_000  # milliseconds between the beginnings of a play in two files
 _NEVER: Final = -1

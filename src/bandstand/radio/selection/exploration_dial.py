@@ -4,18 +4,13 @@ At 0 it is the policy's own. Towards −1 it falls to the median, towards 1 it r
 standard deviations.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scipy.special import ndtr, ndtri
 
-from bandstand.core.policies import BayesUcb
+from bandstand.core.policies import BayesUcb, ScorePolicy
 from bandstand.core.policies.bayes_ucb import HIGHEST_LEVEL
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from bandstand.core.policies import ScorePolicy
 
 NOVELTY_BONUS: Final = 3.0  # stars, for songs never heard, at the discovering end
 FAMILIAR_LEVEL: Final = 0.5

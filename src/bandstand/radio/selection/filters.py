@@ -20,26 +20,21 @@ hours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from bandstand.core.model.candidates import CandidateSet, is_among
+from bandstand.core.model.candidates import CandidateSet, Test, is_among
+from bandstand.core.model.history import PlayTimes, SongFeatures
 from bandstand.errors import InvalidInputError, NotFoundError
-from bandstand.music.catalogue.catalogue import NO_ROWS
+from bandstand.music.catalogue.catalogue import NO_ROWS, Catalogue
 from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
 from bandstand.music.catalogue.names import NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from bandstand.core.model.candidates import Test
-    from bandstand.core.model.history import PlayTimes, SongFeatures
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.fold import Rule
-    from bandstand.types import AnyArray, Indices, Minutes, Vector
+from bandstand.radio.log.fold import Rule
+from bandstand.types import AnyArray, Indices, Minutes, Vector
 
 # Songs between two plays of the same.
 SONG_GAP: Final = 30

@@ -22,19 +22,24 @@ itself, and the two are compared: the search for the best needs no scores of all
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
-from bandstand.core.engines.engine import Belief
+from bandstand.core.engines.engine import Belief, Engine
 from bandstand.core.listener_model import ListenerModel, PlanState, fitted, randomness
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import RADIO_BASIS
-from bandstand.core.policies import BayesUcb
+from bandstand.core.model.prediction import Prediction
+from bandstand.core.policies import BayesUcb, ScorePolicy
 from bandstand.core.registry import RANDOM, algorithm_named
 from bandstand.errors import InvalidInputError
+from bandstand.music.catalogue.catalogue import Catalogue
+from bandstand.radio.log.fold import Ledger
 from bandstand.radio.selection.exploration_dial import NOVELTY_BONUS, policy_with
 from bandstand.radio.selection.filters import (
     ANY_SONG,
@@ -46,19 +51,8 @@ from bandstand.radio.selection.filters import (
     sample,
     unbanned,
 )
-from bandstand.radio.selection.training_data import PlayReader, plays_in_common
+from bandstand.radio.selection.training_data import PlayReader, SongsOf, plays_in_common
 from bandstand.types import Minutes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from bandstand.core.engines.engine import Engine
-    from bandstand.core.model.history import Songs
-    from bandstand.core.model.prediction import Prediction
-    from bandstand.core.policies import ScorePolicy
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.radio.selection.training_data import SongsOf
 
 Mode: TypeAlias = Literal["model", "random", "wish"]
 

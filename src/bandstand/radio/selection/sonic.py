@@ -5,20 +5,16 @@
 So 1 is the same sound, and 0 what two songs of the library are to each other on average, or less.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bandstand.core.model.candidates import CandidateSet
+from bandstand.music.catalogue.catalogue import Catalogue
+from bandstand.music.catalogue.design_view import DesignView
 from bandstand.radio.selection.filters import centre_of, nearest_rows
-
-if TYPE_CHECKING:
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.music.catalogue.design_view import DesignView
-    from bandstand.types import AnyArray, Indices, Vector
+from bandstand.types import AnyArray, Indices, Vector
 
 
 class Match(NamedTuple):

@@ -12,26 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from bandstand._util.clock import MILLISECONDS_PER_MINUTE
+from bandstand.core.engines.song_table import SongTable
 from bandstand.core.model.history import History, PlayTimes, SongFeatures, Songs
 from bandstand.core.model.novelty import RADIO_BASIS
-from bandstand.core.model.priors import radio_prior
+from bandstand.core.model.priors import ListenerPrior, radio_prior
 from bandstand.core.model.song_groups import UNKNOWN, SongGroups
+from bandstand.music.catalogue.catalogue import Catalogue
 from bandstand.music.catalogue.design import Columns
-from bandstand.music.catalogue.design_view import KnownSong
-from bandstand.types import Minutes, Vector
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.song_table import SongTable
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.music.catalogue.catalogue import Catalogue
-    from bandstand.music.catalogue.design_view import DesignView
-    from bandstand.radio.log.fold import PlayTable
-    from bandstand.types import AnyArray, Indices, Matrix
+from bandstand.music.catalogue.design_view import DesignView, KnownSong
+from bandstand.radio.log.fold import PlayTable
+from bandstand.types import AnyArray, Indices, Matrix, Minutes, Vector
 
 # What is known of songs, in the catalogue or not; those of unknown sound are left out.
 SongsOf: TypeAlias = Callable[[Sequence[str]], Mapping[str, KnownSong]]

@@ -8,22 +8,18 @@ nothing                                    a SQLite file in the user's data fold
 Nothing here shows a password, neither in what it returns as text nor in what it refuses.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SQLITE_SCHEME: Final = re.compile(r"sqlite:", re.IGNORECASE)

@@ -4,21 +4,15 @@ The lock is on a file in the store's data folder and ends with the process, howe
 process id in the file is only for messages. A PostgreSQL database can have any number of servers.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bandstand.errors import StoreError, StoreLockedError
-from bandstand.store.database.location import SqliteLocation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.store.database.location import Location
+from bandstand.store.database.location import Location, SqliteLocation
 
 _FILE_NAME: Final = "serving.lock"
 _MAX_PID_BYTES: Final = 20

@@ -22,14 +22,13 @@ A value that was changed no longer fits the digest beside it, and an event that 
 put in leaves a gap; `log_end` holds the last digest, so that an end cut off shows too.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 from sqlalchemy.exc import DBAPIError
 
@@ -41,9 +40,6 @@ from bandstand.store.database.schema import (
     shown,
     unfit,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Kind = Literal["rating", "skip", "listen", "ban", "snooze", "retract", "favourite", "import"]
 

@@ -7,16 +7,17 @@ NaN or Infinity, no key twice, no lone surrogates, no NUL. A number that Python 
 infinity, or that has more digits than any of ours, is refused too. A body may also be a file.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
 import re
-from collections.abc import AsyncIterator  # noqa: TC003  # FastAPI reads the annotation
+from collections.abc import (
+    AsyncIterator,  # FastAPI reads the annotation
+    Iterable,
+)
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 from fastapi import Depends
 from pydantic import (
@@ -27,14 +28,11 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
-from starlette.requests import Request  # noqa: TC002  # FastAPI reads the annotation
+from starlette.requests import Request  # FastAPI reads the annotation
 
 from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
 from bandstand.store.database.schema import is_storable
 from bandstand.web.http.problems import Problem, invalid_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_DEPTH: Final = 32
 BODY_SECONDS: Final = 10.0  # seconds for a whole body

@@ -5,19 +5,15 @@ their own limit, in `request_input`.) So is one whose client reads nothing of it
 minutes; a player that was paused asks for the rest again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from asyncio import TimerHandle, Transport
+from typing import Any, Final
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bandstand.web.http.problems import Problem, answer
-
-if TYPE_CHECKING:
-    from asyncio import TimerHandle, Transport
 
 HEAD_SECONDS: Final = 15.0
 STALLED_SECONDS: Final = 300.0

@@ -13,21 +13,16 @@ The biography of an artist and the notes of an album are elements with text (`_A
 A refusal has HTTP status 200 too: clients read its code.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from starlette.responses import Response
 
 from bandstand import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bandstand.web.http.problems import Problem
+from bandstand.web.http.problems import Problem
 
 Tree: TypeAlias = dict[str, Any]
 

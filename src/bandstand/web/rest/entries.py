@@ -10,27 +10,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from bandstand.store.events.events import Event
 from bandstand.store.favourites import album_target, key_of
 from bandstand.store.songs.pages import genre_names
-from bandstand.web.rest.answers import moment
+from bandstand.store.songs.songs import SongRecord
+from bandstand.web.rest.answers import Tree, moment
 from bandstand.web.rest.library import (
     UNKNOWN_ALBUM,
     UNKNOWN_ARTIST,
+    Album,
+    Artist,
     album_id,
     artist_id,
     song_id,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bandstand.store.events.events import Event
-    from bandstand.store.songs.songs import SongRecord
-    from bandstand.web.rest.answers import Tree
-    from bandstand.web.rest.library import Album, Artist
 
 # The beginning of the key of a play that its app asked not to count.
 UNCOUNTED: Final = "app-uncounted:"

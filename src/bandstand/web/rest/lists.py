@@ -21,18 +21,18 @@ A list stays as it is while it is played, and for a day; then it is made again. 
 is not shown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bandstand.core.model.candidates import CandidateSet
 from bandstand.errors import NotFoundError
 from bandstand.music.catalogue.catalogue import NO_ROWS
 from bandstand.music.catalogue.columns import FIRST_YEAR, LAST_YEAR
 from bandstand.radio.log.evidence import SESSION_GAP
+from bandstand.radio.log.fold import Ledger
 from bandstand.radio.selection import sonic
 from bandstand.radio.selection.filters import Station, Years
 from bandstand.store import app_state, playlists
@@ -41,14 +41,8 @@ from bandstand.web.http.concurrency import connected
 from bandstand.web.rest.answers import MISSING_PARAMETER, Refusal, Tree, not_found
 from bandstand.web.rest.browsing import Shape, View, in_both_shapes, store_id, viewing
 from bandstand.web.rest.calls import Call, endpoint
-from bandstand.web.rest.entries import child
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bandstand.radio.log.fold import Ledger
-    from bandstand.web.rest.entries import Marks
-    from bandstand.web.rest.library import Artist
+from bandstand.web.rest.entries import Marks, child
+from bandstand.web.rest.library import Artist
 
 MAX_SONGS: Final = 500
 LIST_SONGS: Final = 50

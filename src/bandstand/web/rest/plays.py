@@ -27,12 +27,10 @@ the time that has passed, and never more than the song is long.
 all the same. What is to stay private is so by the listener's private mode.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from bandstand.radio.log.evidence import JUDGED
+from bandstand.radio.log.evidence import MIN_JUDGED_MS
 
 State: TypeAlias = Literal["starting", "playing", "paused", "stopped"]
 STATES: Final[tuple[State, ...]] = ("starting", "playing", "paused", "stopped")
@@ -201,7 +199,7 @@ def _ended(player: Player, now: int) -> list[Heard]:
 def _heard(
     player: Player, kind: Literal["listen", "skip"], played_ms: int, now: int
 ) -> list[Heard]:
-    if player.song is None or played_ms < JUDGED:
+    if player.song is None or played_ms < MIN_JUDGED_MS:
         return []
     return [
         Heard(

@@ -4,16 +4,12 @@ What is not there is answered as an empty list where the protocol has one. All e
 by the router (code 0), such as the jukebox, or changes of users, shares and podcasts.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from bandstand.web.rest.answers import NOT_ALLOWED, Refusal, Tree
 from bandstand.web.rest.browsing import MUSIC_FOLDER
 from bandstand.web.rest.calls import Call, endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EXTENSIONS: Final = (
     "apiKeyAuthentication",

@@ -13,25 +13,19 @@ a network at home    an account with a password, before it starts
 the internet         the same, and a proxy that speaks TLS: `public_url`, `trusted_proxies`
 """
 
-from __future__ import annotations
-
 import errno
 import re
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand.settings import is_at_home
+from bandstand.settings import Settings, is_at_home
 from bandstand.store import accounts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bandstand.settings import Settings
-    from bandstand.store.database.connection import Store
+from bandstand.store.database.connection import Store
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

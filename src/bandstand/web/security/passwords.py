@@ -8,8 +8,6 @@ A check takes the same time whether there is such an account or not: without an 
 password it is made against a hash that nothing matches.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 import secrets

@@ -11,18 +11,14 @@ The last limits guesses from many addresses, and does not lock out the owner of 
 from a known address. A right guess gives its slot back.
 """
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from bandstand.store.database.schema import folded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
 
 PAIR_FAILURES: Final = 5
 PAIR_WINDOW: Final = 20.0  # seconds

@@ -1,7 +1,5 @@
 """Slice sampling leaves a density as it is, at any width, and keeps what belongs together."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Effective sample sizes and R-hat against what is known in closed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sampling engine: right against direct integration, honest about what it does not know."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predictions made of draws: empirical, exact in what exists, bounded in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The prediction of a model of factors agrees with its own draws, and with itself."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lower bound of variational inference: what it is, that it rises, and where it stays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
 from typing import Final

@@ -1,7 +1,5 @@
 """The lower bound stays below the evidence, which a small model has by quadrature."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -1,7 +1,5 @@
 """The variational engine: the paper's algorithm, from any start, on any data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Final
 

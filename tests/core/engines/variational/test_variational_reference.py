@@ -3,8 +3,6 @@
 Run with `-s` to see the tables; docs/model.md quotes them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -8,10 +8,8 @@ history when it no longer resolves the posterior, about each time the history do
 N·p², so `rebuilt` does it ahead of time, for those who can wait.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -21,24 +19,22 @@ from bandstand.core.engines.exact import scales
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.belief import ExactBelief, PlannedPlay
 from bandstand.core.engines.exact.posterior.covariance_stack import Diagonal
-from bandstand.core.engines.exact.posterior.effects_solver import EffectSolver
-from bandstand.core.engines.exact.posterior.general_solver import GridSolver, most_common
-from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonSolver
+from bandstand.core.engines.exact.posterior.effects_solver import EffectGrid, EffectSolver
+from bandstand.core.engines.exact.posterior.general_solver import (
+    ConditionalGrid,
+    GridSolver,
+    most_common,
+)
+from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonGrid, CommonSolver
 from bandstand.core.engines.exact.prediction import ExactPrediction
 from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.exact.search.equal_songs import kinds_of
 from bandstand.core.engines.song_table import SongTable
+from bandstand.core.model.history import History, Songs
 from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.effects_solver import EffectGrid
-    from bandstand.core.engines.exact.posterior.general_solver import ConditionalGrid
-    from bandstand.core.engines.exact.posterior.shared_elapsed_solver import CommonGrid
-    from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Features, Vector
+from bandstand.types import Features, Vector, frozen
 
 __all__ = ["Exact", "ExactBelief"]
 

@@ -1,33 +1,26 @@
 """The exact engine's prediction: one mixture of Student t distributions per song (13)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from bandstand.core.engines.exact.posterior import recovery_grid, song_effects, song_mixtures
-from bandstand.core.engines.exact.posterior.song_effects import EffectDraws
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
+from bandstand.core.engines.exact.posterior.song_effects import EffectDraws, EffectParts
 from bandstand.core.engines.exact.posterior.song_mixtures import Given
 from bandstand.core.engines.exact.search.answered_songs import best_answered
+from bandstand.core.engines.exact.search.candidate_list import SearchCache
 from bandstand.core.engines.exact.search.equal_songs import first_of_each
 from bandstand.core.engines.exact.search.top_k import search
 from bandstand.core.model import interpolation, student_mixture
-from bandstand.core.model.candidates import allowed_of, best_of
+from bandstand.core.model.candidates import CandidateSet, Choice, allowed_of, best_of
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.types import blocks, row_blocks
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.engines.exact.posterior.song_effects import EffectParts
-    from bandstand.core.engines.exact.search.candidate_list import SearchCache
-    from bandstand.core.model.candidates import CandidateSet, Choice
-    from bandstand.core.model.history import Songs
-    from bandstand.core.model.song_groups import SongGroups
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.model.song_groups import SongGroups
+from bandstand.types import Indices, Matrix, Vector, blocks, row_blocks
 
 # Far from its centre a density may be smaller than any number: then it is zero.
 _tiny_is_zero: Final = np.errstate(under="ignore")

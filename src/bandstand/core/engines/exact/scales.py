@@ -11,23 +11,18 @@ The variances are a function of the history alone: all at once, one answer after
 an undo, the same answers have the same prior.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isqrt
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from bandstand.core.engines.exact.posterior import conjugate, recovery_grid
 from bandstand.core.engines.exact.posterior.effects_solver import EffectSolver
-from bandstand.core.model.priors import EffectPrior, PreferencePrior
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerKind, ListenerPrior
-    from bandstand.types import Vector
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import EffectPrior, ListenerKind, ListenerPrior, PreferencePrior
+from bandstand.types import Vector
 
 # Of fewer answers every kind is about as likely as before.
 FIRST: Final = 8

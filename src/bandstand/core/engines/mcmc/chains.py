@@ -26,27 +26,20 @@ code                   maths     shape                meaning
 `shape`                A                              of the noise precision
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
 from bandstand.core.engines.exact.posterior import conjugate
+from bandstand.core.engines.exact.posterior.conjugate import Conditional
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.core.engines.exact.posterior.conjugate import Conditional
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Stack, Vector
+from bandstand.types import Matrix, Stack, Vector, frozen
 
 DetailT = TypeVar("DetailT")
 

@@ -14,22 +14,17 @@ Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, 
 localization: an improved R-hat", Bayesian Analysis 16 (2021).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from bandstand.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector
 
 # What may be called converged, by Vehtari et al.
 MAX_R_HAT: Final = 1.01

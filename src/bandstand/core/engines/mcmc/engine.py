@@ -14,34 +14,32 @@ Draws are always finite, but the averages that they stand for may not exist: the
 needs more than one degree of freedom, the standard deviation more than two.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from bandstand.core.engines.engine import Engine, Summary, refuse_effects
 from bandstand.core.engines.exact.posterior import conjugate
+from bandstand.core.engines.exact.posterior.conjugate import Conditional
 from bandstand.core.engines.mcmc import diagnostics
-from bandstand.core.engines.mcmc.chains import Draws, collapsed_density, joined, run, start_chain
-from bandstand.core.model.candidates import allowed_of, best_rows
-from bandstand.core.model.history import SONGS_PER_BLOCK
+from bandstand.core.engines.mcmc.chains import (
+    Draws,
+    LogDensity,
+    collapsed_density,
+    joined,
+    run,
+    start_chain,
+)
+from bandstand.core.engines.mcmc.diagnostics import Convergence
+from bandstand.core.model.candidates import Choice, allowed_of, best_rows
+from bandstand.core.model.history import SONGS_PER_BLOCK, History, Songs
 from bandstand.core.model.novelty import novelty
+from bandstand.core.model.priors import ListenerPrior
 from bandstand.errors import InvalidInputError
-from bandstand.types import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bandstand.core.engines.exact.posterior.conjugate import Conditional
-    from bandstand.core.engines.mcmc.chains import LogDensity
-    from bandstand.core.engines.mcmc.diagnostics import Convergence
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.history import History, Songs
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Indices, Matrix, Rows, Vector
+from bandstand.types import Indices, Matrix, Rows, Vector, blocks
 
 CHAINS: Final = 4
 # The chains start anywhere in a table of this many log recovery times, …

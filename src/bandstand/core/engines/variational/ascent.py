@@ -43,8 +43,9 @@ code                    maths                  shape      meaning
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -60,13 +61,9 @@ from bandstand.core.engines.variational.equations import (
     triangular_inverse,
     triangular_root,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from bandstand.core.model.factors import Factor, FactorModel
-    from bandstand.core.model.history import History
-    from bandstand.types import Matrix, Vector
+from bandstand.core.model.factors import Factor, FactorModel
+from bandstand.core.model.history import History
+from bandstand.types import Matrix, Vector
 
 _LOG_TWO_PI: Final = math.log(2 * math.pi)
 # A search starts with ratings explained this well: the noise variance is that part of

@@ -18,13 +18,12 @@ code                    maths    shape      meaning
 `bounds`                L        (sweeps,)  the lower bound after each sweep
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -36,17 +35,10 @@ from bandstand.core.engines.variational.equations import (
     triangular_root,
 )
 from bandstand.core.model import product_normal
-from bandstand.core.model.candidates import allowed_of
-from bandstand.core.model.history import SONGS_PER_BLOCK
-from bandstand.types import blocks, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.core.model.candidates import Choice
-    from bandstand.core.model.factors import Factor, FactorModel
-    from bandstand.core.model.history import History, Songs
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.model.candidates import Choice, allowed_of
+from bandstand.core.model.factors import Factor, FactorModel
+from bandstand.core.model.history import SONGS_PER_BLOCK, History, Songs
+from bandstand.types import Indices, Matrix, Vector, blocks, frozen
 
 # ── Predictions ──────────────────────────────────────────────────────────────────────────
 

@@ -18,20 +18,16 @@ A weight w scales r and the first factor's row by √w, once; nothing below know
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
+from bandstand.core.model.factors import Factor, FactorModel
+from bandstand.core.model.history import History
 from bandstand.errors import ConvergenceError, InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.core.model.factors import Factor, FactorModel
-    from bandstand.core.model.history import History
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

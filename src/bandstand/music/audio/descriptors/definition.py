@@ -1,7 +1,5 @@
 """The clip that is described, and the names of its 159 descriptors in their order."""
 
-from __future__ import annotations
-
 from typing import Final
 
 # Goes up with every change of any descriptor, or of how a clip is chosen and decoded: numbers of

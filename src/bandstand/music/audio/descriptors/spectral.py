@@ -14,23 +14,16 @@ processor's cache and its memory serves block after block. All functions take se
 once and return one row per frame.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import scipy.fft
 
 from bandstand.errors import InvalidInputError
 from bandstand.music.audio.descriptors.definition import FRAME, SAMPLE_RATE
-from bandstand.types import blocks, frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.types import Indices, Matrix, Vector, blocks, frozen
 
 BINS: Final = FRAME // 2 + 1
 BIN_WIDTH: Final = SAMPLE_RATE / FRAME  # hertz

@@ -4,11 +4,10 @@ The means and standard deviations are over all frames of the clip. The standard 
 the population's, divided by the number of frames, so a clip of one frame has zeros there.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bandstand.music.audio.descriptors.spectral import (
     BINS,
@@ -31,11 +30,7 @@ from bandstand.music.audio.descriptors.spectral import (
     zero_crossings,
 )
 from bandstand.music.audio.descriptors.tempo import overlapping, tempo
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector
 
 
 class _Reduced(NamedTuple):

@@ -19,9 +19,7 @@ The constants lie on a plateau: halving or doubling one of them changes the shar
 answers by a few in a hundred, on synthetic drums as on music.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import scipy.fft
@@ -33,10 +31,7 @@ from bandstand.music.audio.descriptors.spectral import (
     mel_energies,
     power_spectrum,
 )
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector, frozen
 
 HOP: Final = FRAME // 2
 # Tempi are in equal ratios of 0.4 %, so that an octave is a whole number of steps.

@@ -7,21 +7,17 @@ code            maths  shape   meaning, all for one s
 `log_evidence`                 log p(D | s) up to a constant that does not depend on s
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
+from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Vector
+from bandstand.core.model.priors import ListenerPrior
+from bandstand.types import Matrix, Vector
 
 # Cholesky works on the square of the condition number. Where that would cost
 # more than this many digits, the factor comes from a QR of the rows instead.

@@ -13,17 +13,13 @@ code        maths  shape      meaning
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bandstand.types import Indices, Matrix, Stack, Vector
+from bandstand.types import Indices, Matrix, Stack, Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

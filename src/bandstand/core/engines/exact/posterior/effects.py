@@ -21,18 +21,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from bandstand.core.model.novelty import novelty
-from bandstand.core.model.song_groups import UNKNOWN, SongGroups
-
-if TYPE_CHECKING:
-    from bandstand.core.model.priors import EffectPrior
-    from bandstand.core.model.song_groups import Identities
-    from bandstand.types import AnyArray, Indices, Matrix, Stack, Vector
+from bandstand.core.model.priors import EffectPrior
+from bandstand.core.model.song_groups import UNKNOWN, Identities, SongGroups
+from bandstand.types import AnyArray, Indices, Matrix, Stack, Vector
 
 # A song whose answers weigh less says nothing: its mean would have no digits.
 _SMALLEST: Final = 1e-200

@@ -4,10 +4,8 @@ Answers about artists none of whose songs was heard again do not depend on the r
 they are summed up once, and where there are no others one matrix serves all recovery times.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -17,12 +15,9 @@ from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
 from bandstand.core.engines.exact.posterior.effects import Nesting, Statistics, curves_of
 from bandstand.core.engines.exact.posterior.general_solver import ConditionalGrid
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import EffectPrior, ListenerPrior
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.model.history import History
+from bandstand.core.model.priors import EffectPrior, ListenerPrior
+from bandstand.types import Indices, Matrix, Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

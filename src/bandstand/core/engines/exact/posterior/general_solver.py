@@ -11,10 +11,8 @@ code          maths  shape   meaning
 `curves`      u      (N, G)  novelty of each answer at each recovery time
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -23,15 +21,10 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack
 from bandstand.core.model import interpolation
+from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import Matrix, Stack, Vector
+from bandstand.core.model.priors import ListenerPrior
+from bandstand.types import Matrix, Stack, Vector, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,20 +11,16 @@ is, at no cost, and the grid can follow the posterior as it narrows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from bandstand.core.model import interpolation
 from bandstand.errors import ConvergenceError
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bandstand.types import Matrix, Vector
+from bandstand.types import Matrix, Vector, frozen
 
 # Sizes to choose from. They are odd, so that every other node still reaches both ends.
 _SIZES: Final = (17, 21, 25, 29, 33, 41, 49, 57, 65, 81, 97, 113, 129, 161, 193, 257, 385, 513)

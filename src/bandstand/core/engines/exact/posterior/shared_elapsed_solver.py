@@ -17,23 +17,18 @@ code          maths                    shape      meaning
 `whitened`    e = L⁻¹√w(r − Uxa)       (G, M)     B grows by ½e'e
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri, dtrtrs
 
 from bandstand.core.engines.exact.posterior import conjugate
 from bandstand.core.engines.exact.posterior.covariance_stack import CovarianceStack, Diagonal
+from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import AnyArray, Matrix, Stack, Vector
+from bandstand.core.model.priors import ListenerPrior
+from bandstand.types import AnyArray, Matrix, Stack, Vector, frozen
 
 # What is a difference of matrices keeps its digits only while the answers shrink no variance
 # by more than this.

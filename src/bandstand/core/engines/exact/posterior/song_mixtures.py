@@ -15,21 +15,18 @@ such songs are computed on a grid 2, 4, 8, … times as fine, by interpolation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bandstand.core.engines.exact.posterior import recovery_grid
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
 from bandstand.core.model import interpolation, student_mixture
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.model.history import Songs
-    from bandstand.types import AnyArray, Indices, Matrix, Vector
+from bandstand.types import AnyArray, Indices, Matrix, Vector
 
 # Neighbouring components may be this many scales apart; the sum is then right to about 1e-10.
 _WIDEST_STEP: Final = 0.5

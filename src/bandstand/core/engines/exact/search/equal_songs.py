@@ -4,18 +4,14 @@ Of songs never heard with the same features, whose albums and artists have no an
 ones, the first by row come first. So a search for k songs needs the first k of each kind.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
 from bandstand.core.model.candidates import CandidateSet, is_among
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.model.history import Songs
-    from bandstand.types import Features, Indices
+from bandstand.core.model.history import Songs
+from bandstand.types import Features, Indices
 
 # Songs that stand for all of them, and the share of these that differ where equal ones are rare.
 _SAMPLE: Final = 1_024

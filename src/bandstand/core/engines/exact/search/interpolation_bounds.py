@@ -12,8 +12,6 @@ largest |C_k| and |D_k| over all places that a finer grid can have (halves, quar
     |interpolant − straight line| ≤ Σ_k C_k |Δ²f_k|    for numbers, vectors and quadratic forms.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

@@ -19,22 +19,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
-from bandstand.core.engines.exact.posterior.recovery_grid import _normal
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
+from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid, _normal
 from bandstand.core.engines.exact.posterior.song_mixtures import WIDENED, finest
 from bandstand.core.engines.exact.search import interpolation_bounds
+from bandstand.core.model.history import History
 from bandstand.core.model.novelty import novelty
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.engines.exact.posterior.recovery_grid import RecoveryGrid
-    from bandstand.core.model.history import History
-    from bandstand.core.model.priors import ListenerPrior
-    from bandstand.types import AnyArray, Matrix, Vector
+from bandstand.core.model.priors import ListenerPrior
+from bandstand.types import AnyArray, Matrix, Vector
 
 # Added in every direction, as a share of the largest: F then has an inverse of some digits.
 _LEAST: Final = 1e-10

@@ -24,19 +24,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from bandstand.core.engines.exact.search.mixture_cells import DIFFERENCE_ROUNDING, rounded_lengths
+from bandstand.core.engines.exact.search.mixture_cells import (
+    DIFFERENCE_ROUNDING,
+    MixtureCells,
+    rounded_lengths,
+)
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
-from bandstand.core.engines.song_table import BLOCK
-from bandstand.types import frozen
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
-    from bandstand.core.engines.song_table import SingleMatrix, SingleVector, SongTable
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.core.engines.song_table import BLOCK, SingleMatrix, SingleVector, SongTable
+from bandstand.types import Indices, Matrix, Vector, frozen
 
 _MAX_GROUPS: Final = 8
 # Groups of much weight are narrower than others, which have this least say.

@@ -12,24 +12,24 @@ variances that are known each play takes the square of one product,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from weakref import ref
 
 import numpy as np
 
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
 from bandstand.core.engines.exact.posterior.song_mixtures import WIDENED, Given
-from bandstand.core.engines.exact.search.mixture_cells import constants_of, with_neighbours
+from bandstand.core.engines.exact.search.mixture_cells import (
+    MixtureCells,
+    constants_of,
+    with_neighbours,
+)
 from bandstand.core.engines.exact.search.tail_budget import tail_budget
+from bandstand.core.model.candidates import CandidateSet
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
-from bandstand.types import MONTH
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.engines.exact.search.mixture_cells import MixtureCells
-    from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import Songs
-    from bandstand.types import Indices, Matrix, Vector
+from bandstand.types import MONTH, Indices, Matrix, Vector
 
 # Bounds hold while songs recover for 360 minutes more, and for levels whose tail is not below
 # this share, where plays are planned.

@@ -13,16 +13,12 @@ A component that lies above v has more than half of its weight there: it counts 
 and has no reach (−∞).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from bandstand.core.model.student_mixture import StudentTail
-
-if TYPE_CHECKING:
-    from bandstand.types import AnyArray, Vector
+from bandstand.types import AnyArray, Vector
 
 # How closely the quantile is found, in widest scales, and how far it is looked for.
 _TOLERANCE: Final = 3e-3

@@ -12,13 +12,12 @@ positive, what holds for the songs outside therefore holds for those that were h
 otherwise all of them are looked at one by one.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from scipy.special import stdtrit
 
+from bandstand.core.engines.exact.posterior.belief import ExactBelief
 from bandstand.core.engines.exact.posterior.song_mixtures import (
     Given,
     may_reach,
@@ -28,21 +27,17 @@ from bandstand.core.engines.exact.search.candidate_list import (
     CandidateList,
     Drift,
     Push,
+    SearchCache,
 )
 from bandstand.core.engines.exact.search.mixture_cells import Metric, MixtureCells, log_novelty
 from bandstand.core.engines.exact.search.screen import Groups, Screen
 from bandstand.core.engines.exact.search.shortlist import Shortlist, TightBounds
-from bandstand.core.model.candidates import EQUAL, best_of, is_among
+from bandstand.core.model.candidates import EQUAL, CandidateSet, best_of, is_among
+from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.core.model.student_mixture import StudentTail
 from bandstand.errors import ConvergenceError
-
-if TYPE_CHECKING:
-    from bandstand.core.engines.exact.posterior.belief import ExactBelief
-    from bandstand.core.engines.exact.search.candidate_list import SearchCache
-    from bandstand.core.model.candidates import CandidateSet
-    from bandstand.core.model.history import Songs
-    from bandstand.types import AnyArray, Indices, Vector
+from bandstand.types import AnyArray, Indices, Vector
 
 # Fewer songs are computed one by one.
 _EXACT_BELOW_ROWS: Final = 64
