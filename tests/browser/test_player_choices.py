@@ -99,6 +99,7 @@ def test_a_song_that_is_of_these_years_plays_on(ben: Watched) -> None:
     expect(page.get_by_text("Only")).to_have_count(0)
     expect(title(page)).to_have_text(song)
     only(page, "1993", "1999")  # which go with a start
+    ben.until_so(lambda: 3 <= number(title(page).inner_text()) <= 9, "a song of these years")
     artist = page.locator(".player-artist").inner_text()
     with page.expect_request(lambda request: "artist=" in request.url) as found:
         choose(page, "More", f"Start from {artist}")
