@@ -50,6 +50,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "DELETE /api/demo/history": {"name": ""},
     "POST /api/events": {"key": "mallory", "kind": "rating", "song": "", "stars": 1},
     "POST /api/history/forget": {"from": 0, "to": 2**52},
+    "POST /api/history/imports": {"name": "plays.csv"},
     "POST /api/playlists": {"name": "mallory", "songs": []},
     "PUT /api/favourites": {"scope": "artist", "target": "Mallory", "favourite": True},
     "PUT /api/playlists/{playlist_id}": {"name": "mallory's"},

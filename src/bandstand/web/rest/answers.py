@@ -98,7 +98,7 @@ def to_json(tree: Tree) -> bytes:
 def to_xml(tree: Tree) -> bytes:
     """Return an answer as XML.
 
-    >>> to_xml({"status": "ok", "genre": [{"value": "Jazz", "songCount": 2}]}).decode()[-79:]
+    >>> to_xml({"status": "ok", "genre": [{"value": "Jazz", "songCount": 2}]}).decode()[-74:]
     'restapi" status="ok"><genre songCount="2">Jazz</genre></subsonic-response>'
     """
     root = Element("subsonic-response", xmlns=XML_NAMESPACE)
