@@ -216,6 +216,9 @@ class Settings:
     trusted_proxies: tuple[str, ...] = _setting(
         (), addresses, "addresses or networks of proxies that may state the client's address"
     )
+    scrobble_hosts: tuple[str, ...] = _setting(
+        (), host_names, "hosts of your own network to which listeners may send their plays"
+    )
     rescan_minutes: int = _setting(
         60, whole(0, 525_600), "minutes from one scan of the folders to the next; 0 is never"
     )

@@ -32,7 +32,7 @@ from bandstand.radio.explain.why import (
 from bandstand.radio.listener_cache import ListenerCache
 from bandstand.radio.listener_settings import ListenerSettings, checked_changes, settings_of
 from bandstand.radio.selection.filters import ANY_SONG
-from bandstand.store import accounts
+from bandstand.store import accounts, scrobble_targets
 from bandstand.store.database.writer import GroupWriter
 from bandstand.store.events import events
 from bandstand.store.songs import changes as song_changes
@@ -189,6 +189,9 @@ class Radio:
 
         def change(connection: Connection) -> ListenerSettings:
             accounts.change_settings(connection, account, checked)
+            if "private" in checked:
+                is_private = checked["private"]
+                scrobble_targets.note_private(connection, account, is_private=is_private)
             return settings_of(connection, account)
 
         return self.write(change)

@@ -18,6 +18,7 @@ from bandstand._util.process_memory import return_large_blocks
 from bandstand.media.media import Media
 from bandstand.music.library.scanner import Scanner, reachable
 from bandstand.radio.background import CatalogueWatcher
+from bandstand.radio.scrobbling.sender import Sender
 from bandstand.radio.service import Radio
 from bandstand.store import sessions
 from bandstand.web.app import create_app
@@ -67,6 +68,8 @@ def server_context(
             workers=settings.workers,
             on_refresh=radio.refresh,
         )
+        sender = Sender(store, radio.write, clock=clock, hosts=settings.scrobble_hosts)
+        parts.callback(sender.close)
         context = make_context(
             store,
             radio,
@@ -75,6 +78,7 @@ def server_context(
             guest=guest,
             scanner=scanner,
             media=media,
+            sender=sender,
         )
         parts.callback(context.close)
         watching = CatalogueWatcher(

@@ -119,8 +119,8 @@ class SongColumns:
             seconds.append(duration if duration == _INFINITE else min(duration, MAX_SECONDS))
             codes.extend((artists(artist), artists(album_artist), albums(album), genres(genre)))
             years.append(year_code(year))
-            digests.append(_digest(song_key(title)) if title else 0)
-            digests.extend(map(_digest, mbids))
+            digests.append(digest_of(song_key(title)) if title else 0)
+            digests.extend(map(digest_of, mbids))
             if len(ids) == _CHUNK_IDS:
                 chunks.append(np.array(ids, dtype=np.bytes_))
                 ids = []
@@ -157,7 +157,7 @@ class SongColumns:
         return replace(self, **merged)
 
 
-def _digest(text: str | None) -> int:
+def digest_of(text: str | None) -> int:
     """Return 64 bits that stand for a text; 0 for none."""
     if not text:
         return 0

@@ -25,7 +25,7 @@ The player knows a song's length, and sends `listen` where it came to its end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from bandstand.store.events.events import Event
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 JUDGED: Final = 2_000  # a broken file, something loaded in advance, a slip of the finger: less
 EARLY: Final = 30_000
 LATE: Final = 120_000
+LAST: Final = 10_000  # who hears a song up to here has heard its end …
+LAST_SHARE: Final = 0.1  # … or, of a short one, up to its last tenth
 # In milliseconds without music, after which a session is a new one.
 SESSION_GAP: Final = 30 * 60_000
 # A skip says less after skips; after this many it says no less.
@@ -103,6 +105,21 @@ def evidence(
         return NOTHING if sitting.unattended >= MAX_UNATTENDED else FULL_LISTEN
     halvings = sitting.skips + opens_session(idle_ms)
     return _skip(event.played_ms or 0, halvings)
+
+
+def end_of_submitted(played_ms: int | None, length_ms: int) -> Literal["skip", "listen"]:
+    """Return the end of a play that is known only because another program has submitted it.
+
+    It does so for songs that were heard half, or for four minutes. Without `played_ms` the rest is
+    unknown, and the little that a listen says is the most that can be said.
+
+    >>> end_of_submitted(None, 200_000), end_of_submitted(120_000, 200_000)
+    ('listen', 'skip')
+    """
+    if played_ms is None:
+        return "listen"
+    is_over = played_ms >= length_ms - min(LAST, LAST_SHARE * length_ms)
+    return "listen" if is_over else "skip"
 
 
 def opens_session(idle_ms: int | None) -> bool:

@@ -367,6 +367,27 @@ _APP_PASSWORDS: Final = (
     "CREATE INDEX ix_app_password_account_id ON app_password (account_id)",
 )
 
+# Where plays are sent. What waits to be sent follows from the log and `seq`.
+_SCROBBLING: Final = (
+    """
+    CREATE TABLE scrobble_target (
+        id {ordered_text} NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+        account_id {ordered_text} NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+        url TEXT NOT NULL,
+        token TEXT NOT NULL,
+        silent TEXT NOT NULL,
+        seq BIGINT NOT NULL CHECK (seq >= 0),
+        failures BIGINT NOT NULL,
+        wait_until BIGINT NOT NULL,
+        claimed_until BIGINT NOT NULL,
+        delivered_at BIGINT,
+        problem TEXT,
+        refusal TEXT,
+        UNIQUE (account_id, url)
+    )
+    """,
+)
+
 # One more kind of event. SQLite changes a condition of a table only by making the table again.
 _FAVOURITE_KINDS: Final = f"{_KINDS}, 'favourite'"
 _SQLITE_FAVOURITES: Final = (
@@ -440,6 +461,7 @@ MIGRATIONS: Final = (
     Migration(version=3, name="studies", apply=_executing(_STUDIES)),
     Migration(version=4, name="song changes", apply=_executing(_SONG_CHANGES)),
     Migration(version=5, name="app passwords and favourites", apply=_add_app_passwords),
+    Migration(version=6, name="scrobbling", apply=_executing(_SCROBBLING)),
 )
 
 

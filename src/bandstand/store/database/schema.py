@@ -191,6 +191,19 @@ APP_PASSWORD: Final = Table(
     Index("ix_app_password_account_id", "account_id"),
 )
 
+SCROBBLE_TARGET: Final = Table(
+    "scrobble_target",
+    METADATA,
+    Column("id", KeyText, primary_key=True),  # 16 hexadecimal digits, random
+    _account_id(),
+    *_columns(Text, "url token"),
+    Column("silent", Text, nullable=False),  # JSON: runs of events that are not to be sent
+    *_columns(BigInteger, "seq failures wait_until claimed_until"),
+    Column("delivered_at", BigInteger),  # NULL for never
+    *_columns(Text, "problem refusal", nullable=True),
+    UniqueConstraint("account_id", "url"),
+)
+
 EVENT: Final = Table(
     "event",
     METADATA,

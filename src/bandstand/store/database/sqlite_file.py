@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # "BAND" in the file's header identifies a Bandstand store, also to the program `file`.
 APPLICATION_ID: Final = 0x42414E44
 
-# What opens an account: no copy of a store has it.
-OPENING_TABLES: Final = ("session", "app_password")
+# What opens an account, here or at another server: no copy of a store has it.
+OPENING_TABLES: Final = ("session", "app_password", "scrobble_target")
 
 _HEADER: Final = b"SQLite format 3\0"
 _MIN_DATABASE_BYTES: Final = 512  # one page

@@ -22,6 +22,7 @@ from bandstand.store.database.schema import (
     APP_PASSWORD,
     EVENT,
     LOG_END,
+    SCROBBLE_TARGET,
     STUDY,
     STUDY_ARM,
     STUDY_PARTICIPANT,
@@ -39,7 +40,15 @@ if TYPE_CHECKING:
     from bandstand.store.database.connection import Store
 
 # SQLite would take a value of any kind in these columns.
-_CHECKED_TABLES: Final = (APP_PASSWORD, EVENT, STUDY, STUDY_PARTICIPANT, STUDY_ARM, STUDY_SONG)
+_CHECKED_TABLES: Final = (
+    APP_PASSWORD,
+    SCROBBLE_TARGET,
+    EVENT,
+    STUDY,
+    STUDY_PARTICIPANT,
+    STUDY_ARM,
+    STUDY_SONG,
+)
 _SQLITE_KIND: Final[dict[type, str]] = {
     BigInteger: "integer",
     Boolean: "integer",

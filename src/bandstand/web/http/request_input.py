@@ -50,13 +50,14 @@ class Body(BaseModel):
 class BodyReader:
     """A dependency that reads a request's body as a model."""
 
-    def __init__(self, model: type[BaseModel]) -> None:
+    def __init__(self, model: type[BaseModel], most_kb: int | None) -> None:
         self.model: Final = model
+        self._most_kb: Final = most_kb
 
     async def __call__(self, request: Request) -> Any:
         """Return the model; Problem if the body is not one."""
         _check_type(request)
-        limit = 1_024 * request.app.state.context.settings.max_body_kb
+        limit = 1_024 * (self._most_kb or request.app.state.context.settings.max_body_kb)
         value = parse(await _read(request, limit=limit))
         try:
             return self.model.model_validate(value)
@@ -65,9 +66,9 @@ class BodyReader:
             raise invalid_fields(errors) from None
 
 
-def JsonBody(model: type[BaseModel]) -> Any:  # noqa: N802  # used like FastAPI's Body
-    """Return the dependency that reads a body as `model`."""
-    return Depends(BodyReader(model))
+def JsonBody(model: type[BaseModel], most_kb: int | None = None) -> Any:  # noqa: N802  # used like FastAPI's Body
+    """Return the dependency that reads a body as `model`; `most_kb` is its own limit."""
+    return Depends(BodyReader(model, most_kb))
 
 
 def parse(body: bytes) -> Any:

@@ -41,7 +41,8 @@ from bandstand.web.security import browser_sessions
 
 LOG: Final = logging.getLogger("bandstand.login")
 _MAX_NAME_SHOWN: Final = 64
-_BEARER: Final = re.compile(r"bearer +([^ ]+)", re.IGNORECASE)
+# The protocol of ListenBrainz calls a bearer token a token.
+_BEARER: Final = re.compile(r"(?:bearer|token) +([^ ]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,12 @@ async def _renew(context: Context, account: Account, old: str, password: str) ->
 
 def _wrong_password() -> Problem:
     return Problem(401, "wrong_password", "no account has this name and password")
+
+
+def bearer_of(request: Request) -> str | None:
+    """Return the secret of an app in the header of a request, if there is one."""
+    given = _BEARER.fullmatch(request.headers.get("authorization", ""))
+    return None if given is None else given[1]
 
 
 async def verify_secret(
@@ -229,9 +236,9 @@ def _guest(context: Context) -> Account | None:
 
 
 async def _caller(request: Request, context: ContextDep) -> Caller:
-    given = _BEARER.fullmatch(request.headers.get("authorization", ""))
-    if given is not None:
-        app = await verify_secret(context, request.state.address, given[1])
+    secret = bearer_of(request)
+    if secret is not None:
+        app = await verify_secret(context, request.state.address, secret)
         # No app administers anything, whoever its owner is.
         account = replace(app.account, role="listener")
         return Caller(account=account, scope=app.password.scope)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bandstand._util.clock import Clock
     from bandstand.media.media import Media
     from bandstand.music.library.scanner import Scanner
+    from bandstand.radio.scrobbling.sender import Sender
     from bandstand.radio.service import Radio
     from bandstand.store.database.connection import Store
 
@@ -61,6 +62,7 @@ class Context:
     guest: str | None = None  # in a demo: the name of the account of visitors without a session
     scanner: Scanner | None = None
     media: Media | None = None
+    sender: Sender | None = None  # of plays, to other servers
     settings: Settings
     started_at: int
     stopping: threading.Event  # set when the server stops, so that endless streams can end
@@ -106,6 +108,7 @@ def make_context(
     guest: str | None = None,
     scanner: Scanner | None = None,
     media: Media | None = None,
+    sender: Sender | None = None,
 ) -> Context:
     """Return a context with its own threads, caches and limits.
 
@@ -137,6 +140,7 @@ def make_context(
         guest=guest,
         scanner=scanner,
         media=media,
+        sender=sender,
         settings=settings,
         started_at=clock(),
         stopping=threading.Event(),

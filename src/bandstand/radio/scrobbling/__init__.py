@@ -1,0 +1,1 @@
+"""Plays on their way to other servers, and from other programs into the log."""
