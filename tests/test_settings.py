@@ -55,6 +55,7 @@ def test_every_setting_can_stand_in_the_file_and_in_the_environment(tmp_path: Pa
         "hosts": ('["a.example", "b"]', "A.example., b", ("a.example", "b")),
         "public_url": ('"https://a.example/"', "https://A.example", "https://a.example"),
         "trusted_proxies": ('["10.1.2.3/8"]', "10.0.0.0/8", ("10.0.0.0/8",)),
+        "scrobble_hosts": ('["koito.lan"]', "Koito.lan", ("koito.lan",)),
         "access_log": ("false", "no", False),
         "log_level": ('"ERROR"', "error", "error"),
     }

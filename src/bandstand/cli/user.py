@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -234,6 +235,64 @@ def remove_app(*, name: str, app_id: str, store: str | None) -> None:
     click.echo("It opens nothing any more.")
 
 
+@user.group()
+def scrobbling() -> None:
+    """Send what an account hears to other servers, list these, and stop that."""
+
+
+@scrobbling.command("add")
+@click.argument("name")
+@click.argument("url")
+@click.option(
+    "--token-stdin",
+    "from_input",
+    is_flag=True,
+    help="Read the token from standard input, up to the end of its first line.",
+)
+@store_option
+def add_target(*, name: str, url: str, from_input: bool, store: str | None) -> None:
+    """Send what NAME hears from now on to the server at URL, which speaks ListenBrainz.
+
+    URL is https://api.listenbrainz.org or that of a server of the same kind, without the `/1`. One
+    that gets the plays already gets another token.
+    """
+    from bandstand.radio.scrobbling.transport import checked_address
+    from bandstand.settings import load_settings
+    from bandstand.store import scrobble_targets
+
+    hosts = load_settings(options={}, environment=os.environ).scrobble_hosts
+    place = checked_address(url, hosts)
+    token = _from_standard_input() if from_input else _asked("Token", is_new=False)
+    _change(store, name, lambda it, account: scrobble_targets.put(it, account.id, place, token))
+    click.echo(f"What {printable(name)} hears from now on is sent to {printable(place)}.")
+
+
+@scrobbling.command("list")
+@click.argument("name")
+@store_option
+def list_targets(*, name: str, store: str | None) -> None:
+    """List the servers that get what an account hears: id, address, how it goes."""
+    from bandstand.store import scrobble_targets
+
+    _, found = _change(store, name, lambda it, account: scrobble_targets.all_of(it, account.id))
+    for one in found:
+        since = "nothing yet" if one.delivered_at is None else f"last {_day(one.delivered_at)}"
+        state = printable("; ".join(it for it in (since, one.problem, one.refusal) if it))
+        click.echo(f"{one.id}  {printable(one.url)}  {state}")
+
+
+@scrobbling.command("remove")
+@click.argument("name")
+@click.argument("target_id")
+@store_option
+def remove_target(*, name: str, target_id: str, store: str | None) -> None:
+    """Send nothing more to a server, by its id, and forget its token."""
+    from bandstand.store import scrobble_targets
+
+    _change(store, name, lambda it, account: scrobble_targets.delete(it, account.id, target_id))
+    click.echo("It gets nothing more.")
+
+
 def _change(
     store: str | None, name: str, change: Callable[[Connection, Account], T]
 ) -> tuple[Account, T]:
@@ -255,15 +314,16 @@ def _from_standard_input() -> str:
     try:
         return sys.stdin.readline(_MAX_INPUT).rstrip("\r\n")
     except UnicodeDecodeError:
-        msg = "a password must be text in UTF-8, got other bytes"
+        msg = "what is read must be text in UTF-8, got other bytes"
         raise InvalidInputError(msg) from None
 
 
-def _asked() -> str:
+def _asked(what: str = "Password", *, is_new: bool = True) -> str:
     if not sys.stdin.isatty():
-        msg = "a password is asked for on a terminal; without one, use --password-stdin"
+        option = f"--{what.lower()}-stdin"
+        msg = f"a {what.lower()} is asked for on a terminal; without one, use {option}"
         raise click.UsageError(msg)
-    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_new, err=True))
 
 
 def _day(moment: int) -> str:

@@ -19,7 +19,7 @@ from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation
 from bandstand.store.database.migrations import MIGRATIONS, Migration
 from bandstand.store.database.schema import METADATA, SCHEMA_VERSION
-from bandstand.store.database.sqlite_file import copy_place
+from bandstand.store.database.sqlite_file import OPENING_TABLES, copy_place
 from bandstand.store.transfer.backup import check_backup, restore
 from bandstand.store.transfer.verify import verify
 from tests.fixtures.child_processes import PATIENCE, started
@@ -29,7 +29,7 @@ from tests.fixtures.store.released_stores import load, released, rows
 
 KILLER = "tests.fixtures.store.kill_migrations"
 # How many tables the released versions before the newest have.
-TABLES = {0: 0, 1: 6, 2: 13, 3: 17, 4: 18}
+TABLES = {0: 0, 1: 6, 2: 13, 3: 17, 4: 18, 5: 19}
 
 
 def tables_of(store: Store) -> set[str]:
@@ -212,6 +212,7 @@ def test_an_old_store_is_copied_before_it_is_changed(tmp_path: Path, version: in
     assert {it.name for it in tmp_path.iterdir()} == {"radio.db", copy.name}
     kept = rows(copy)
     del kept["backup"]
+    before |= {table: [] for table in OPENING_TABLES if table in before}
     assert kept == before
     assert check_backup(copy)["song"] == 3
     restore(copy, SqliteLocation(path=path), replace=True)

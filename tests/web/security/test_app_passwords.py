@@ -63,7 +63,8 @@ def test_a_guard_that_takes_every_scope_is_found_out(
 CLOSED_TO_APPS = {
     "/api/session", "/api/session/password", "/api/session/devices", "/api/session/apps",
     "/api/session/apps/{app_id}", "/api/settings", "/api/settings/account", "/api/history/forget",
-    "/api/history/export", "/api/demo/history",
+    "/api/history/export", "/api/demo/history", "/api/settings/scrobbling",
+    "/api/settings/scrobbling/{target_id}",
 }  # fmt: skip
 
 

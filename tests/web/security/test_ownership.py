@@ -26,6 +26,7 @@ PARAMETERS = {
     "user_id": "admin",
     "playlist_id": "owner",
     "app_id": "owner",
+    "target_id": "owner",
     "arm_id": "owner",
 }
 

@@ -62,7 +62,7 @@ def next_delivery(
 
 
 def counts(seconds: float, length: float) -> bool:
-    """Return whether so many seconds of a song of that length are a play for other servers.
+    """Return whether some seconds of a song of some length are a play for other servers.
 
     >>> counts(101, 200), counts(99, 200), counts(241, 3_600), counts(29, 29)
     (True, False, True, False)

@@ -192,7 +192,7 @@ def plain_errors(target: Path) -> Iterator[None]:
 def copy_sqlite(connection: Connection, path: Path) -> None:
     """Make `path`, an empty file, a copy, with a checksum, of what a connection to SQLite sees.
 
-    Other connections may write meanwhile. A copy has no sessions and no app passwords.
+    Other connections may write meanwhile. A copy has nothing of `OPENING_TABLES`.
     """
     # The first statement fixes the moment of which this is a copy.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")

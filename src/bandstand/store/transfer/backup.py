@@ -241,7 +241,7 @@ def _make_store(path: Path, source: Path) -> None:
     with closing(single_file(path)) as copy:
         try:
             _check(copy, source)
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             msg = f"a backup must be whole, got {source}, which is damaged: {problem}"
             raise InvalidInputError(msg) from problem
         remove_checksum(copy)

@@ -151,7 +151,7 @@ class Track(_Foreign):
 
     def played_ms(self) -> int | None:
         """Return how much of it was heard, if that is said."""
-        played = self.additional_info and self.additional_info.duration_played
+        played = (self.additional_info or Details()).duration_played
         return None if played is None else round(1_000 * played)
 
 

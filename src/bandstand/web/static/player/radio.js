@@ -30,6 +30,7 @@ class Radio extends Wishes {
   #account = null;
   #sent = new SentEvents();
   #dial = null; // where it is being turned to
+  #saidTurn = 0; // the change of song after which it was said what plays
   #unsayOther = () => {}; // takes away that another tab plays
 
   constructor() {
@@ -295,6 +296,14 @@ class Radio extends Wishes {
   #takeOver() {
     this.#unsayOther();
     announce("playing");
+    this.#sayPlaying();
+  }
+
+  // Once for each song: servers that get the plays may show what plays now.
+  #sayPlaying() {
+    if (!this.current || this.#saidTurn === this.turn || this.settings?.private) return;
+    this.#saidTurn = this.turn;
+    call("POST", "/api/playing", { song: this.current.song.id }).catch(() => {});
   }
 
   // Music comes from one place: where it began last.

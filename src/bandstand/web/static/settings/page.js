@@ -11,6 +11,7 @@ import { account } from "./account.js";
 import { algorithmChoice, hasDial } from "./algorithms.js";
 import { choice, saved, section, toggle } from "./pieces.js";
 import { rules } from "./rules.js";
+import { scrobbling } from "./scrobbling.js";
 
 export const title = "Settings";
 
@@ -36,6 +37,12 @@ export async function show(main, { person, signal }) {
       "Banned and snoozed",
       "What you do not want to hear, for good or for a while.",
       rules({ signal }),
+    ),
+    section(
+      "scrobbling",
+      "Other servers",
+      "Where to send what you hear: ListenBrainz, or a server of your own.",
+      scrobbling({ signal }),
     ),
     curious(settings),
     section(
@@ -94,7 +101,7 @@ function listening(settings, { signal }) {
       (isOn) =>
         change(settings, { private: isOn }, isOn ? "Private mode is on." : "Private mode is off."),
       "While it is on, nothing you hear, rate or skip is noted, and the radio learns " +
-        "nothing from it.",
+        "nothing from it. Nothing of it is sent to another server either.",
     ),
     choice(
       "After a rating go on to the next song",
@@ -203,7 +210,7 @@ function about(person, settings) {
       h(
         "p",
         {},
-        `Bandstand ${settings.version}, a radio that learns your taste. It contacts no other server.`,
+        `Bandstand ${settings.version}, a radio that learns your taste. It contacts no other server but those under Other servers.`,
       ),
       h(
         "div.row",
