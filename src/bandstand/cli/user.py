@@ -314,7 +314,7 @@ def _from_standard_input() -> str:
     try:
         return sys.stdin.readline(_MAX_INPUT).rstrip("\r\n")
     except UnicodeDecodeError:
-        msg = "what is read must be text in UTF-8, got other bytes"
+        msg = "a password must be text in UTF-8, got other bytes"
         raise InvalidInputError(msg) from None
 
 
