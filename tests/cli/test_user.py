@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bandstand.store import accounts, app_passwords, sessions
+from bandstand.store import accounts, app_passwords, scrobble_targets, sessions
 from bandstand.store.database.connection import open_store
 from bandstand.web.security.passwords import check
 from tests.fixtures.cli.run_command import Outcome, assert_refused, on_a_terminal, python_apart, run
@@ -215,3 +215,25 @@ def test_an_app_password_is_made_listed_and_revoked(store: str, typed: Any) -> N
     assert [it[-1] for it in apps(store, "Ann")] == ["Desk"]
     assert_refused(run("user", "app-password", "remove", "Ann", identity, "--store", store))
     assert_refused(run("user", "app-password", "add", "Bob", "Desk", "--store", store))
+
+
+def test_a_server_for_plays_is_added_listed_and_removed(store: str, typed: Any) -> None:
+    with open_store(store) as opened, opened.writing() as connection:
+        accounts.create(connection, name="Ann", role="listener", password_hash=None, now=1)
+    of_ann = ("--store", store)
+    added = ("user", "scrobbling", "add", "ann", "https://a.example/1/", "--token-stdin", *of_ann)
+    typed("s3cret\n")
+    assert run(*added).code == 0
+    line = run("user", "scrobbling", "list", "Ann", *of_ann).out
+    identity, url, *words = line.split()
+    assert (url, words) == ("https://a.example", ["nothing", "yet"])
+    with open_store(store) as opened, opened.reading() as connection:
+        [ann] = accounts.all_accounts(connection)
+        assert [it.token for it in scrobble_targets.all_of(connection, ann.id)] == ["s3cret"]
+    assert "s3cret" not in line
+    for wrong in ("http://192.168.1.5", "nonsense"):
+        typed("x")
+        assert_refused(run("user", "scrobbling", "add", "Ann", wrong, "--token-stdin", *of_ann))
+    assert run("user", "scrobbling", "remove", "Ann", identity, *of_ann).code == 0
+    assert run("user", "scrobbling", "list", "Ann", *of_ann).out == ""
+    assert_refused(run("user", "scrobbling", "remove", "Ann", identity, *of_ann))

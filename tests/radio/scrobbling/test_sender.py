@@ -8,18 +8,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bandstand.radio.scrobbling import listenbrainz
 from bandstand.radio.scrobbling.outgoing import counts
 from bandstand.radio.scrobbling.sender import Sender
 from bandstand.radio.service import Radio
 from bandstand.store import accounts, favourites
 from bandstand.store import scrobble_targets as targets
-from bandstand.store.database.connection import Store, open_store
+from bandstand.store.database.connection import Store
 from bandstand.store.events.events import NewEvent
 from bandstand.store.scrobble_targets import CLAIM_MS, Target
 from tests.fakes.listen_server import ListenServer, cut, listen_server, replies, wait_until
@@ -87,7 +87,9 @@ class House:
 
     def send(self, *titles: str) -> None:
         """Send until these have arrived, and nothing else."""
-        end = NewEvent(account=self.account, key=f"end {self.now}", kind="listen", song=self.songs[-1])
+        end = NewEvent(
+            account=self.account, key=f"end {self.now}", kind="listen", song=self.songs[-1]
+        )
         self.now += HOUR
         self.radio.submit(end).result()
         with self.sending(lambda: self.server.titles[-1:] == ["Song 6"]):
@@ -114,7 +116,9 @@ def house(store: Store) -> Iterator[House]:
             made.account = add_account(connection, "Ann").id
             for seed in range(1, 7):
                 tags = {"recording_mbid": MBID[:-1] + str(seed)} if seed < 3 else {}
-                found = analysis(seed, album="Blue", **tags, artist=None if seed == 5 else "The Band")
+                found = analysis(
+                    seed, album="Blue", **tags, artist=None if seed == 5 else "The Band"
+                )
                 path = f"/music/{seed}.ogg".encode()
                 made.songs.append(record_analysis(connection, path, found, scan=1, now=0).song_id)
         yield made
@@ -151,6 +155,10 @@ def test_a_play_counts_after_half_of_it_or_four_minutes() -> None:
     ]  # fmt: skip
 
 
+def has_failed(house: House, failures: int) -> bool:
+    return house.target.failures == failures
+
+
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -173,7 +181,7 @@ def test_what_a_server_did_not_take_is_sent_again(house: House, behaviour: Any) 
     house.say("listen", 0)
     house.server.coming = [behaviour, behaviour]
     for failures in (1, 2):
-        with house.sending(lambda failures=failures: house.target.failures == failures):
+        with house.sending(partial(has_failed, house, failures)):
             pass
         assert house.target.problem
         assert TOKEN not in house.target.problem
@@ -301,7 +309,6 @@ def test_nothing_is_sent_for_who_is_disabled_gone_or_has_switched_it_off(house: 
 
     def sent() -> int:
         with closing(house.sender()) as sender:
-            wait_until(lambda: sender._thread.is_alive())
             sender._send_some()
         return len(house.server.requests)
 
@@ -400,7 +407,10 @@ def test_a_kill_after_the_server_has_taken_it_doubles_nothing(house: House, plac
             children[-1].kill()
             children[-1].communicate(timeout=PATIENCE)
 
-    house.server.after_keeping = lambda: children[-1].kill()  # before the answer is out
+    def kill() -> None:
+        children[-1].kill()
+
+    house.server.after_keeping = kill  # before the answer is out
     run(0, lambda: house.server.kept)
     assert house.target.delivered_at is None
     house.server.after_keeping = lambda: None

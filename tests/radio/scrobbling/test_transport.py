@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,7 +46,9 @@ def server() -> Iterator[ListenServer]:
 
 
 def test_an_address_is_https_or_the_operator_has_named_its_host() -> None:
-    assert checked_address(" https://a.example:444/apis/x/1/ ", ()) == "https://a.example:444/apis/x"
+    assert (
+        checked_address(" https://a.example:444/apis/x/1/ ", ()) == "https://a.example:444/apis/x"
+    )
     assert checked_address("http://koito.lan:4110", ["koito.lan"]) == "http://koito.lan:4110"
     for wrong in (
         "http://a.example", "ftp://a.example", "file:///etc/passwd", "https://", "a.example", "",
@@ -166,11 +167,14 @@ WHOLE = b'HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{"status":"ok"}'
 
 
 def test_half_an_answer_is_none() -> None:
-    for content in (b"nonsense\r\n\r\n", *(WHOLE[:end] for end in range(len(WHOLE)))):
-        with answering(lambda made, content=content: made.sendall(content)) as url:
-            assert outcome(url) == "again"
-    with answering(lambda made: made.sendall(WHOLE)) as url:
-        assert outcome(url) == "delivered"
+    contents = [b"nonsense\r\n\r\n", *(WHOLE[:end] for end in range(len(WHOLE) + 1))]
+
+    def answer(made: socket.socket) -> None:
+        made.sendall(content)
+
+    for content in contents:
+        with answering(answer) as url:
+            assert outcome(url) == ("delivered" if content == WHOLE else "again")
 
 
 def test_of_a_long_answer_only_the_beginning_is_read(server: ListenServer) -> None:

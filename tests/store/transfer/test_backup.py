@@ -19,7 +19,7 @@ from bandstand.errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from bandstand.store import accounts, app_passwords, sessions
+from bandstand.store import accounts, app_passwords, scrobble_targets, sessions
 from bandstand.store.database.connection import Store, open_store
 from bandstand.store.database.location import SqliteLocation, parse_location
 from bandstand.store.events import events
@@ -49,16 +49,20 @@ def test_a_backup_restored_is_the_same_store(store: Store, tmp_path: Path) -> No
             assert found.is_working_admin
 
 
-def test_a_backup_has_neither_sessions_nor_app_passwords(store: Store, tmp_path: Path) -> None:
+def test_a_backup_has_nothing_that_opens_an_account(store: Store, tmp_path: Path) -> None:
     life = add_life(store)
+    with store.writing() as connection:
+        scrobble_targets.put(connection, life.ann.id, "https://a.example", "a token of elsewhere")
     backup(store, tmp_path / "copy")
     restore(tmp_path / "copy", parse_location(str(tmp_path / "new.db")))
     with open_store(str(tmp_path / "new.db")) as restored, restored.reading() as connection:
         assert sessions.account_of(connection, life.token, now=NOW) is None
         assert sessions.of(connection, life.ann.id) == []
         assert app_passwords.all_of(connection, life.ann.id) == []
-    for secret in ("Firefox", "Phone", life.secret):
+        assert scrobble_targets.all_of(connection, life.ann.id) == []
+    for secret in ("Firefox", "Phone", life.secret, "a token of elsewhere"):
         assert secret.encode() not in (tmp_path / "copy").read_bytes()
+    assert "a token of elsewhere" not in "".join(export_lines(store))
     with store.reading() as connection:
         assert sessions.account_of(connection, life.token, now=NOW) is not None
         assert app_passwords.of_secret(connection, life.secret) is not None

@@ -83,7 +83,7 @@ def verdict(answer: Answer, *, is_love: bool = False) -> Verdict:
 
 
 def wait_seconds(failures: int, asked: int = 0) -> int:
-    """Return the seconds to wait after `failures` in a row; `asked` are those that the server names.
+    """Return the seconds to wait after `failures` in a row; the server names `asked`.
 
     >>> [wait_seconds(number) for number in (1, 2, 3, 99)], wait_seconds(1, 100)
     ([30, 60, 120, 21600], 100)

@@ -1,6 +1,6 @@
 """Plays that are sent to other servers, and listens that other programs submit.
 
-for apps that speak ListenBrainz: the address SERVER/apis/listenbrainz, and an app password
+for apps that speak ListenBrainz: the address SERVER/apis/listenbrainz, or SERVER
 """
 
 import asyncio
@@ -169,6 +169,8 @@ class Listens(_Foreign):
     payload: Annotated[list[Listen], Field(min_length=1, max_length=MAX_LISTENS)]
 
 
+# Twice: some programs take no path in the address of a server.
+@router.get("/1/validate-token", dependencies=[PUBLIC], operation_id="validate_token_at_root")
 @router.get(
     "/apis/listenbrainz/1/validate-token", dependencies=[PUBLIC], operation_id="validate_token"
 )
@@ -189,6 +191,7 @@ async def validate_token(request: Request, context: ContextDep) -> Response:
     return JSONResponse({"code": 200, "message": "Token valid.", "valid": True, "user_name": name})
 
 
+@router.post("/1/submit-listens", dependencies=[PLAY], operation_id="submit_listens_at_root")
 @router.post(
     "/apis/listenbrainz/1/submit-listens", dependencies=[PLAY], operation_id="submit_listens"
 )
