@@ -52,6 +52,22 @@ def test_private_mode_is_switched_and_put_back_if_that_fails(ben: Watched) -> No
     ben.complaints = [said for said in ben.complaints if "ERR_FAILED" not in said]
 
 
+def test_a_server_for_plays_is_added_and_removed(ben: Watched) -> None:
+    page = ben.open("settings")
+    page.get_by_role("button", name="Add a server").click()
+    address = page.get_by_label("Address")
+    expect(address).to_have_value("https://api.listenbrainz.org")
+    address.fill("https://192.168.1.5/1")
+    page.get_by_label("Token").fill("s3cret")
+    page.get_by_role("button", name="Send what I hear").click()
+    settled(page, "What you hear from now on is sent to https://192.168.1.5.")
+    expect(page.get_by_text("nothing sent yet")).to_be_visible()
+    assert "s3cret" not in page.content()
+    page.get_by_role("button", name="Remove: https://192.168.1.5").click()
+    settled(page, "Nothing more is sent to https://192.168.1.5.")
+    assert ben.ask("/api/settings/scrobbling") == {"targets": []}
+
+
 def test_an_algorithm_is_chosen_by_its_description(ben: Watched) -> None:
     page = ben.open("settings")
     page.get_by_text("How songs are chosen").click()
