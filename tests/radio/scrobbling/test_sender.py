@@ -303,6 +303,18 @@ def test_what_plays_now_is_said_once_and_never_kept(house: House) -> None:
     assert len(house.server.requests) == 1
 
 
+def test_a_server_that_fails_is_not_told_of_each_song(house: House) -> None:
+    house.connect()
+    house.server.coming = [cut]
+    with house.sending(lambda: len(house.server.requests) == 2) as sender:
+        for minutes in (0, 9, 2):
+            house.now += minutes * 60_000
+            sender.playing(house.account, house.songs[0])
+            wait_until(lambda: not sender._playing)
+            wait_until(lambda: sender._deaf_until)
+    assert house.target.problem is None
+
+
 def test_nothing_is_sent_for_who_is_disabled_gone_or_has_switched_it_off(house: House) -> None:
     made = house.connect()
     house.say("listen", 0)

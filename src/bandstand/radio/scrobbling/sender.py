@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 EVERY: Final = 5.0  # seconds
 _CLOSING_SECONDS: Final = 3.0
+_DEAF_MS: Final = 600_000
 _WINDOW: Final = 500  # events that are looked at together
 LOG: Final = logging.getLogger("bandstand.scrobbling")
 
@@ -59,6 +60,7 @@ class Sender:
         self._store, self._clock, self._hosts, self._every = store, clock, hosts, every
         self._submit = write
         self._playing: dict[str, str] = {}  # the song that plays, by account, until it is sent
+        self._deaf_until: dict[str, int] = {}  # for what plays now, by target
         self._seen: dict[str, int] = {}  # the end of a log after which nothing is to be sent yet
         self._single_until: dict[str, int] = {}  # one play at a time, up to this event
         self._closing, self._wake = threading.Event(), threading.Event()
@@ -100,9 +102,12 @@ class Sender:
             found = targets.all_of(connection, account)
         if owner is None or owner.disabled or is_private or record is None:
             return True
+        now = self._clock()
         for target in found if record.tags.title and artist_of(record) else ():
-            if target.wait_until <= self._clock():
-                self._sent(listenbrainz.now_playing(target, record))
+            if max(target.wait_until, self._deaf_until.get(target.id, 0)) <= now:
+                verdict = self._sent(listenbrainz.now_playing(target, record))
+                if verdict.outcome == "again":  # the plays of others are not to wait for it
+                    self._deaf_until[target.id] = now + _DEAF_MS
         return True
 
     def _send_some(self) -> bool:
