@@ -65,6 +65,12 @@ class RadioResult:
             "p99 of rating and next song, one listener": p99(loads["one listener"].turns),
             "p99 of a rating, all listeners at once": p99(loads["all rate"].events),
             "ratings a second, all listeners at once": loads["all rate"].row()["a_second"],
+            "songs a second, all new listeners at once": loads["all rate and ask"].row()[
+                "a_second"
+            ],
+            "p99 of rating and next song, all new listeners at once": p99(
+                loads["all rate and ask"].turns
+            ),
             "p99 of a rating, 10 a second": p99(loads["10 ratings a second"].events),
             "songs chosen without the rating before": sum(load.behind for load in all_loads),
             "errors": sum(sum(load.errors.values()) for load in all_loads),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PARTS: Final[tuple[str, ...]] = ("step", "small", "playlist", "memory", "serving")
+_KNOWN_RATINGS: Final = 100  # from here on a listener is no newcomer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +82,14 @@ def request_of(*, quick: bool = False, **changes: Any) -> ScaleRequest:
 
 def step(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
     """Return steps over all songs beside the stream."""
-    plan = _plan(request, linucb=steps.SINGLE, linucb_every=request.steps)
-    rows = steps.measure_steps(plan, on_run)
-    linucb = steps.worst(rows, "per_linucb_float32")
+    rows = steps.measure_steps(_plan(request), on_run)
+    known = [row for row in rows if row["ratings"] >= _KNOWN_RATINGS]
+    newcomers = [row for row in rows if row["ratings"] < _KNOWN_RATINGS]
     figures = {
-        "median step, 500 ratings or more": steps.worst(rows, "median_streams"),
-        "steps above 5 × stream, 500 ratings or more": steps.worst(rows, "above_5_streams"),
-        "LinUCB / step, 500 ratings or more": None if not linucb else 1 / linucb,
+        "median step, 100 ratings or more": steps.worst(known, "median_streams"),
+        "median step, fewer ratings": steps.worst(newcomers, "median_streams"),
+        "slowest step": steps.worst(rows, "slowest_streams"),
+        "mean work behind an answer": steps.worst(rows, "behind_streams"),
         "choices unlike brute force": steps.wrong_choices(rows),
     }
     return {"rows": rows, "figures": figures}
@@ -100,9 +102,13 @@ def small(request: ScaleRequest, on_run: OnRun) -> dict[str, Any]:
         linucb = {**steps.DOUBLE, **steps.SINGLE}
         plan = _plan(request, songs=songs, steps=request.small_steps, linucb=linucb)
         rows += steps.measure_steps(plan, on_run)
-    smallest = [row for row in rows if row["songs"] == request.small_songs[0]]
+    fewest, most = (
+        [row for row in rows if row["songs"] == songs]
+        for songs in (request.small_songs[0], request.small_songs[-1])
+    )
     figures = {
-        "median step, 500 ratings or more": steps.worst(smallest, "per_linucb"),
+        "median step, fewest songs": steps.worst(fewest, "per_linucb"),
+        "median step, most songs": steps.worst(most, "per_linucb"),
         "choices unlike brute force": steps.wrong_choices(rows),
     }
     return {"rows": rows, "figures": figures}

@@ -11,7 +11,8 @@ paper_prior, people_prior, radio_prior, ListenerPrior
                      what is believed before the first answer
 BandstandError, InvalidInputError, NotFittedError
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+`bandstand.sklearn` has the engines as an estimator of scikit-learn, if that is installed. The
+names above are loaded when they are first used, so that importing the package costs nothing.
 """
 
 from importlib import import_module

@@ -43,6 +43,15 @@ def test_text_without_a_zone_is_utc(text: str) -> None:
     assert seconds_of(text) == 1_767_261_600
 
 
+def test_numpy_s_times_are_utc_to_the_microsecond() -> None:
+    for unit in ("s", "ms", "us", "ns"):
+        assert seconds_of(np.datetime64("2026-01-01T10:00", unit)) == 1_767_261_600
+    assert seconds_of(np.datetime64("1969-12-31T23:59:59.75")) == Decimal("-0.25")
+    for moment in (np.datetime64("NaT"), np.datetime64("12000-01-01")):
+        with pytest.raises(InvalidInputError, match="a time must be"):
+            seconds_of(moment)
+
+
 def test_numpy_s_numbers_are_numbers() -> None:
     moments: list[Any] = [np.float64(3), np.float32(3), np.int64(3), Decimal(3), " 3.0 "]
     assert [seconds_of(moment) for moment in moments] == [3] * 5

@@ -17,7 +17,7 @@ def test_an_engine_a_radio_and_listeners_have_their_memory() -> None:
     assert radio["matrix_mb"] > 0
     for row in found["rows"]:
         assert row["peak_mb"] is None or row["peak_mb"] > 10
-        assert found["figures"][f"{row['process']} beyond 200 MB"] == row["matrices"]
+        assert found["figures"][f"{row['process']} beyond 150 MB"] == row["matrices"]
     newcomer, known = found["more_rows"]["a listener"]
     assert (newcomer["ratings"], known["ratings"]) == (5, 40)
     assert 0 < newcomer["belief_mb"] < known["belief_mb"]

@@ -53,6 +53,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST /api/events": {"key": "mallory", "kind": "rating", "song": "", "stars": 1},
     "POST /api/history/forget": {"from": 0, "to": 2**52},
     "POST /api/playlists": {"name": "mallory", "songs": []},
+    "PUT /api/favourites": {"scope": "artist", "target": "Mallory", "favourite": True},
     "PUT /api/playlists/{playlist_id}": {"name": "mallory's"},
     "DELETE /api/playlists/{playlist_id}": {"name": ""},
     "POST /api/session": {"name": "ben", "password": "a quiet evening in the park"},
@@ -60,6 +61,12 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "POST /api/session/setup": {"name": "mallory", "password": "let me in at once", "token": "x"},
     "PUT /api/session/password": {"old": "a quiet evening in the park", "new": "let me in at once"},
     "DELETE /api/session/devices": {"name": ""},
+    "POST /api/session/apps": {
+        "name": "mallory",
+        "scope": "rate",
+        "password": "a quiet evening in the park",
+    },
+    "DELETE /api/session/apps/{app_id}": {"name": ""},
     "POST /api/study/consent": {"agree": True},
     "POST /api/study/arms/{arm_id}/begin": {"name": ""},
     "POST /api/study/arms/{arm_id}/next": {"name": ""},
@@ -81,8 +88,11 @@ class Victim:
         rating = {"key": "own", "kind": "rating", "song": song, "stars": 4}
         assert client.post("/api/events", json=rating).status_code == 201
         playlist = client.post("/api/playlists", json={"name": "Mine", "songs": [song]}).json()
+        new = {"name": "phone", "scope": "rate", "password": "a quiet evening in the park"}
+        app = client.post("/api/session/apps", json=new).json()
         self.ids = {
             "song_id": song,
+            "app_id": app["id"],
             "playlist_id": playlist["id"],
             "user_id": server.ids["ben"],
             "arm_id": in_a_study(server, "ann", song),

@@ -57,7 +57,7 @@ def test_the_examples_print_what_the_page_says(session: str) -> None:
             near = pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
             assert printed[place] == near
     else:
-        assert out + err == expected
+        assert err + out == expected
 
 
 def test_every_algorithm_is_on_the_page_with_its_summary() -> None:

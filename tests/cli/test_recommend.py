@@ -16,6 +16,10 @@ KEYS = ["id", "elapsed_minutes", "mean", "sd", "quantile", "score"]
 DRAWS = ("random", "thompson-cn-x")
 EMPTY = "item_id,time,rating\n"
 MONTH = 43_200.0
+NOW = (
+    "Without --at the moment is that of the last rating, 2026-01-02T10:08:00Z: x counts as just "
+    "heard, not fresh at all.\n"
+)
 
 
 def order(ranking: dict[str, list[dict[str, str]]]) -> list[str]:
@@ -38,8 +42,20 @@ def test_the_json_has_the_promised_keys_in_their_order(files: Files) -> None:
 
 def test_a_process_of_its_own_says_the_same(files: Files) -> None:
     code, out, err = run_apart(*files.arguments("--json", "--raw"))
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, NOW)
     assert json.loads(out) == files.ranking("--raw")
+
+
+def test_without_a_moment_the_one_that_is_assumed_is_said(files: Files) -> None:
+    assert files.recommend().err == NOW
+    assert files.recommend("--at", "2026-01-03T10:08:00Z").err == ""
+    files.write(history="item_id,time,rating\nx,7.5,4\ny,8,2\nz,8,3\ny,8,1\n")
+    said = files.recommend("--json").err
+    assert said.endswith(
+        "1970-01-01T00:00:08Z: y and 1 more count as just heard, not fresh at all.\n"
+    )
+    files.write(history=EMPTY)
+    assert files.recommend().err == ""
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

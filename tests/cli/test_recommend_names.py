@@ -75,7 +75,7 @@ def test_names_alone_rank_items(files: Files) -> None:
 
 def test_an_algorithm_without_names_says_so_and_learns_from_tags(files: Files) -> None:
     files.write(items=without_numbers(NAMED))
-    options = ("--algorithm", "bayes-ucb-cn-x", "--json")
+    options = ("--algorithm", "bayes-ucb-cn-x", "--json", "--at", "2027-01-01")
     outcome = files.recommend(*options)
     assert outcome.code == 0
     assert outcome.err == (

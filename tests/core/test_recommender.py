@@ -341,3 +341,40 @@ def test_very_long_and_very_many_names_take_no_time() -> None:
         radio.update(7, rating=5, time=0)
         assert len(radio.recommend(10, exclude=[7], at=600)) == 10
     assert process_time() - started < 20  # most of it is the catalogue
+
+
+# ── Tables of pandas ────────────────────────────────────────────────────────────────────
+
+
+class Table:
+    """As much of a DataFrame as is used, which pandas itself has been seen to do."""
+
+    def __init__(self, columns: dict[str, Any], index: list[Any]) -> None:
+        self.columns, self.index, self.data = list(columns), np.array(index), columns
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.column_stack(list(self.data.values()))
+
+    def __getitem__(self, names: list[str]) -> Table:
+        return Table({name: self.data[name] for name in names}, list(self.index))
+
+    def itertuples(self, *, index: bool) -> Any:
+        assert not index
+        return zip(*self.data.values(), strict=True)
+
+
+def test_a_table_names_songs_by_its_index_and_has_answers_in_its_rows() -> None:
+    sound = Table({str(column): FEATURES[:, column] for column in range(4)}, IDS)
+    times = np.array(["2026-01-01T10:00", "2026-01-02T10:00"], dtype="datetime64[ns]")
+    said = {"rating": [5, 1], "time": times, "song": IDS[:2], "comment": ["", "loud"]}
+    mine, theirs = Recommender(features=sound), radio()
+    mine.replay(Table(said, [7, 8]))  # type: ignore[arg-type]
+    theirs.update(IDS[0], 5, "2026-01-01T10:00:00Z")
+    theirs.update(IDS[1], 1, "2026-01-02T10:00:00Z")
+    at = np.datetime64("2026-01-09")
+    assert mine.recommend(5, at=at) == theirs.recommend(5, at="2026-01-09")
+    assert Recommender(features=sound, ids=range(40)).recommend() != mine.recommend()
+    mine.replay(Table({"song": IDS[:1], "rating": [2], "time": [at], "weight": [0.5]}, [0]))  # type: ignore[arg-type]
+    assert mine.answers[-1] == Answer(song=IDS[0], rating=2, time=at, weight=0.5)
+    with pytest.raises(InvalidInputError, match="got none called time"):
+        mine.replay(Table({"song": IDS[:1], "rating": [2]}, [0]))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Moments in time: ISO-8601 text, epoch seconds or a datetime, as exact seconds since the epoch.
+"""Moments in time: ISO-8601 text, epoch seconds or a date and time, as exact epoch seconds.
 
 The model only ever uses differences of moments, and never the clock of the machine. Seconds
 since 1970 are decimal numbers here: as floats, two moments a second apart would differ by a
@@ -11,14 +11,16 @@ import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from numbers import Real
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from bandstand.types import Minutes  # which loads numpy, and --help waits for nothing heavy
 
-Moment: TypeAlias = float | str | datetime | Decimal
+Moment: TypeAlias = "float | str | datetime | np.datetime64 | Decimal"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -32,11 +34,14 @@ def seconds_of(moment: Moment) -> Decimal:
     >>> seconds_of("1970-01-02T00:00:30Z"), seconds_of("90.1"), seconds_of(0.25)
     (Decimal('86430'), Decimal('90.1'), Decimal('0.25'))
     """
-    if isinstance(moment, datetime):
-        return _from_datetime(moment)
-    if isinstance(moment, str):
-        return _from_text(moment.strip())
-    return _from_number(moment)
+    plain: Any = moment
+    if getattr(getattr(plain, "dtype", None), "kind", "") == "M":  # without loading numpy
+        plain = plain.astype("datetime64[us]").item()
+    if isinstance(plain, datetime):
+        return _from_datetime(plain)
+    if isinstance(plain, str):
+        return _from_text(plain.strip())
+    return _from_number(plain)
 
 
 def minutes_between(earlier: Decimal, later: Decimal) -> Minutes:
@@ -46,6 +51,18 @@ def minutes_between(earlier: Decimal, later: Decimal) -> Minutes:
     90.0
     """
     return cast("Minutes", float(later - earlier) / 60)
+
+
+def iso_time(seconds: Decimal) -> str:
+    """Return seconds since 1970 as ISO-8601 to the second, as far as that has years for them.
+
+    >>> iso_time(Decimal("86430.5")), iso_time(Decimal(-(10**11)))
+    ('1970-01-02T00:00:30Z', '-100000000000 seconds since 1970')
+    """
+    try:
+        return f"{_EPOCH + timedelta(seconds=math.floor(seconds)):%Y-%m-%dT%H:%M:%SZ}"
+    except OverflowError:
+        return f"{seconds} seconds since 1970"
 
 
 def _from_text(text: str) -> Decimal:

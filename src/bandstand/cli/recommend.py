@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bandstand._util.timestamps import minutes_between, seconds_of
+from bandstand._util.timestamps import iso_time, minutes_between, seconds_of
+from bandstand._util.words import printable
 from bandstand.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ _FILE = click.Path(path_type=Path)
     help="Level of the quantile, between 0 and 1.  [default: 1 - 1/step]",
 )
 @click.option(
-    "--at", "moment", metavar="TIME", help="When to recommend.  [default: the last row's time]"
+    "--at",
+    "moment",
+    metavar="TIME",
+    help="When to recommend.  [default: the last row's time, when its item is not fresh at all]",
 )
 @click.option("--raw", is_flag=True, help="Features as they are, with the paper's priors.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="List only the best N.")
@@ -99,6 +103,8 @@ def recommend(
     items = read_items(items_path, limit=FEATURE_LIMIT if raw else LARGEST_FEATURE, texts=texts)
     history = read_history(history_path, ids=frozenset(items.ids))
     _check_order(history, at, moment)
+    if at is None:
+        _say_moment(history)
     chosen = algorithm or (WITH_NAMES if items.texts else DEFAULT)
     _warn_of_unused(items.texts, chosen)
     ranking = rank(
@@ -134,6 +140,16 @@ def _moment(text: str | None) -> Decimal | None:
     except InvalidInputError as problem:
         msg = f"--at: {problem}"
         raise InvalidInputError(msg) from None
+
+
+def _say_moment(history: Sequence[HistoryRow]) -> None:
+    """Say which moment is assumed, and which items count as just heard at it."""
+    if history:
+        now = history[-1].time
+        first, *others = dict.fromkeys(row.item_id for row in history if row.time == now)
+        count = f" and {len(others)} more count" if others else " counts"
+        said = f"Without --at the moment is that of the last rating, {iso_time(now)}: "
+        click.echo(f"{said}{printable(first)}{count} as just heard, not fresh at all.", err=True)
 
 
 def _check_order(history: Sequence[HistoryRow], at: Decimal | None, shown: str | None) -> None:

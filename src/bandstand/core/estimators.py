@@ -1,4 +1,4 @@
-"""The engines in the manner of scikit-learn: fit, partial_fit, predict, quantile, sample.
+"""The engines as estimators: fit, partial_fit, predict, quantile, sample.
 
     >>> model = ExactModel().fit([[1.0], [2.0], [1.5]], elapsed=43_200, ratings=[2.0, 4.0, 3.1])
     >>> mean, standard_deviation = model.predict([[1.0]], elapsed=43_200, return_std=True)
@@ -13,6 +13,8 @@ on, and both lead to the same belief. `MixedEffectsModel` takes names beside the
 `save` writes NAME.npz (the history and the prior) and NAME.json (the settings). The belief follows
 from them, so `load` learns it again (milliseconds for the exact engine) and it cannot disagree
 with its history. Nothing is pickled, so loading a file from a stranger runs no code.
+
+`bandstand.sklearn` has an estimator of scikit-learn, which needs X and y alone.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ and the step alone, so any choice can be replayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -66,12 +66,13 @@ class ListenerModel(Generic[BeliefT]):
     """One listener over one catalogue."""
 
     song_features: SongFeatures
-    engine: Engine[BeliefT]
+    engine: Engine[BeliefT] = field(repr=False)
     policy: ScorePolicy
     seed: int
-    play_times: PlayTimes
+    play_times: PlayTimes = field(repr=False)
     belief: BeliefT
-    cache: EngineCache | None  # of the engine: it is used by one thread at a time
+    # Of the engine: it is used by one thread at a time.
+    cache: EngineCache | None = field(repr=False)
 
     @classmethod
     def begin(

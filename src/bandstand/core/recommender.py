@@ -7,7 +7,7 @@ replayed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -65,6 +65,8 @@ class Recommender:
     none, and some names. All algorithms learn from tags, which become columns of the features;
     `mixed-effects` also learns what artists, albums and songs have beyond their features.
 
+    A pandas DataFrame of features names the songs by its index, unless there are `ids`.
+
     >>> radio = Recommender(features=[[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ids=["a", "b", "c"])
     >>> radio.update("a", rating=5, time="2026-01-01T10:00:00Z")
     >>> radio.update("b", rating=1, time="2026-01-01T10:04:00Z")
@@ -86,6 +88,7 @@ class Recommender:
         seed: int = 0,
     ) -> None:
         named = algorithm_named(algorithm)
+        ids = _index_of(features) if ids is None else ids
         table, start = _design(features, tags, raw=raw, has_effects=named.has_effects)
         names = Names(songs=range(len(table)), artists=artists, albums=albums)
         groups = groups_of(len(table), names, {})
@@ -102,6 +105,11 @@ class Recommender:
         )
         self._new = self.model
         self._answers: list[Answer] = []
+        self.algorithm = algorithm
+
+    def __repr__(self) -> str:
+        known = f"{len(self.ids):,} songs, {len(self._answers):,} answers"
+        return f"<Recommender: {known}, algorithm {self.algorithm!r}>"
 
     @property
     def history(self) -> History:
@@ -128,9 +136,10 @@ class Recommender:
     def replay(self, answers: Iterable[Answer]) -> None:
         """Learn many answers at once: as one `update` after the other, only sooner.
 
+        A pandas DataFrame has the columns `song`, `rating`, `time` and perhaps `weight`.
         Engines that draw, or that start from where they were, may end a little elsewhere.
         """
-        more = list(answers)
+        more = _listed(answers)
         self.model = self.model.fit(self._rated(self._answers, more))
         self._answers += more
 
@@ -260,6 +269,26 @@ def _design(
     table = checked_table(features)
     start = paper_prior(table.shape[1])
     return table, replace(start, effects=PEOPLE_EFFECTS) if has_effects else start
+
+
+def _index_of(features: object) -> Sequence[Song] | None:
+    """Return the index of a table of pandas; None of any other, as a list has a method there."""
+    index: Any = getattr(features, "index", None)
+    return None if index is None or callable(index) else list(index)
+
+
+def _listed(answers: Any) -> list[Answer]:
+    """Return answers, or the rows of a table of pandas as such."""
+    if not hasattr(answers, "itertuples"):
+        return list(answers)
+    names = [field.name for field in fields(Answer)]
+    missing = sorted({"song", "rating", "time"} - {*answers.columns})
+    if missing:
+        msg = f"answers must have the columns {', '.join(names)}, got none called {missing[0]}"
+        raise InvalidInputError(msg)
+    known = [name for name in names if name in answers.columns]
+    rows = answers[known].itertuples(index=False)
+    return [Answer(**dict(zip(known, row, strict=True))) for row in rows]
 
 
 class _Numbered:

@@ -7,7 +7,7 @@ To add one, write its policy or engine in a file of its own and add one line to 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bandstand.core.engines.exact.engine import Exact
@@ -43,7 +43,7 @@ class Algorithm:
 
     name: str
     summary: str
-    make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]]
+    make_engine: Callable[[ListenerPrior, PiecewiseLinearBasis], Engine[Any]] = field(repr=False)
     policy: ScorePolicy
     # Whether the next song takes milliseconds, whatever the number of ratings: listeners of a
     # quick algorithm never wait for the others.

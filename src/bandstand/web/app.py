@@ -1,6 +1,6 @@
 """The app: one context, every router in `routes`, the middleware around them, its description.
 
-The OpenAPI description is completed by policies, bodies and the shape of errors.
+The OpenAPI description is completed by policies, bodies and the shapes of answers and errors.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute
 
 from bandstand.store import app_passwords
 from bandstand.web import routes
+from bandstand.web.answers import answer_schemas
 from bandstand.web.http import problems
 from bandstand.web.http.request_input import BodyReader
 from bandstand.web.requests.authentication import check_policies, policy_of
@@ -72,27 +73,6 @@ def find_routers() -> list[APIRouter]:
 
 # ── The description ──────────────────────────────────────────────────────────────────────
 
-_PROBLEM: Final = {
-    "type": "object",
-    "required": ["error"],
-    "additionalProperties": False,
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "request_id"],
-            "additionalProperties": False,
-            "properties": {
-                "code": {"type": "string", "description": "for programs; it never changes"},
-                "message": {"type": "string", "description": "for people"},
-                "request_id": {"type": "string", "description": "finds the request in the log"},
-                "until": {
-                    "type": "integer",
-                    "description": "when a study's rule allows it, in UTC milliseconds; or absent",
-                },
-            },
-        }
-    },
-}
 _MEANINGS: Final = {
     400: "The request is malformed, or for another host.",
     401: "Log in first; or the name, password or token is wrong.",
@@ -113,6 +93,10 @@ _MEANINGS: Final = {
 _ALWAYS: Final = (400, 404, 414, 422, 431, 500, 503)
 _WITH_BODY: Final = (408, 409, 413, 415, 429)
 _CHANGING: Final = (403, 409, 507)
+_WITHOUT_BODY: Final = (204, 304, 412, 416)
+_BINARY: Final = ("audio/", "image/")
+_BYTES: Final = {"type": "string", "format": "binary"}
+_TEXT: Final = {"type": "string"}
 
 
 def _describe(app: FastAPI, routes: list[BaseRoute]) -> None:
@@ -133,7 +117,8 @@ def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
         title=app.title, version=app.version, summary=app.summary, routes=app.routes
     )
     components = schema.setdefault("components", {})
-    components["schemas"] = {**_own_schemas(components), "Problem": _PROBLEM}
+    answers, shapes = answer_schemas()
+    components["schemas"] = {**_own_schemas(components), **shapes}
     name = browser_sessions.cookie_name(app.state.context.access)
     components["securitySchemes"] = {
         "session": {"type": "apiKey", "in": "cookie", "name": name},
@@ -141,6 +126,7 @@ def _described(app: FastAPI, routes: list[BaseRoute]) -> dict[str, Any]:
     }
     for route, method, operation in _operations(schema, routes):
         _complete(operation, route, method, components["schemas"])
+        _describe_answers(operation, route, method, answers)
     return schema
 
 
@@ -185,7 +171,7 @@ def _complete(
         codes |= {*_WITH_BODY, 401}
     operation["responses"].pop("422", None)
     for code in sorted(codes):
-        operation["responses"].setdefault(str(code), _refusal(code, method))
+        operation["responses"].setdefault(str(code), {"description": _MEANINGS[code]})
 
 
 def _in_words_of_json_schema(schema: Any) -> Any:
@@ -198,11 +184,26 @@ def _in_words_of_json_schema(schema: Any) -> Any:
     return {names.get(key, key): _in_words_of_json_schema(part) for key, part in schema.items()}
 
 
-def _refusal(code: int, method: str) -> dict[str, Any]:
-    if method == "HEAD":
-        return {"description": _MEANINGS[code]}
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {"description": _MEANINGS[code], "content": content}
+def _describe_answers(
+    operation: dict[str, Any],
+    route: APIRoute,
+    method: str,
+    answers: dict[tuple[str, int | None], Any],
+) -> None:
+    """Give every content of every answer its schema; FastAPI's own fits anything."""
+    name = str(route.operation_id)
+    for status, response in ((int(code), one) for code, one in operation["responses"].items()):
+        if method == "HEAD" or status in _WITHOUT_BODY:
+            response.pop("content", None)
+            continue
+        usual = answers.get(("" if status >= 400 else name, None))
+        schema = answers.get((name, status), usual)
+        content = response.setdefault("content", {})
+        if schema is not None:
+            content["application/json"] = {"schema": schema}
+        for kind, media in content.items():
+            if kind != "application/json" and "itemSchema" not in media:
+                media["schema"] = _BYTES if kind.startswith(_BINARY) else _TEXT
 
 
 def _body_model(route: APIRoute) -> Any:

@@ -27,6 +27,7 @@ from bandstand.study.design import PAPER_ALGORITHMS
 from bandstand.web.http import concurrency
 from bandstand.web.routes import study as study_routes
 from bandstand.web.routes.study import offer_json
+from tests.fixtures.web import requests
 from tests.fixtures.web.requests import Answer
 from tests.fixtures.web.studies import Participant, begin_study, participant
 from tests.fixtures.web.worlds import World
@@ -212,6 +213,7 @@ def test_an_app_that_gives_it_away_is_found_out(
         return leak(offer_json(*given, **named), playing[-1])
 
     monkeypatch.setattr(study_routes, "offer_json", offer)
+    monkeypatch.setattr(requests, "description_of", lambda _: None)  # it would see some of them
     if leak is _in_a_header:
         monkeypatch.setattr(study_routes, "JSONResponse", with_header)
     assert betrayals(everybody(world, caplog, TWO, playing.append)) != []

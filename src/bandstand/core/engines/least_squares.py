@@ -27,7 +27,7 @@ that the descent reaches from its start: the last estimate, or before there is o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -149,10 +149,10 @@ class LeastSquaresBelief:
     """One estimate, and how it was reached."""
 
     history: History
-    preference: Vector
+    preference: Vector = field(repr=False)
     recovery_time: float
     residual_variance: float | None  # None before the first answer
-    evaluations: int
+    evaluations: int = field(repr=False)
     converged: bool
 
 

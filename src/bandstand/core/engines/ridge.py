@@ -19,7 +19,7 @@ rounding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -53,8 +53,8 @@ class RidgeBelief:
     """The regression after a history."""
 
     history: History
-    coefficients: Vector
-    covariance_root: Matrix
+    coefficients: Vector = field(repr=False)
+    covariance_root: Matrix = field(repr=False)
     updates: int = 0  # rank-one updates since the last factorisation
     planned: int = 0  # songs that `plan` assumed to be heard
 

@@ -71,7 +71,7 @@ class Factor:
 class FactorModel:
     """The factors of a rating, content and novelty, and the prior of its noise, (16) and (17)."""
 
-    factors: tuple[Factor, Factor]
+    factors: tuple[Factor, Factor] = field(repr=False)
     noise: NoisePrior = PAPER_NOISE
 
     @property

@@ -150,6 +150,9 @@ class Songs:
     elapsed: Vector
     groups: SongGroups | None = None  # without any, no song has to do with another
 
+    def __repr__(self) -> str:
+        return _sized(self, "songs", *self.features.shape)
+
     @classmethod
     def of(
         cls, *, features: ArrayLike, elapsed: ArrayLike, groups: SongGroups | None = None
@@ -261,6 +264,9 @@ class History:
     def __init__(self, rows: _Rows, length: int) -> None:
         self._rows = rows
         self._length = length
+
+    def __repr__(self) -> str:
+        return _sized(self, "answers", len(self), self.columns)
 
     @classmethod
     def empty(cls, columns: int) -> History:
@@ -476,6 +482,9 @@ class SongFeatures:
     def __len__(self) -> int:
         return len(self.features)
 
+    def __repr__(self) -> str:
+        return _sized(self, "songs", *self.features.shape)
+
     def distances(self, centre: Vector, rows: Rows = slice(None)) -> Vector:
         """Return how far each song is from `centre`."""
         # |x − c|² = |x|² − 2x'c + |c|²: one product with the catalogue instead of a copy of it.
@@ -517,6 +526,10 @@ class SongsAt(Songs):
     def elapsed_of(self, rows: Rows) -> Vector:
         """Return the minutes since each of the songs in `rows` was heard: (n,)."""
         return self._play_times.elapsed_of(self._now, rows)
+
+
+def _sized(value: object, rows: str, count: int, columns: int) -> str:
+    return f"<{type(value).__name__}: {count:,} {rows} of {columns:,} columns>"
 
 
 def _by_blocks(table: Features, value: Any) -> Vector:

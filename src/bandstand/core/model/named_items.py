@@ -54,6 +54,9 @@ class NamedItems:
     tags: tuple[str, ...] = ()
     is_curved: bool = True  # without curved likings the columns are for all algorithms
 
+    def __repr__(self) -> str:
+        return f"<NamedItems: {self.scales.mean.size:,} features and {len(self.tags):,} tags>"
+
     @classmethod
     def fit(
         cls, features: ArrayLike, tags: Sequence[Iterable[str]] | None = None, **settings: bool

@@ -13,7 +13,7 @@ The recovery time is integrated over y = log s, so its priors are densities of y
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -145,6 +145,9 @@ class PreferencePrior:
             msg = "a prior's covariance must be positive definite, got one that is not"
             raise InvalidInputError(msg) from problem
 
+    def __repr__(self) -> str:
+        return f"<PreferencePrior: {self.mean.size:,} columns>"
+
     @classmethod
     def isotropic(cls, columns: int, variance: float) -> PreferencePrior:
         """Return the paper's prior: no preference expected, each feature as likely to matter."""
@@ -211,7 +214,7 @@ class ListenerKind:
     """What the tastes of some listeners follow, as variances that take the place of a prior's."""
 
     share: float  # of all listeners
-    variances: Vector  # of the preference for each feature
+    variances: Vector = field(repr=False)  # of the preference for each feature
     effects: EffectPrior
 
 
@@ -226,7 +229,7 @@ class ListenerPrior:
     recovery: RecoveryPrior
     noise: NoisePrior
     effects: EffectPrior = EffectPrior()
-    kinds: tuple[ListenerKind, ...] = ()
+    kinds: tuple[ListenerKind, ...] = field(default=(), repr=False)
 
 
 def paper_prior(columns: int) -> ListenerPrior:

@@ -35,6 +35,7 @@ others.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping  # noqa: TC003  # the description of the API reads it
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,8 +48,6 @@ from bandstand.radio.selection.select import Learned
 from bandstand.radio.selection.training_data import LONGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bandstand.core.engines.engine import BeliefT, Engine
     from bandstand.core.model.prediction import Prediction
     from bandstand.music.catalogue.design import Columns

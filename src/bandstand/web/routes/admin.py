@@ -35,6 +35,14 @@ _POLL_SECONDS: Final = 0.5
 _RECONNECT_MS: Final = 10_000
 _HEARTBEAT_SECONDS: Final = 15.0  # proxies cut silent connections
 _MAX_OFFSET: Final = 1_000_000
+_TEXT: Final = {"type": "string"}
+_JSON: Final = {"contentMediaType": "application/json"}
+_PROGRESS: Final = {**_TEXT, **_JSON, "contentSchema": {"$ref": "#/components/schemas/Progress"}}
+_SCAN_EVENT: Final = {
+    "type": "object",
+    "required": ["event", "id", "data"],
+    "properties": {"event": {"const": "progress"}, "id": _TEXT, "data": _PROGRESS},
+}
 
 
 class ScanRequest(Body):
@@ -67,7 +75,7 @@ async def start_scan(
     dependencies=[ADMIN],
     operation_id="follow_scan",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}}},
+    responses={200: {"content": {"text/event-stream": {"itemSchema": _SCAN_EVENT}}}},
 )
 async def follow_scan(request: Request, context: ContextDep) -> StreamingResponse:
     """Follow the scan: its progress as server-sent events, until it is over."""

@@ -33,7 +33,7 @@ _ENDINGS: Final = {
     "audio/webm": ".webm",
 }
 _NOT_STREAMED: Final[dict[int | str, dict[str, Any]]] = {
-    206: {"description": "the part that Range asks for"},
+    206: {"description": "the part that Range asks for", "content": {"audio/*": {}}},
     304: {"description": "the client has it already"},
     412: {"description": "it is not the version that the client means"},
     415: {"description": "the file cannot be played, nor converted"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +41,7 @@ class ExactPrediction:
 
     belief: ExactBelief
     songs: Songs
-    memory: SearchCache | None = None
+    memory: SearchCache | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.songs)

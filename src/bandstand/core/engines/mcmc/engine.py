@@ -17,7 +17,7 @@ needs more than one degree of freedom, the standard deviation more than two.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -61,8 +61,8 @@ class SamplePrediction:
     """p(U | D) of each song as draws."""
 
     songs: Songs
-    preferences: Matrix | None
-    recovery_times: Vector
+    preferences: Matrix | None = field(repr=False)
+    recovery_times: Vector = field(repr=False)
     degrees_of_freedom: float
 
     def __len__(self) -> int:
@@ -163,8 +163,8 @@ class McmcBelief:
 
     history: History
     shape: float
-    draws: Draws
-    convergence: Mapping[str, Convergence]
+    draws: Draws = field(repr=False)
+    convergence: Mapping[str, Convergence] = field(repr=False)
 
     @property
     def converged(self) -> bool:

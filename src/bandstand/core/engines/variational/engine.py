@@ -21,7 +21,7 @@ code                    maths    shape      meaning
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -63,9 +63,9 @@ class FactorPrediction:
     row stands: songs that are equal have equal quantiles to the last digit.
     """
 
-    factors: tuple[Factor, ...]
-    means: tuple[Vector, ...]
-    precision_roots: tuple[Matrix, ...]
+    factors: tuple[Factor, ...] = field(repr=False)
+    means: tuple[Vector, ...] = field(repr=False)
+    precision_roots: tuple[Matrix, ...] = field(repr=False)
     songs: Songs
 
     def __len__(self) -> int:
@@ -208,13 +208,13 @@ _MIN_SCORE: Final = 1e-2
 class VariationalBelief:
     """q(β, τ), with the history behind it and the way it was found."""
 
-    model: FactorModel
+    model: FactorModel = field(repr=False)
     history: History
-    means: tuple[Vector, ...]
-    precision_roots: tuple[Matrix, ...]
+    means: tuple[Vector, ...] = field(repr=False)
+    precision_roots: tuple[Matrix, ...] = field(repr=False)
     shape: float
     rate: float
-    bounds: Vector
+    bounds: Vector = field(repr=False)
     converged: bool
 
     @property

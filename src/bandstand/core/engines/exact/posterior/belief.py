@@ -14,7 +14,7 @@ A planned play (`with_planned_play`) makes Λ larger, and nothing else changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,18 +48,18 @@ class PlannedPlay:
 class ExactBelief:
     """The posterior of (θ, s, τ) as a mixture over the nodes of a grid in log s."""
 
-    prior: ListenerPrior
+    prior: ListenerPrior = field(repr=False)
     history: History
     shape: float
-    grid: RecoveryGrid
-    means: Matrix
-    learned: CovarianceStack
-    log_determinants: Vector
-    rates: Vector
+    grid: RecoveryGrid = field(repr=False)
+    means: Matrix = field(repr=False)
+    learned: CovarianceStack = field(repr=False)
+    log_determinants: Vector = field(repr=False)
+    rates: Vector = field(repr=False)
     is_converged: bool = True  # whether the grid holds the posterior to the promised digits
     updates: int = 0  # rank-one updates since the last factorisation
-    before: ExactBelief | None = None  # without the last planned play
-    planned: tuple[PlannedPlay, ...] = ()
+    before: ExactBelief | None = field(default=None, repr=False)  # without the last planned play
+    planned: tuple[PlannedPlay, ...] = field(default=(), repr=False)
 
     def with_planned_play(self, play: PlannedPlay) -> ExactBelief:
         """Return the belief as if a song had been heard: only Λ grows, what is expected stays."""
