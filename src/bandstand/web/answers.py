@@ -104,6 +104,17 @@ _JSPF: Final = _shape("JspfFile", {"playlist": dict[str, Any]})
 _MARK: Final = _shape("Mark", {"scope": Scope, "target": str, "at": Time})
 _RULE: Final = _shape("Rule", {"until": Time | None, "seq": int, **_NAMES}, _MARK)
 _NAME: Final = _shape("SongName", {"name": str, "artist?": str | None, "songs": int})
+_TARGET: Final = _shape(
+    "ScrobbleTarget",
+    {
+        "id url": str,
+        "delivered_at": Time | None,
+        "problem refusal": str | None,
+        "wait_until": Time,
+    },
+)
+_TOKEN: Final = _shape("Token", {"code": int, "message": str, "valid": bool, "user_name?": str})
+_SUBMISSION: Final = _shape("Submission", {"status": Literal["ok"], "bandstand?": dict[str, int]})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +215,8 @@ ANSWERS: Final[dict[str, Any]] = {
     "save_playlist": _PLAYLIST,
     "saved_playlist": _shape("SavedPlaylist", {"songs": [_SONG]}, _PLAYLIST) | _JSPF,
     "scan_progress": Progress,
+    "scrobble_to": _TARGET,
+    "scrobbling": _shape("ScrobbleTargets", {"targets": [_TARGET]}),
     "session": _shape(
         "Session",
         {"scope": AppScope | None, "guest made_up": bool, "study": Membership | None},
@@ -245,6 +258,8 @@ ANSWERS: Final[dict[str, Any]] = {
     "study": _STUDY,
     "study_progress": _shape("Participants", {"study": _PROGRESS | None}),
     "study_song": _STUDY_SONG,
+    "submit_listens": _SUBMISSION,
+    "submit_listens_at_root": _SUBMISSION,
     "taste": _shape(
         "Taste",
         {
@@ -261,6 +276,8 @@ ANSWERS: Final[dict[str, Any]] = {
     ),
     "tell": {201: _STORED, 200: _STORED | _NOT_STORED},
     "users": _shape("Users", {"users": [_USER]}),
+    "validate_token": _TOKEN,
+    "validate_token_at_root": _TOKEN,
 }
 
 

@@ -109,6 +109,7 @@ MAX_NAME_CHARS: Final = 2_000
 MAX_BODY_KB: Final = 2_048
 _FIRST: Final = 1_033_430_400  # of October 2002: ListenBrainz takes nothing older
 _DAY: Final = 86_400
+_ALSO: Final[dict[int | str, dict[str, Any]]] = {429: {"description": "Too many wrong tokens."}}
 _LISTENS_PER_WRITE: Final = 50  # so that ratings of others go in between
 
 
@@ -170,9 +171,17 @@ class Listens(_Foreign):
 
 
 # Twice: some programs take no path in the address of a server.
-@router.get("/1/validate-token", dependencies=[PUBLIC], operation_id="validate_token_at_root")
 @router.get(
-    "/apis/listenbrainz/1/validate-token", dependencies=[PUBLIC], operation_id="validate_token"
+    "/1/validate-token",
+    dependencies=[PUBLIC],
+    operation_id="validate_token_at_root",
+    responses=_ALSO,
+)
+@router.get(
+    "/apis/listenbrainz/1/validate-token",
+    dependencies=[PUBLIC],
+    operation_id="validate_token",
+    responses=_ALSO,
 )
 async def validate_token(request: Request, context: ContextDep) -> Response:
     """Say whose app password the header `Authorization: Token …` has."""
