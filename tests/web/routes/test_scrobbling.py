@@ -40,6 +40,9 @@ def test_a_listener_names_a_server_and_removes_it(world: World) -> None:
     assert listed(ann) == [made]
     assert made["url"] == URL
     assert connect(ann, URL, "another").json() == made
+    usual = bob.ask("PUT", "/api/settings/scrobbling", json={"token": TOKEN}).json()
+    assert usual["url"] == "https://api.listenbrainz.org"
+    assert bob.ask("DELETE", f"/api/settings/scrobbling/{usual['id']}").status == 204
     assert listed(bob) == []
     where = f"/api/settings/scrobbling/{made['id']}"
     theirs, nobodys = bob.ask("DELETE", where), bob.ask("DELETE", where[:-16] + "0" * 16)

@@ -40,7 +40,7 @@ _SHOWN: Final = ("id", "url", "delivered_at", "problem", "wait_until", "refusal"
 class NewTarget(Body):
     """A server that speaks the protocol of ListenBrainz; its address ends before `/1`."""
 
-    url: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
+    url: Annotated[str, Field(min_length=1, max_length=MAX_CHARS)] = "https://api.listenbrainz.org"
     token: Annotated[str, Field(max_length=MAX_CHARS, pattern="^[!-~]+$")]
 
 

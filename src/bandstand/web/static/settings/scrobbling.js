@@ -8,8 +8,6 @@ import { date } from "../app/words.js";
 import { field } from "../auth/form.js";
 import { dialogForm, saved } from "./pieces.js";
 
-const LISTENBRAINZ = "https://api.listenbrainz.org";
-
 export function scrobbling({ signal }) {
   const place = h("div");
   const ask = () => call("GET", "/api/settings/scrobbling", undefined, { signal });
@@ -69,7 +67,7 @@ function row({ url, delivered_at: at, problem: reason, wait_until: until, refusa
 
 // Resolves with what was made, or null.
 function newTarget() {
-  const url = field("Address", { required: true, type: "url", value: LISTENBRAINZ });
+  const url = field("Address", { type: "url" }, "Empty for ListenBrainz itself.");
   const token = field("Token", { required: true, autocomplete: "off", maxlength: "300" });
   return dialogForm("Add a server", {
     body: [
@@ -84,7 +82,7 @@ function newTarget() {
     yes: "Send what I hear",
     send: () =>
       call("PUT", "/api/settings/scrobbling", {
-        url: url.input.value,
+        url: url.input.value || undefined,
         token: token.input.value.trim(),
       }),
   });
