@@ -66,6 +66,7 @@ _ADDRESS: Final = re.compile(
 _SERVER: Final = re.compile(r"\.(?:com|net|org|info|ru|de|fm)\b", re.IGNORECASE)
 _LISTED: Final = re.compile(r"[;,|\0]")
 _AND: Final = re.compile(r"&|\+|(?<=\w)['’‘`´]n['’‘`´](?=\w)")
+_LEADING_AND: Final = re.compile(r"^(?:and )+")
 _APOSTROPHES: Final = re.compile(r"['’‘`´ʼ]")
 # Letters with marks above or below them that other spellings leave out; elsewhere, as in "й" or
 # "ズ", a mark makes another letter.
@@ -181,7 +182,7 @@ def identities(spellings: Iterable[str], name_of: Callable[[str | None], str | N
 
 
 def _genre(text: str) -> str | None:
-    words = _words(text).removeprefix("and ")  # "Folk, World, & Country"
+    words = _LEADING_AND.sub("", _words(text))  # "Folk, World, & Country"
     if (
         words in _NO_GENRES
         or len(words) > _MAX_TAG_LENGTH
