@@ -16,7 +16,7 @@ import numpy as np
 from bandstand._util.power_laws import plays_by_rank
 from bandstand.core.model.novelty import novelty
 from bandstand.types import MONTH
-from bandstand_lab.histories import UNNAMED, read
+from bandstand_lab.histories.plays import UNNAMED, read
 from bandstand_lab.report.study import Job
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from bandstand.types import Indices, Vector
-    from bandstand_lab.histories import Histories
+    from bandstand_lab.histories.plays import Histories
     from bandstand_lab.report.study import Json, Plan
     from bandstand_lab.simulation.session import Clock
 

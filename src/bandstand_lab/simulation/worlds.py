@@ -25,7 +25,6 @@ from bandstand_lab.simulation.session import stream
 
 if TYPE_CHECKING:
     from bandstand.types import Matrix
-    from bandstand_lab.simulation.listener import Listener
 
 Scale: TypeAlias = Literal["entries", "norm"]
 SCALES: Final = ("entries", "norm")
@@ -36,7 +35,7 @@ class Meeting:
     """One listener and the songs of one run, as the radio gets them."""
 
     features: Matrix
-    listener: Listener
+    listener: SimulatedListener
 
     def radio(self, algorithm: str, *, seed: int) -> Recommender:
         """Return a radio that knows the songs, and nothing of the listener."""

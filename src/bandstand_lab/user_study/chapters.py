@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bandstand_lab.paper.novelty_learned import LONGEST_SHOWN
 from bandstand_lab.paper.repetition import others_finding, product_finding, rank_frequency
 from bandstand_lab.paper.uncertainty import falling_finding, faster_finding, later_finding
 from bandstand_lab.report.figures import in_order, look_of, spoken
@@ -17,7 +18,7 @@ from bandstand_lab.report.texts import Texts
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study import figures
 from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
-from bandstand_lab.user_study.measures import LONGEST_SHOWN, novelty_curves, plays, uncertainty
+from bandstand_lab.user_study.measures import novelty_curves, plays, uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from bandstand import __version__
 from bandstand.study.study_files import FILES
 from bandstand_lab.report.figures import in_order, look_of, spoken
-from bandstand_lab.report.page import chapter_html, document, environment
+from bandstand_lab.report.page import chapter_html, document, environment, problems_of
 from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR
 from bandstand_lab.user_study.chapters import TEXTS, begun, means, shared_step
 from bandstand_lab.user_study.participation import late_choices
@@ -45,11 +45,7 @@ class StudyReport:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong, by chapter."""
-        return tuple(
-            f"{chapter.title}: {problem}"
-            for chapter in self.chapters
-            for problem in chapter.problems
-        )
+        return problems_of(self.chapters)
 
 
 def answer(data: StudyData, analysis: Analysis) -> str:

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc
 
 from bandstand.types import frozen
-from bandstand_lab import histories
-from bandstand_lab.histories import Histories, PlayHistory, examine
 from bandstand_lab.histories.findings import (
     PairCounts,
+    examine,
     gaps_before,
     is_heard,
     is_skip,
@@ -29,6 +28,7 @@ from bandstand_lab.histories.findings import (
     skip_rates,
     summarise,
 )
+from bandstand_lab.histories.plays import Histories, PlayHistory, read
 from tests.fixtures.lab.simulated_histories import simulated
 
 # How often a statistical test may fail with another seed although what it checks is right.
@@ -73,7 +73,7 @@ def test_real_histories_give_the_numbers_of_a_plain_calculation(
             song = row.get("track") or row["item"]
             songs[listener][song] += 1
             times[listener][song].append(float(row.get("epoch_s") or row["seconds"]))
-    found = examine(histories.read([file]))
+    found = examine(read([file]))
     assert len(found.listeners) == len(songs)
     for each in found.listeners:
         counts = songs[each.name]

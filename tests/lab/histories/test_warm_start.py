@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandstand_lab.histories import PlayHistory
+from bandstand_lab.histories.plays import PlayHistory
 from bandstand_lab.histories.warm_start import WarmStart, interval, warm_start
 
 SONGS = 300
