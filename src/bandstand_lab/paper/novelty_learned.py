@@ -27,7 +27,7 @@ from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
 from bandstand.types import MONTH, frozen
 from bandstand_lab.report.figures import TRUTH, look_of, plain
-from bandstand_lab.report.study import Job, Study, Verdict, grouped
+from bandstand_lab.report.study import Job, Study, Verdict, grouped, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, follow, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
@@ -202,14 +202,10 @@ def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
 
 def band_verdict(interval: tuple[float, float] | None) -> Verdict:
     """Return the verdict from the interval of how often the band holds the truth."""
-    if interval is None:
-        return Verdict.OPEN
-    low, high = interval
-    if low >= _ONE_SD - _CALIBRATED and high <= _ONE_SD + _CALIBRATED:
-        return Verdict.HOLDS
-    if high < _ONE_SD - _CALIBRATED or low > _ONE_SD + _CALIBRATED:
-        return Verdict.FAILS
-    return Verdict.OPEN if low <= _ONE_SD <= high else Verdict.PARTLY
+    answer = is_inside(interval, _ONE_SD - _CALIBRATED, _ONE_SD + _CALIBRATED)
+    if interval is None or answer is not None:
+        return verdict_on([answer])
+    return Verdict.OPEN if interval[0] <= _ONE_SD <= interval[1] else Verdict.PARTLY
 
 
 def _over(matches: Sequence[Match], name: str) -> MeanEstimate | None:

@@ -376,22 +376,18 @@ def _repeats_row(found: Played) -> tuple[Cell, ...]:
         look_of(found.algorithm).label,
         len(found.runs),
         sum(int(part.plays_by_rank.sum()) for part in found.runs),
-        _mean_cell(found, "songs", ".0f"),
-        _mean_cell(found, "repeat_share", ".3f"),
-        _mean_cell(found, "slope", ".2f"),
-        _mean_cell(found, "r_squared", ".2f"),
+        _mean_cell(found, "songs", 0),
+        _mean_cell(found, "repeat_share", 3),
+        _mean_cell(found, "slope", 2),
+        _mean_cell(found, "r_squared", 2),
         f"{found.shapes[Shape.ZIPF]} of {len(found.runs)}",
     )
 
 
-def _mean_cell(found: Played, measure: str, digits: str) -> str | None:
+def _mean_cell(found: Played, measure: str, digits: int) -> str | None:
     """Return a mean over people ± its standard error; None if one of them has no value."""
     estimate = found.mean(measure)
-    if estimate is None:
-        return None
-    error = estimate.standard_error
-    spread = "" if error is None else f" ± {error:{digits}}"
-    return f"{estimate.mean:{digits}}{spread}".replace("-", "−")
+    return None if estimate is None else estimate.shown(digits).replace("-", "−")
 
 
 # ── Novelty ──────────────────────────────────────────────────────────────────────────────
