@@ -204,15 +204,15 @@ class _Query:
         Return whether no song outside of them could be returned.
         """
         upper[np.searchsorted(rows, found.rows[is_among(found.rows, rows)])] = -np.inf
-        size, are_others = self._first_bounded, outside > -np.inf
-        if are_others and outside >= max(self.threshold, float(upper.max(initial=-np.inf))):
+        size, are_others = self._first_bounded, outside != -np.inf
+        if are_others and not outside < max(self.threshold, float(upper.max(initial=-np.inf))):
             return False
         while len(left := np.flatnonzero((upper >= self.threshold) & (upper > -np.inf))):
             some = left[_highest(upper[left], size)]
             found.add(np.sort(rows[some]), self.songs)
             self._compare_best(found, max(_FIRST_EXACT, self.count))
             upper[some], size = -np.inf, _CHUNK
-            if are_others and outside >= self.threshold:
+            if are_others and not outside < self.threshold:
                 return False
         if self.threshold <= 0:  # bounds of songs never heard say nothing of others
             heard = np.setdiff1d(self.songs.heard, found.rows)
