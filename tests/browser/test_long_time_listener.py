@@ -40,7 +40,7 @@ def check_story(some: LongTime, taste: Taste, ratings: int) -> None:
     assert recovery is not None
     assert recovery.mean is not None
     assert recovery.standard_deviation is not None
-    distance = abs(recovery.mean - some.listener.recovery_time)
+    distance = abs(recovery.mean - some.listener.feeling.recovery_time)
     assert distance < FAR * recovery.standard_deviation
 
 

@@ -331,7 +331,9 @@ def test_three_months_of_somebody_are_drawn(chromium: Browser, tmp_path: Path) -
         drawn(watched)
         for figure in PLOTS:
             assert ink(page, figure)["lines"] > 100
-        truth = -found.listener.recovery_time * log(0.1) / 1_440  # until nine tenths are back
+        truth = (
+            -found.listener.feeling.recovery_time * log(0.1) / 1_440
+        )  # until nine tenths are back
         said = re.search(r"back after about (\d+) days", caption(page, "freshness"))
         assert said is not None
         assert abs(int(said[1]) - truth) < 1.5

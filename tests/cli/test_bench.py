@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from bandstand_lab.cli.bench import bench
+from tests.fixtures.cli.run_command import assert_refused, run
 
 SMALL = ("--quick", "--features", "3", "--songs", "60", "--json", "-")
 
@@ -34,7 +35,6 @@ def test_one_part_of_a_large_catalogue_is_measured_alone(
     ("arguments", "message"),
     [
         (["--features", "1"], "1 is not in the range"),
-        (["--json", "nowhere/bench.json"], "expected a file in a folder that exists"),
         (["--scale", "--radio"], "--radio does not go with --scale"),
         (["--radio", "--features", "3"], "--radio does not go with --features"),
         (["--only", "step"], "bench does not go with --only"),
@@ -48,6 +48,11 @@ def test_bad_input_is_refused_before_anything_is_measured(
     outcome = CliRunner().invoke(bench, arguments)
     assert outcome.exit_code == 2
     assert message in outcome.output
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured() -> None:
+    words = "--json must name a file in a folder that can be written to"
+    assert_refused(run("bench", "--json", "nowhere/bench.json"), words)
 
 
 def test_a_measurement_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

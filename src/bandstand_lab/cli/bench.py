@@ -7,28 +7,16 @@ from typing import Any, Final
 import click
 
 import bandstand
+from bandstand.cli._output_files import json_option
 
 _STEP_OPTIONS: Final = {"quick", "json", "features", "songs", "seed"}
 _RADIO_OPTIONS: Final = {"quick", "json", "songs"}
 _SONGS: Final = 10_000  # without another benchmark being asked for
 
 
-def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Refuse a file in a folder that is not there."""
-    if value is not None and str(value) != "-" and not Path(value).absolute().parent.is_dir():
-        msg = f"expected a file in a folder that exists, got {str(value)!r}"
-        raise click.BadParameter(msg, ctx, param)
-    return value
-
-
 @click.command()
 @click.option("--quick", is_flag=True, help="A small study, in less than a minute.")
-@click.option(
-    "--json",
-    metavar="FILE",
-    callback=_checked_folder,
-    help="Write every measurement there; - is standard output, in place of the tables.",
-)
+@json_option
 @click.option("--features", type=click.IntRange(min=2), help="Features of a song; 91 unless given.")
 @click.option(
     "--songs", type=click.IntRange(min=50), help="Songs to choose from; 10,000 unless given."
@@ -58,13 +46,16 @@ def _checked_folder(ctx: click.Context, param: click.Parameter, value: Any) -> A
     help="With --scale: turns per second in the part `serving`; may be given several times.",
 )
 @click.pass_context
-def bench(ctx: click.Context, /, *, radio: bool, scale: bool, **settings: Any) -> None:
+def bench(
+    ctx: click.Context, /, *, radio: bool, scale: bool, json_file: str | None, **settings: Any
+) -> None:
     """Measure speed: a rating learned and the next song chosen, beside LinUCB.
 
     Times are ratios to references that run beside them, on one thread. It takes some minutes.
     """
     from bandstand_lab.speed.timing import run_pinned
 
+    settings["json"] = json_file
     order = {name: value for name, value in settings.items() if _is_given(value)}
     known = _RADIO_OPTIONS if radio else _STEP_OPTIONS | ({"only", "rate"} if scale else set())
     given = [*(["scale"] if radio and scale else []), *order]

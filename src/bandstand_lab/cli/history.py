@@ -35,7 +35,8 @@ def analyse(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) 
     format is found by its content. Nothing leaves this computer.
     """
     check_output(files, json_file)
-    from bandstand_lab import histories
+    from bandstand_lab.histories.findings import examine
+    from bandstand_lab.histories.plays import read
 
     with counting("reading", lasting=False) as progress:
         begun = 0
@@ -45,9 +46,9 @@ def analyse(*, files: tuple[Path, ...], each_file: bool, json_file: str | None) 
             progress(begun, None)
             begun += 1
 
-        found = histories.read(files, apart=each_file, on_file=on_file)
+        found = read(files, apart=each_file, on_file=on_file)
     with counting("examining", lasting=False, of="listeners") as progress:
-        findings = histories.examine(found, on_listener=progress)
+        findings = examine(found, on_listener=progress)
     if json_file is not None:
         from bandstand_lab.histories.words import document
 
@@ -92,13 +93,11 @@ def warm_start_(*, files: tuple[Path, ...]) -> None:
     The first half of each listener's plays is imported; the 50 songs that the radio would play
     first are judged by the second half, beside those of a newcomer, which are drawn.
     """
-    from bandstand_lab import histories
     from bandstand_lab.histories import warm_start
+    from bandstand_lab.histories.plays import read
 
     found = [
-        each
-        for history in histories.read(files)
-        if (each := warm_start.warm_start(history)) is not None
+        each for history in read(files) if (each := warm_start.warm_start(history)) is not None
     ]
     if not found:
         click.echo("No listener has enough plays to be judged.")

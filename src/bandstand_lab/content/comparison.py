@@ -21,7 +21,6 @@ class Compared(NamedTuple):
     rival: str
     difference: PairedDifference
     corrected_p_value: float  # for how many rivals there are, by Holm
-    raters_better: int  # for how many raters the content model had the smaller error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,4 @@ class RaterComparison:
         own = self.errors(model)
         rivals = [name for name in RIVALS if name in self.predictors and name != model]
         tests = tested_together((own, self.errors(rival)) for rival in rivals)
-        return tuple(
-            Compared(rival, *test, int((own < self.errors(rival)).sum()))
-            for rival, test in zip(rivals, tests, strict=True)
-        )
+        return tuple(Compared(rival, *test) for rival, test in zip(rivals, tests, strict=True))

@@ -32,7 +32,7 @@ import math
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -102,66 +102,35 @@ def leave_one_out_errors(
     return np.asarray(np.square(residuals).mean(axis=1))
 
 
-class Predictor(Protocol):
-    """Learns from some ratings of one person and predicts others of the same."""
+# Returns a prediction for each row of the last matrix, from ratings (the vector) of items with
+# the features of the first; the last feature is a constant 1.
+Predictor: TypeAlias = "Callable[[Matrix, Vector, Matrix, np.random.Generator], Vector]"
 
-    def __call__(
-        self, features: Matrix, ratings: Vector, wanted: Matrix, *, rng: np.random.Generator
+
+def content_model(prior_for: Callable[[int], ListenerPrior]) -> Predictor:
+    """Return E[Uc | D] of the exact engine, for items that were never heard."""
+
+    def predict(
+        features: Matrix, ratings: Vector, wanted: Matrix, _: np.random.Generator
     ) -> Vector:
-        """Return a prediction for each row of `wanted`; the last feature is a constant 1."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentModel:
-    """The exact engine, for items that were never heard."""
-
-    prior_for: Callable[[int], ListenerPrior]
-
-    def __call__(
-        self, features: Matrix, ratings: Vector, wanted: Matrix, *, rng: np.random.Generator
-    ) -> Vector:
-        """Return E[Uc | D] of each row of `wanted`."""
-        del rng
         history = History.of(features=features, elapsed=UNHEARD, ratings=ratings)
-        engine = Exact(prior=self.prior_for(features.shape[1]))
+        engine = Exact(prior=prior_for(features.shape[1]))
         songs = Songs.of(features=wanted, elapsed=UNHEARD)
         expected = engine.predict(engine.fit(history), songs).mean()
-        if expected is None:  # with the paper's prior there is no mean before the first rating
-            return np.zeros(len(wanted))
-        return expected
+        # With the paper's prior there is no mean before the first rating.
+        return np.zeros(len(wanted)) if expected is None else expected
 
-
-def random_draw(
-    features: Matrix, ratings: Vector, wanted: Matrix, *, rng: np.random.Generator
-) -> Vector:
-    """Return ratings drawn from those that were given, with replacement."""
-    del features
-    return np.asarray(rng.choice(ratings, size=len(wanted)))
-
-
-def constant_mean(
-    features: Matrix, ratings: Vector, wanted: Matrix, *, rng: np.random.Generator
-) -> Vector:
-    """Return the mean of the ratings, for every item."""
-    del features, rng
-    return np.full(len(wanted), ratings.mean())
-
-
-def nested_ridge(
-    features: Matrix, ratings: Vector, wanted: Matrix, *, rng: np.random.Generator
-) -> Vector:
-    """Return the prediction of a ridge regression that chose its strength by itself."""
-    del rng
-    return fit_ridge(features[:, :-1], ratings).predict(wanted[:, :-1])
+    return predict
 
 
 PREDICTORS: Final[dict[str, Predictor]] = {
-    "random": random_draw,
-    "mean": constant_mean,
-    "ridge": nested_ridge,
-    "content": ContentModel(prior_for=radio_prior),
-    "content-paper": ContentModel(prior_for=paper_prior),
+    "random": lambda _, ratings, wanted, rng: rng.choice(ratings, size=len(wanted)),
+    "mean": lambda _, ratings, wanted, __: np.full(len(wanted), ratings.mean()),
+    "ridge": lambda features, ratings, wanted, _: fit_ridge(features[:, :-1], ratings).predict(
+        wanted[:, :-1]
+    ),
+    "content": content_model(radio_prior),
+    "content-paper": content_model(paper_prior),
 }
 LABELS: Final = {
     "random": "random, same distribution",
@@ -233,9 +202,8 @@ def cross_validate(
     draws = _stream(seed, rater, _PREDICTIONS)
     for fold in split:
         for name, predict in predictors.items():
-            predicted = predict(
-                own[fold.training], rater.ratings[fold.training], own[fold.test], rng=draws
-            )
+            given = rater.ratings[fold.training]
+            predicted = predict(own[fold.training], given, own[fold.test], draws)
             squares[name][fold.test] = np.square(predicted - rater.ratings[fold.test])
     return RaterErrors(
         rater=rater.name,

@@ -16,32 +16,14 @@ from bandstand_lab.histories.skips import SkipForecast, skip_forecast, together
 _DAY_SECONDS: Final = 86_400.0
 # A play that ends sooner is a skip; services count a play as one from here on.
 SHORTEST_LISTEN: Final = 30.0  # seconds
-# By how long ago the song had been played: below these limits.
-_SPANS: Final = (
-    ("within an hour", 3_600.0),
-    ("an hour to a day", _DAY_SECONDS),
-    ("a day to a week", 7 * _DAY_SECONDS),
-    ("a week to a month", 30 * _DAY_SECONDS),
-    ("longer ago", np.inf),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkipRate:
     """The share of plays that were cut short, among those whose end is known."""
 
-    after: str  # how long ago the song had been played before
-    plays: int
-    share: float | None  # None without plays
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkipRates:
-    """Skips among all plays whose end is known, and by the time since the song's last play."""
-
     plays: int
     share: float
-    by_gap: tuple[SkipRate, ...]  # the first plays of songs, then repeats by their gap
 
 
 def is_skip(history: PlayHistory) -> Vector:
@@ -65,28 +47,10 @@ def is_heard(history: PlayHistory) -> AnyArray:
     return np.asarray(lasted & ~(unknown & (history.skipped == 1.0)))
 
 
-def skip_rates(skips: Vector, gaps: Vector) -> SkipRates | None:
-    """Return how often plays were cut short; None if no play has a known end.
-
-    `skips` are those of `is_skip`, `gaps` the seconds since the song's last play: both (n,).
-    """
-    known = ~np.isnan(skips)
-    if not known.any():
-        return None
-    spans = {"never before": np.isnan(gaps)}
-    below = 0.0
-    for name, limit in _SPANS:
-        spans[name] = (gaps >= below) & (gaps < limit)
-        below = limit
-    return SkipRates(
-        plays=int(known.sum()),
-        share=float(skips[known].mean()),
-        by_gap=tuple(_rate(name, skips[known & within]) for name, within in spans.items()),
-    )
-
-
-def _rate(name: str, skips: Vector) -> SkipRate:
-    return SkipRate(after=name, plays=len(skips), share=float(skips.mean()) if len(skips) else None)
+def skip_rate(skips: Vector) -> SkipRate | None:
+    """Return how often plays were cut short, by `is_skip`; None if no play has a known end."""
+    known = skips[~np.isnan(skips)]
+    return SkipRate(plays=len(known), share=float(known.mean())) if len(known) else None
 
 
 # ── The recovery time of novelty, from the gaps between plays ────────────────────────────
@@ -312,7 +276,7 @@ class Findings:
     plays_by_rank: Vector  # of all together: each listener's songs, ranked together as in the paper
     zipf: Zipf | None
     gaps: GapSummary | None
-    skips: SkipRates | None
+    skips: SkipRate | None
     skip_forecast: SkipForecast | None
     recovery: Recovery | None
 
@@ -385,7 +349,7 @@ def _findings(
         plays_by_rank=frozen(ranked),
         zipf=zipf(ranked),
         gaps=summarise(gaps),
-        skips=skip_rates(skips, gaps),
+        skips=skip_rate(skips),
         skip_forecast=forecast,
         recovery=recovery,
     )

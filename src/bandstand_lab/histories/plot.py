@@ -33,15 +33,14 @@ _MAX_ALIGNED: Final = 8  # listeners whose dots are drawn in one column
 _MAX_LINES: Final = 30
 _SHORT_AXIS: Final = 20.0  # times its beginning: such an axis has hardly two decades' marks
 _PERCENT: Final = PercentFormatter(1.0, decimals=0, symbol=" %")
-_TICKS: Final = {
-    60.0: "1 min",
-    600.0: "10 min",
-    3_600.0: "1 hour",
-    21_600.0: "6 h",
-    86_400.0: "1 day",
-    604_800.0: "week",
-    2_592_000.0: "month",
-    31_536_000.0: "year",
+_TICKS: Final = {  # minutes
+    1.0: "1 min",
+    10.0: "10 min",
+    60.0: "1 hour",
+    360.0: "6 h",
+    1_440.0: "1 day",
+    10_080.0: "week",
+    43_200.0: "month",
 }
 
 
@@ -90,12 +89,8 @@ def draw_ranks(axes: Axes, listeners: Sequence[Vector], law: Zipf | None) -> Non
     axes.grid(color=GRID)
 
 
-def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
+def draw_recovery(axes: Axes, suggested: Recovery) -> None:
     """Draw how much likelier than by chance a song is some time after its play."""
-    if suggested is None:
-        axes.set_title("Novelty's recovery after a play")
-        _say(axes, "too few: it needs some hundreds of repeats within two months")
-        return
     axes.set_xscale("log")
     axes.axhline(1.0, color=MUTED, linestyle=":", linewidth=1.2)
     where = axes.get_yaxis_transform()
@@ -103,7 +98,8 @@ def draw_recovery(axes: Axes, suggested: Recovery | None) -> None:
     axes.plot(suggested.lags, suggested.closeness, "o", color=_BLUE, markersize=4, label="seen")
     axes.plot(suggested.lags, suggested.fitted, color=_ORANGE, linewidth=1.6, label="fitted")
     axes.set_title(f"Novelty's recovery after a play: s {recovery_cell(suggested)}")
-    _time_axis(axes, 1 / 60, "time between two plays")
+    _time_axis(axes)
+    axes.set_xlabel("time between two plays")
     axes.set_ylabel("same song, times as likely as by chance")
     axes.set_ylim(0, 1.12 * float(max(suggested.closeness.max(), suggested.fitted.max())))
     axes.legend(loc="upper right")
@@ -120,17 +116,10 @@ def _count_axis(axis: Axis) -> None:
         axis.set_minor_formatter(FuncFormatter(plain))
 
 
-def _time_axis(axes: Axes, unit: float, label: str) -> None:
-    """Label a logarithmic axis of times, of which a second is `unit`."""
+def _time_axis(axes: Axes) -> None:
+    """Label a logarithmic axis of minutes."""
     low, high = axes.get_xlim()
-    shown = {at * unit: text for at, text in _TICKS.items() if low <= at * unit <= high}
+    shown = {at: text for at, text in _TICKS.items() if low <= at <= high}
     axes.set_xticks(list(shown), list(shown.values()))
     axes.xaxis.set_minor_locator(FixedLocator([]))
     axes.set_xlim(low, high)
-    axes.set_xlabel(label)
-
-
-def _say(axes: Axes, words: str) -> None:
-    axes.text(0.5, 0.5, words, ha="center", va="center", color=MUTED, transform=axes.transAxes)
-    axes.set_xticks([])
-    axes.set_yticks([])

@@ -30,8 +30,6 @@ from bandstand.types import Indices, Matrix, Stack, Vector, frozen
 
 # Nodes of the grid: recovery times in minutes, evenly spaced in logarithms.
 _RECOVERY_TIMES: Final = frozen(np.geomspace(5.0, 5_000.0, 97))
-# Songs evaluated exactly before the bound of the next one is compared with the best.
-_BATCH: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,40 +136,16 @@ class AdditivePrediction:
 
     def quantile(self, level: float) -> Vector | None:
         """Return the quantile of p(U | D) of each song."""
-        return self._quantile_of(np.arange(len(self)), level)
-
-    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
-        """Return the rows of the `count` largest quantiles among `allowed`, best first.
-
-        A mixture's quantile is at most the largest of its components', so songs are looked at
-        in the order of that bound until no other can be better.
-        """
-        rows = allowed_of(allowed, len(self)).rows()
-        reach = student_mixture.quantile(
-            level, np.zeros((1, 1)), np.ones((1, 1)), np.ones(1), self._freedom
-        )
-        if reach is None or self._freedom <= 1:
-            return rows[:0]
-        bounds = (self._locations + reach * self._scales).max(axis=1)
-        order = rows[np.argsort(-bounds[rows], kind="stable")]
-        scores = np.full(len(self), -np.inf)
-        for start in range(0, len(order), _BATCH):
-            best = np.sort(scores)[-count] if count <= start else -np.inf
-            if bounds[order[start]] < best:
-                break
-            some = order[start : start + _BATCH]
-            found = self._quantile_of(some, level)
-            if found is None:
-                return rows[:0]
-            scores[some] = found
-        return best_rows(scores, count, rows)
-
-    def _quantile_of(self, rows: Indices, level: float) -> Vector | None:
         if self._freedom <= 1:
             return None
         return student_mixture.quantile(
-            level, self._locations[rows], self._scales[rows], self.belief.weights, self._freedom
+            level, self._locations, self._scales, self.belief.weights, self._freedom
         )
+
+    def best_by_quantile(self, level: float, count: int, allowed: Choice) -> Indices:
+        """Return the rows of the `count` largest quantiles among `allowed`, best first."""
+        rows, scores = allowed_of(allowed, len(self)).rows(), self.quantile(level)
+        return rows[:0] if scores is None else best_rows(scores, count, rows)
 
     @property
     def _freedom(self) -> float:

@@ -224,7 +224,7 @@ def _draw(study: TrainingStudy, figure: Figure) -> None:
     axes.set(xscale="log", yscale="log")
     for method in study.methods:
         spreads, look = [study.seconds(method, size) for size in sizes], look_of(method)
-        low, high = [each.lower for each in spreads], [each.upper for each in spreads]
+        low, high = zip(*(each.quartiles for each in spreads), strict=True)
         axes.fill_between(sizes, low, high, color=look.colour, alpha=0.15, linewidth=0)
         draw_curve(axes, sizes, [each.median for each in spreads], look)
     axes.set_title("Time to learn from N ratings, one thread")

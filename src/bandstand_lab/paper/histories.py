@@ -18,8 +18,8 @@ from scipy.special import bdtrc
 
 from bandstand._util.power_laws import zipf
 from bandstand.types import Minutes, frozen
-from bandstand_lab.histories import examine, read
-from bandstand_lab.histories.findings import Recovery, is_heard, pair_counts, recovery
+from bandstand_lab.histories.findings import Recovery, examine, is_heard, pair_counts, recovery
+from bandstand_lab.histories.plays import read
 from bandstand_lab.histories.plot import draw_ranks, draw_recovery, draw_repeats
 from bandstand_lab.histories.words import duration, recovery_json, recovery_words
 from bandstand_lab.report.study import Job, Study, Verdict, is_inside, verdict_on
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from bandstand._util.power_laws import Zipf
     from bandstand.types import Vector
-    from bandstand_lab.histories import Findings, PlayHistory
+    from bandstand_lab.histories.findings import Findings
+    from bandstand_lab.histories.plays import PlayHistory
     from bandstand_lab.report.study import Chapter, Drawing, Finding, Json, Plan
 
 TEXTS: Final = Texts(Path(__file__).with_name("templates") / "histories.toml")

@@ -25,9 +25,9 @@ import numpy as np
 from bandstand.core.engines.variational.equations import triangular_inverse
 from bandstand.core.model.history import Songs
 from bandstand.core.model.novelty import novelty
-from bandstand.types import MONTH
+from bandstand.types import MONTH, frozen
 from bandstand_lab.report.figures import TRUTH, look_of, plain
-from bandstand_lab.report.study import Job, Study, Verdict, grouped
+from bandstand_lab.report.study import Job, Study, Verdict, grouped, is_inside, verdict_on
 from bandstand_lab.report.texts import Texts
 from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, follow, radio_seed
 from bandstand_lab.simulation.worlds import GaussianWorld
@@ -53,7 +53,7 @@ _CLOCKS: Final = {SITTING: PAPER_CLOCK, WEEK: EVERYDAY}
 # As many as a subject of the paper rated, and a week of three sessions a day.
 _STEPS: Final = {SITTING: 200, WEEK: 420}
 _LABELS: Final = {SITTING: "one sitting, 200 ratings", WEEK: "one week, 420 ratings"}
-_MAX_MINUTES: Final = 2.0**11
+LONGEST_SHOWN: Final = 2.0**11  # minutes
 _PLACES: Final = 85  # six in each doubling of the time
 _SHOWN: Final = 4  # listeners in the figure
 # A learned curve matches if it is off by a tenth of the way from 0 to 1, in the mean.
@@ -99,7 +99,7 @@ def chapter(plan: Plan, results: Mapping[str, Json]) -> Chapter:
 
 def places() -> Vector:
     """Return the minutes at which curves are compared, from the first knot to the last."""
-    return np.geomspace(2.0**-3, _MAX_MINUTES, _PLACES)
+    return np.geomspace(2.0**-3, LONGEST_SHOWN, _PLACES)
 
 
 def learn(*, listening: str, run: int, steps: int, songs: int, features: int, seed: int) -> Json:
@@ -127,8 +127,8 @@ def learned_curve(belief: VariationalBelief, minutes: Vector) -> tuple[Vector, V
     design = factor.design(Songs.of(features=np.zeros((len(at), belief.model.columns)), elapsed=at))
     means: Any = design @ belief.means[1]
     deviations = np.linalg.norm(design @ triangular_inverse(belief.precision_roots[1]).T, axis=1)
-    scale = float(means[-1])
-    return np.asarray(means[:-1] / scale), np.asarray(deviations[:-1] / abs(scale))
+    unheard = float(means[-1])
+    return frozen(means[:-1] / unheard), frozen(deviations[:-1] / abs(unheard))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,14 +202,10 @@ def _band(matches: Mapping[str, Sequence[Match]]) -> Finding:
 
 def band_verdict(interval: tuple[float, float] | None) -> Verdict:
     """Return the verdict from the interval of how often the band holds the truth."""
-    if interval is None:
-        return Verdict.OPEN
-    low, high = interval
-    if low >= _ONE_SD - _CALIBRATED and high <= _ONE_SD + _CALIBRATED:
-        return Verdict.HOLDS
-    if high < _ONE_SD - _CALIBRATED or low > _ONE_SD + _CALIBRATED:
-        return Verdict.FAILS
-    return Verdict.OPEN if low <= _ONE_SD <= high else Verdict.PARTLY
+    answer = is_inside(interval, _ONE_SD - _CALIBRATED, _ONE_SD + _CALIBRATED)
+    if interval is None or answer is not None:
+        return verdict_on([answer])
+    return Verdict.OPEN if interval[0] <= _ONE_SD <= interval[1] else Verdict.PARTLY
 
 
 def _over(matches: Sequence[Match], name: str) -> MeanEstimate | None:
@@ -269,9 +265,9 @@ def _draw_listener(axes: Axes, result: Mapping[str, Any]) -> None:
     axes.fill_between(minutes, low, high, color=colour, alpha=0.22, linewidth=0, label="± one sd")
     axes.plot(minutes, mean, color=colour, linewidth=2, label="learned")
     axes.plot(minutes, result["truth"], color=TRUTH, linestyle="--", linewidth=1.4, label="truth")
-    heard = [time for time in result["repeats"] if time <= _MAX_MINUTES]
+    heard = [time for time in result["repeats"] if time <= LONGEST_SHOWN]
     axes.vlines(heard, _LOWEST, _LOWEST + _MARK, color=colour, linewidth=0.5)
-    axes.set(xscale="log", xlim=(1.0, _MAX_MINUTES), ylim=(_LOWEST, _HIGHEST))
+    axes.set(xscale="log", xlim=(1.0, LONGEST_SHOWN), ylim=(_LOWEST, _HIGHEST))
     axes.xaxis.set_major_formatter(plain)
     axes.grid()
 

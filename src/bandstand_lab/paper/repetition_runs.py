@@ -15,7 +15,7 @@ import numpy as np
 from bandstand._util.power_laws import plays_by_rank
 from bandstand.core.model.novelty import novelty
 from bandstand.types import MONTH, Indices, Vector
-from bandstand_lab.histories import UNNAMED, Histories, read
+from bandstand_lab.histories.plays import UNNAMED, Histories, read
 from bandstand_lab.report.study import Job, Json, Plan
 from bandstand_lab.simulation.experiment import run_one
 from bandstand_lab.simulation.session import EVERYDAY, PAPER_CLOCK, Clock

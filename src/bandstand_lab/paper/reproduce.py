@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from bandstand.errors import BandstandError, InvalidInputError
-from bandstand_lab import histories as listening
 from bandstand_lab.content.ratings import read_rated_items
 from bandstand_lab.content.validation import DEFAULT_FOLDS
+from bandstand_lab.histories import plays
 from bandstand_lab.paper import (
     ablation,
     content,
@@ -137,7 +137,7 @@ def _check_data(plan: Plan) -> None:
     if plan.content is not None:
         read_rated_items(*plan.content, folds=DEFAULT_FOLDS)
     for file in plan.histories:  # one by one, as the studies read them
-        listening.read([file])
+        plays.read([file])
 
 
 def _report(

@@ -62,7 +62,6 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "svg.hashsalt": "bandstand",
 }
 _RESOLUTION: Final = 150  # dots per inch
 
@@ -158,14 +157,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure) -> bytes:
     """Return a figure as a PNG; the same figure gives the same bytes."""
-    return file_of(figure, "png", metadata={"Software": None})
-
-
-def file_of(figure: Figure, kind: str, **more: Any) -> bytes:
-    """Return a figure as a file of that kind: png, svg or pdf."""
     content = io.BytesIO()
     with style():
-        figure.savefig(content, format=kind, dpi=_RESOLUTION, **more)
+        figure.savefig(content, format="png", dpi=_RESOLUTION, metadata={"Software": None})
     return content.getvalue()
 
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from bandstand._util.words import duration
 from bandstand_lab.report.figures import new_figure, png, style
 from bandstand_lab.report.folder import (
     as_bytes,
@@ -223,20 +224,6 @@ def tally(chapters: Iterable[Written]) -> dict[Verdict, int]:
     """Return the number of claims by verdict."""
     counts = Counter(finding.verdict for chapter in chapters for finding in chapter.findings)
     return {verdict: counts[verdict] for verdict in Verdict}
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    >>> [duration(x) for x in (0.4, 12.3, 100.0, 3_725.0)]
-    ['0.4 s', '12 s', '1 min 40 s', '1 h 2 min']
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3_600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3_600} h {whole % 3_600 // 60} min"
 
 
 def shown(cell: Cell) -> str:

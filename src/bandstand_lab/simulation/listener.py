@@ -38,15 +38,6 @@ _STAR_NOISE: Final = 0.5
 class Listener(Protocol):
     """A listener who rates songs, and whose expected ratings are known to the experiment."""
 
-    @property
-    def recovery_time(self) -> float:
-        """The true s, in minutes."""
-        ...
-
-    def liking(self, features: Features) -> Vector:
-        """Return what each song would be worth if it were new: Uc (1)."""
-        ...
-
     def expected_rating(self, songs: Songs) -> Vector:
         """Return the mean of what would be answered, for each song."""
         ...
@@ -147,15 +138,6 @@ class StarListener:
                 noise_standard_deviation=_STAR_NOISE,
             )
         )
-
-    @property
-    def recovery_time(self) -> float:
-        """The true s, in minutes."""
-        return self.feeling.recovery_time
-
-    def liking(self, features: Features) -> Vector:
-        """Return what each song would be worth if it were new, not rounded."""
-        return self.feeling.liking(features)
 
     def expected_rating(self, songs: Songs) -> Vector:
         """Return the expected number of stars of each song, between 1 and 5."""

@@ -18,7 +18,7 @@ from bandstand.core.model.scaling import Standardiser
 from bandstand.core.recommender import Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.types import Matrix, frozen
-from bandstand_lab.simulation.listener import Listener, SimulatedListener
+from bandstand_lab.simulation.listener import SimulatedListener
 from bandstand_lab.simulation.session import stream
 
 Scale: TypeAlias = Literal["entries", "norm"]
@@ -30,7 +30,7 @@ class Meeting:
     """One listener and the songs of one run, as the radio gets them."""
 
     features: Matrix
-    listener: Listener
+    listener: SimulatedListener
 
     def radio(self, algorithm: str, *, seed: int) -> Recommender:
         """Return a radio that knows the songs, and nothing of the listener."""

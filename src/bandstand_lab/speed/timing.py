@@ -52,8 +52,8 @@ class Spread:
     """Measurements of the same thing, each of them kept.
 
     >>> spread = Spread(runs=(3.0, 1.0, 2.0))
-    >>> spread.median, spread.lower, spread.upper
-    (2.0, 1.5, 2.5)
+    >>> spread.median, spread.quartiles
+    (2.0, (1.5, 2.5))
     """
 
     runs: tuple[float, ...]
@@ -67,20 +67,13 @@ class Spread:
     @property
     def median(self) -> float:
         """Half of the measurements are below it."""
-        return self._quantile(0.5)
+        return float(np.median(self.runs))
 
     @property
-    def lower(self) -> float:
-        """A quarter of the measurements is below it."""
-        return self._quantile(0.25)
-
-    @property
-    def upper(self) -> float:
-        """A quarter of the measurements is above it."""
-        return self._quantile(0.75)
-
-    def _quantile(self, level: float) -> float:
-        return float(np.quantile(self.runs, level))
+    def quartiles(self) -> tuple[float, float]:
+        """A quarter of the measurements is below the first, and a quarter above the second."""
+        low, high = np.quantile(self.runs, (0.25, 0.75)).tolist()
+        return low, high
 
 
 def paired_ratio(above: Sequence[float], below: Sequence[float]) -> Spread:
@@ -166,11 +159,9 @@ class Estimate:
         >>> [Estimate(value=3.0, low=2.0, high=4.0).above(limit) for limit in (1, 3, 5)]
         [True, None, False]
         """
-        if self.low is None or self.high is None:
+        if self.low is None or self.high is None or self.low <= limit <= self.high:
             return None
-        if self.low > limit:
-            return True
-        return False if self.high < limit else None
+        return self.low > limit
 
     def below(self, limit: float) -> bool | None:
         """Return whether it is below `limit`; None where that is open."""

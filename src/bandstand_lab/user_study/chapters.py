@@ -10,6 +10,7 @@ import numpy as np
 
 from bandstand.study.records import StudyData
 from bandstand.types import Matrix, Vector
+from bandstand_lab.paper.novelty_learned import LONGEST_SHOWN
 from bandstand_lab.paper.repetition import Played, others_finding, product_finding, rank_frequency
 from bandstand_lab.paper.uncertainty import falling_finding, faster_finding, later_finding
 from bandstand_lab.report.figures import in_order, look_of, spoken
@@ -19,7 +20,6 @@ from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study import figures
 from bandstand_lab.user_study.analysis import LEVEL, MIN_PEOPLE_CLEAR, Analysis, Comparison, Curve
 from bandstand_lab.user_study.measures import (
-    LONGEST_SHOWN,
     NoveltyCurve,
     Uncertainty,
     novelty_curves,
@@ -373,22 +373,18 @@ def _repeats_row(found: Played) -> tuple[Cell, ...]:
         look_of(found.algorithm).label,
         len(found.runs),
         sum(int(part.plays_by_rank.sum()) for part in found.runs),
-        _mean_cell(found, "songs", ".0f"),
-        _mean_cell(found, "repeat_share", ".3f"),
-        _mean_cell(found, "slope", ".2f"),
-        _mean_cell(found, "r_squared", ".2f"),
+        _mean_cell(found, "songs", 0),
+        _mean_cell(found, "repeat_share", 3),
+        _mean_cell(found, "slope", 2),
+        _mean_cell(found, "r_squared", 2),
         f"{found.shapes[Shape.ZIPF]} of {len(found.runs)}",
     )
 
 
-def _mean_cell(found: Played, measure: str, digits: str) -> str | None:
+def _mean_cell(found: Played, measure: str, digits: int) -> str | None:
     """Return a mean over people ± its standard error; None if one of them has no value."""
     estimate = found.mean(measure)
-    if estimate is None:
-        return None
-    error = estimate.standard_error
-    spread = "" if error is None else f" ± {error:{digits}}"
-    return f"{estimate.mean:{digits}}{spread}".replace("-", "−")
+    return None if estimate is None else estimate.shown(digits).replace("-", "−")
 
 
 # ── Novelty ──────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bandstand_lab.paper.novelty_learned import LONGEST_SHOWN
 from bandstand_lab.report.figures import (
     INK,
     MUTED,
@@ -15,7 +16,6 @@ from bandstand_lab.report.figures import (
     plain,
 )
 from bandstand_lab.user_study.analysis import LEVEL
-from bandstand_lab.user_study.measures import LONGEST_SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

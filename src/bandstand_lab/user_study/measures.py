@@ -22,20 +22,17 @@ from typing import Any, Final
 import numpy as np
 
 from bandstand._util.power_laws import plays_by_rank
-from bandstand.core.model.history import Songs
 from bandstand.core.model.priors import radio_prior
 from bandstand.core.recommender import Answer, Recommender
 from bandstand.errors import InvalidInputError
 from bandstand.study.records import Record, SongSnapshot, StudyData
 from bandstand.types import MONTH, Matrix, Vector, frozen
+from bandstand_lab.paper.novelty_learned import learned_curve, places
 from bandstand_lab.paper.repetition import Played, measured
 from bandstand_lab.user_study.analysis import Curve, mean_curve
 
 EXACT: Final = "bayes-ucb-cn-x"
 VARIATIONAL: Final = "bayes-ucb-cn-v"
-LONGEST_SHOWN: Final = 2.0**11  # minutes, as in the paper
-_SHORTEST_SHOWN: Final = 2.0**-3
-_PLACES: Final = 85  # six in each doubling of the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +129,6 @@ def novelty_curves(data: StudyData, algorithm: str) -> tuple[NoveltyCurve, ...]:
     return tuple(curve for curve in curves if curve is not None)
 
 
-def places() -> Vector:
-    """Return the minutes of a novelty curve: from 2⁻³ to 2¹¹, evenly in the logarithm."""
-    return np.geomspace(_SHORTEST_SHOWN, LONGEST_SHOWN, _PLACES)
-
-
 def _arms(data: StudyData, algorithm: str) -> dict[int, tuple[Record, ...]]:
     """Return the arms of one algorithm by the number of the person."""
     if algorithm not in data.design.algorithms:
@@ -193,16 +185,7 @@ def _novelty_curve(
 
 
 def _learned_novelty(radio: Recommender, answers: Sequence[Answer]) -> tuple[Vector, Vector] | None:
-    """Return β't and its deviation in units of an unheard song; None where that is worth 0."""
+    """Return β't and its deviation in units of an unheard song; None where nothing is learned."""
     radio.replay(answers)
-    at = np.append(places(), MONTH)
-    features = radio.model.song_features.features
-    same = np.broadcast_to(features[0], (len(at), features.shape[1]))
-    prediction: Any = radio.model.engine.predict(
-        radio.model.belief, Songs.of(features=same, elapsed=at)
-    )
-    mean, deviation = prediction.factor_means[1], prediction.factor_deviations[1]
-    unheard = float(mean[-1])
-    if unheard == 0:
-        return None
-    return frozen(mean[:-1] / unheard), frozen(deviation[:-1] / abs(unheard))
+    belief: Any = radio.model.belief
+    return learned_curve(belief, places()) if belief.means[1].any() else None

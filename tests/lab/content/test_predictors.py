@@ -20,9 +20,7 @@ from bandstand_lab.content.ratings import UNHEARD
 from bandstand_lab.content.validation import (
     LABELS,
     PREDICTORS,
-    ContentModel,
-    constant_mean,
-    random_draw,
+    content_model,
 )
 
 RNG = np.random.default_rng(0)
@@ -52,9 +50,9 @@ def test_the_content_model_is_the_regression_of_its_prior(
     expected = wanted @ np.linalg.solve(
         precision + features.T @ features, precision @ mean + features.T @ ratings
     )
-    model = ContentModel(prior_for=lambda _: prior)
+    model = content_model(lambda _: prior)
     with np.errstate(all="raise", under="ignore"):
-        predicted = model(features, ratings, wanted, rng=RNG)
+        predicted = model(features, ratings, wanted, RNG)
     assert predicted == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
@@ -71,31 +69,28 @@ def test_a_month_would_not_be_entirely_new() -> None:
 def test_without_ratings_the_prior_is_predicted() -> None:
     features, wanted = np.empty((0, 3)), np.ones((2, 3))
     for prior_for in (radio_prior, paper_prior):
-        predicted = ContentModel(prior_for=prior_for)(features, np.empty(0), wanted, rng=RNG)
+        predicted = content_model(prior_for)(features, np.empty(0), wanted, RNG)
         assert predicted.tolist() == [0, 0]
 
 
 def test_the_mean_is_the_mean() -> None:
-    features = np.ones((2, 1))
-    assert constant_mean(features, np.array([1.0, 4.0]), np.ones((3, 1)), rng=RNG).tolist() == [
-        2.5,
-        2.5,
-        2.5,
-    ]
+    features, ratings, wanted = np.ones((2, 1)), np.array([1.0, 4.0]), np.ones((3, 1))
+    assert PREDICTORS["mean"](features, ratings, wanted, RNG).tolist() == [2.5, 2.5, 2.5]
 
 
 def test_draws_are_off_by_the_root_of_two_variances() -> None:
     rng = np.random.default_rng(5)
     ratings = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [10, 30, 20, 25, 15])
     wanted = np.ones((200_000, 1))
-    drawn = random_draw(np.ones((100, 1)), ratings, wanted, rng=rng)
+    drawn = PREDICTORS["random"](np.ones((100, 1)), ratings, wanted, rng)
     truth = rng.choice(ratings, size=len(wanted))
     rmse = math.sqrt(np.mean((drawn - truth) ** 2))
     assert rmse == pytest.approx(math.sqrt(2) * ratings.std(), rel=5e-3)
 
 
 def test_draws_come_from_the_ratings_alone() -> None:
-    drawn = random_draw(np.ones((3, 1)), np.array([2.0, 2.0, 5.0]), np.ones((50, 1)), rng=RNG)
+    ratings = np.array([2.0, 2.0, 5.0])
+    drawn = PREDICTORS["random"](np.ones((3, 1)), ratings, np.ones((50, 1)), RNG)
     assert set(drawn.tolist()) == {2.0, 5.0}
 
 

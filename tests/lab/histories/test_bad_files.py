@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandstand.errors import InvalidInputError
-from bandstand_lab import histories
+from bandstand_lab.histories.plays import read
 from tests.fixtures.lab import history_exports as exports
 
 NOW = 1_800_000_000.0
@@ -82,7 +82,7 @@ BAD: dict[str, tuple[str | bytes, list[str]]] = {
 
 def refused(path: Path, *words: str) -> str:
     with pytest.raises(InvalidInputError) as caught:
-        histories.read([path], now=NOW)
+        read([path], now=NOW)
     message = str(caught.value)
     assert str(path) in message
     assert len(message) < 400
@@ -111,7 +111,7 @@ def test_a_damaged_history_in_an_archive_is_not_passed_over(name: str, tmp_path:
         archive.writestr("a.csv", PLAIN)
         archive.writestr("StreamingHistory_music_0.json", as_bytes(content))
     if name in {"only a header", "another kind of JSON", "an empty object"}:
-        assert histories.read([path], now=NOW).plays == 5
+        assert read([path], now=NOW).plays == 5
     else:
         refused(path, "StreamingHistory_music_0.json")
 
@@ -211,7 +211,7 @@ def test_moments_that_cannot_be_true_are_left_out_and_counted(
 ) -> None:
     path = tmp_path / "history"
     path.write_text(content, encoding="utf-8")
-    found = histories.read([path], now=NOW)
+    found = read([path], now=NOW)
     reasons = {each.reason: each for each in found.sources[0].left_out}
     (name,) = [each for each in reasons if reason in each]
     assert reasons[name].count == 1
@@ -229,7 +229,7 @@ def test_entries_without_a_song_are_left_out_with_their_reason(tmp_path: Path) -
         "master_metadata_album_artist_name": "Artist",
     }
     path.write_text(json.dumps([nameless, book, book, song]), encoding="utf-8")
-    found = histories.read([path], now=NOW)
+    found = read([path], now=NOW)
     left_out = {each.reason: (each.count, each.first) for each in found.sources[0].left_out}
     assert left_out == {
         "podcasts, audiobooks and videos": (2, "entry 2 (line 1)"),
@@ -242,7 +242,7 @@ def test_songs_that_spotify_has_no_name_for_are_not_one_song(tmp_path: Path) -> 
     path = tmp_path / "history.json"
     nameless = ACCOUNT.replace('"A"', '"Unknown Artist"').replace('"B"', '"Unknown Track"')
     path.write_text(f"[{ACCOUNT}, {nameless}, {nameless}]", encoding="utf-8")
-    found = histories.read([path], now=NOW)
+    found = read([path], now=NOW)
     assert found.plays == 1
     assert found.sources[0].left_out[0].count == 2
 
@@ -250,7 +250,7 @@ def test_songs_that_spotify_has_no_name_for_are_not_one_song(tmp_path: Path) -> 
 def read_or_refused(path: Path) -> int:
     """Return how many plays were read, or 1 if the file was refused by its name."""
     try:
-        return histories.read([path], now=NOW).plays
+        return read([path], now=NOW).plays
     except InvalidInputError as problem:
         return int(str(path) in str(problem))
 

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc
 
 from bandstand.types import frozen
-from bandstand_lab import histories
-from bandstand_lab.histories import Histories, PlayHistory, examine
 from bandstand_lab.histories.findings import (
     PairCounts,
+    examine,
     gaps_before,
     is_heard,
     is_skip,
     pair_counts,
     recovery,
-    skip_rates,
+    skip_rate,
     summarise,
 )
+from bandstand_lab.histories.plays import Histories, PlayHistory, read
 from tests.fixtures.lab.simulated_histories import simulated
 
 # How often a statistical test may fail with another seed although what it checks is right.
@@ -71,7 +71,7 @@ def test_real_histories_give_the_numbers_of_a_plain_calculation(
             song = row.get("track") or row["item"]
             songs[listener][song] += 1
             times[listener][song].append(float(row.get("epoch_s") or row["seconds"]))
-    found = examine(histories.read([file]))
+    found = examine(read([file]))
     assert len(found.listeners) == len(songs)
     for each in found.listeners:
         counts = songs[each.name]
@@ -169,17 +169,12 @@ def test_a_skip_is_a_play_of_less_than_half_a_minute_unless_the_export_knows_bet
     np.testing.assert_array_equal(is_heard(cut_late), [False, True, False, False])
 
 
-def test_skips_are_told_by_the_time_since_the_last_play() -> None:
-    hour, day = 3_600.0, 86_400.0
-    gaps = np.array([math.nan, 0.0, hour, 2 * day, 10 * day, 100 * day, math.nan])
-    skips = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, math.nan])
-    rates = skip_rates(skips, gaps)
-    assert rates is not None
-    assert rates.plays == 6
-    assert rates.share == pytest.approx(4 / 6)
-    assert [rate.plays for rate in rates.by_gap] == [1] * 6
-    assert [rate.share for rate in rates.by_gap] == [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
-    assert skip_rates(np.array([math.nan]), np.array([0.0])) is None
+def test_the_share_of_skips_is_of_plays_with_a_known_end() -> None:
+    rate = skip_rate(np.array([1.0, 0.0, 1.0, math.nan]))
+    assert rate is not None
+    assert rate.plays == 3
+    assert rate.share == pytest.approx(2 / 3)
+    assert skip_rate(np.array([math.nan])) is None
 
 
 def suggested(made: PlayHistory) -> tuple[float | None, tuple[float, float]]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandstand_lab import histories
-from bandstand_lab.histories import Histories, PlayHistory
+from bandstand_lab.histories import plays
+from bandstand_lab.histories.plays import Histories, PlayHistory
 from tests.fixtures.lab import history_exports as exports
 
 NOW = 1_800_000_000.0
@@ -22,7 +22,7 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def read(*paths: Path, apart: bool = False) -> Histories:
-    return histories.read(paths, apart=apart, now=NOW)
+    return plays.read(paths, apart=apart, now=NOW)
 
 
 def only(found: Histories) -> PlayHistory:

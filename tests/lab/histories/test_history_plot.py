@@ -29,10 +29,9 @@ def recovery(time: float | None, interval: tuple[float, float]) -> Recovery:
         (recovery(52.0, (40.0, 70.0)), "Novelty's recovery after a play: s 52 min (40 min–1.2 h)"),
         (recovery(None, (1.0, 21.0)), "Novelty's recovery after a play: s < 21 min"),
         (recovery(None, (1.0, 1e9)), "Novelty's recovery after a play: s ?"),
-        (None, "Novelty's recovery after a play"),
     ],
 )
-def test_the_title_has_the_recovery_or_its_bound(given: Recovery | None, title: str) -> None:
+def test_the_title_has_the_recovery_or_its_bound(given: Recovery, title: str) -> None:
     axes = new_figure(6.0, 4.0).subplots()
     draw_recovery(axes, given)
     assert axes.get_title(loc="left").startswith(title) or axes.get_title().startswith(title)

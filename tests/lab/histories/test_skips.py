@@ -9,9 +9,8 @@ import pytest
 from scipy.special import expit
 
 from bandstand.types import frozen
-from bandstand_lab import histories
-from bandstand_lab.histories import PlayHistory, examine
-from bandstand_lab.histories.findings import gaps_before, is_skip
+from bandstand_lab.histories.findings import examine, gaps_before, is_skip
+from bandstand_lab.histories.plays import PlayHistory, read
 from bandstand_lab.histories.skips import SkipForecast, skip_forecast, together
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def test_together_every_play_counts_the_same() -> None:
 
 
 def test_four_people_are_foretold_better_by_all_than_by_novelty(shared_data: Path) -> None:
-    found = examine(histories.read([shared_data / "history" / "plays_4_listeners.csv.gz"]))
+    found = examine(read([shared_data / "history" / "plays_4_listeners.csv.gz"]))
     forecasts = [each.skip_forecast for each in found.listeners]
     assert len(forecasts) == 4
     for each in forecasts:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bandstand_lab.histories import PlayHistory
+from bandstand_lab.histories.plays import PlayHistory
 from bandstand_lab.histories.warm_start import WarmStart, interval, warm_start
 
 SONGS = 300

@@ -86,7 +86,7 @@ def test_an_argument_that_blind_features_do_not_pass_is_not_thereby_right(blind:
 
 def compared(mean: float, standard_error: float) -> Compared:
     difference = PairedDifference(mean=mean, standard_error=standard_error, degrees_of_freedom=12)
-    return Compared("mean", difference, 1.0, 13)
+    return Compared("mean", difference, 1.0)
 
 
 def test_the_verdict_is_that_of_the_p_value_that_is_printed() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bandstand.types import Minutes
-from bandstand_lab.histories import PlayHistory
 from bandstand_lab.histories.findings import Recovery
+from bandstand_lab.histories.plays import PlayHistory
 from bandstand_lab.histories.words import recovery_json
 from bandstand_lab.paper.histories import (
     STUDY,

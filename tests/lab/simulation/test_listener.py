@@ -157,7 +157,7 @@ def test_star_listeners_find_a_standardised_catalogue_worth_three_stars(
     rng = np.random.default_rng(seed)
     listener = StarListener.drawn(columns, rng)
     taste = listener.feeling.preference
-    assert SHORTEST_RECOVERY <= listener.recovery_time <= LONGEST_RECOVERY
+    assert SHORTEST_RECOVERY <= listener.feeling.recovery_time <= LONGEST_RECOVERY
     assert taste[-1] == pytest.approx(3.0)
     assert np.linalg.norm(taste[:-1]) == pytest.approx(0.85)
 

@@ -15,10 +15,10 @@ from bandstand.core.model.novelty import novelty
 from bandstand.errors import InvalidInputError
 from bandstand.study.records import Record, SongSnapshot, StudyData
 from bandstand.types import MONTH
+from bandstand_lab.paper.novelty_learned import places
 from bandstand_lab.statistics.rank_laws import Shape
 from bandstand_lab.user_study.measures import (
     novelty_curves,
-    places,
     plays,
     uncertainty,
     uncertainty_along,
